@@ -15,6 +15,8 @@ import time
 
 import grpc
 
+from boardwire import _convert
+from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1 import match_service_pb2_grpc as services
 
@@ -35,7 +37,10 @@ class Agent:
         )
         self.calls = services.MatchServiceStub(self.channel)
         created = self.calls.CreateMatch(
-            pb.CreateMatchRequest(game="faraway", players=["remote", "random"], seed=SEED)
+            pb.CreateMatchRequest(
+                config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"])),
+                seed=SEED,
+            )
         )
         joined = self.calls.JoinMatch(pb.JoinMatchRequest(code=created.invitations[0].code))
         self.match_id = created.match.id

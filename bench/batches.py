@@ -3,7 +3,7 @@
 The ways are single calls, one stream, or one stream with two halves under way.
 
 A step is what an agent does between two decisions: columns are made arrays, the policy chooses, the
-actions are sent. Both seats are the learner's, so every decision of the game is one of ours.
+actions are sent. Both seats are agents', so every decision of the game is one of ours.
 """
 
 import queue
@@ -12,6 +12,7 @@ import time
 import grpc
 import numpy as np
 
+from boardwire import _convert
 from boardwire.v1 import batch_pb2, batch_service_pb2_grpc
 from boardwire.v1 import batch_service_pb2 as pb
 from policy import RandomLegal
@@ -42,12 +43,14 @@ class Batch:
         self.calls = batch_service_pb2_grpc.BatchServiceStub(self.channel)
         opened = self.calls.OpenBatch(
             pb.OpenBatchRequest(
-                game=game,
-                line_ups=[batch_pb2.LineUp(players=["learner", "learner"])],
-                environments=environments,
+                config=batch_pb2.BatchConfig(
+                    game=game,
+                    line_ups=[batch_pb2.LineUp(players=_convert.players(["agent", "agent"]))],
+                    environments=environments,
+                    seed=SEED,
+                    autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
+                ),
                 max_message_bytes=LARGEST,
-                seed=SEED,
-                autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
             )
         )
         self.batch, self.policy, self.waited, self.environments = (

@@ -73,7 +73,7 @@ def catch(channel: grpc.Channel) -> Iterator[None]:
 def seat(client: boardwire.Client) -> Iterator[None]:
     """Decisions of our own client, on a stream."""
     while True:
-        match = client.create_match("faraway", players=["remote", "random"], seed=7)
+        match = client.create_match("faraway", players=["agent", "random"], seed=7)
         with match.join(0).stream() as own:
             seen = own.observe(wait=True)
             while not seen.over:

@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 from batches import WAYS, Batch, connect
+from boardwire import _convert
+from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1 import match_service_pb2_grpc as services
 
@@ -39,7 +41,11 @@ def resident(pid):
 
 def play_match(calls):
     """Plays a match of Faraway against a random bot and closes it; gives how many decisions it took."""
-    created = calls.CreateMatch(pb.CreateMatchRequest(game="faraway", players=["remote", "random"]))
+    created = calls.CreateMatch(
+        pb.CreateMatchRequest(
+            config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"]))
+        )
+    )
     joined = calls.JoinMatch(pb.JoinMatchRequest(code=created.invitations[0].code))
     match_id, metadata = created.match.id, [("authorization", f"Bearer {joined.token}")]
     seen = calls.Observe(pb.ObserveRequest(match_id=match_id, wait=True), metadata=metadata).observation

@@ -57,7 +57,7 @@ def play_match(
 ) -> tuple[boardwire.Observation, int]:
     """Plays one match with an agent or bot at each seat; gives its end and the decisions made in Python."""
     here = agents(seed)
-    seated = ["remote" if name in here else name for name in players]
+    seated = ["agent" if name in here else name for name in players]
     with client.create_match(game, players=seated, seed=seed) as match:
         taken = {index: match.join(index) for index, name in enumerate(players) if name in here}
         # Seats wait for each other, so each plays in a thread of its own.

@@ -6,7 +6,7 @@ To try: `rauha`; `observe(text=True, actions=True)`, which shows the position in
 import boardwire
 
 with boardwire.connect() as client:  # a private server; connect("host:port") joins a shared one
-    match = client.create_match("faraway", players=["remote", "greedy"], seed=7)
+    match = client.create_match("faraway", players=["agent", "greedy"], seed=7)
     with match.join(0).stream() as seat:
         seen = seat.observe(wait=True)
         while not seen.over:

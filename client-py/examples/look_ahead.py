@@ -63,7 +63,7 @@ def play(
 ) -> float:
     """The share of the matches that the side wins which looks ahead: seat 0 of a deal first, then seat 1."""
     random, n = np.random.default_rng(seed), 2 * deals
-    both = ["learner", "learner"]
+    both = ["agent", "agent"]
     with client.open_batch(
         "faraway",
         environments=n,

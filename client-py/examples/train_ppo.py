@@ -135,7 +135,7 @@ def left(trainee: Trainee, begin: float, end: float) -> float:
 def warm_up(trainee: Trainee, client: boardwire.Client, given: Namespace, end: float) -> Generator[Told]:
     """Learns what actions are worth in playouts, update by update until it is closed; tells how that goes."""
     network, memory = trainee.network, Memory(trainee.network.spec)
-    with open_batch(client, trainee, given, [["learner"] * network.spec.seats]) as batch:
+    with open_batch(client, trainee, given, [["agent"] * network.spec.seats]) as batch:
         shown = batch.reset()
         while True:
             for _ in range(given.steps // 2):
@@ -261,9 +261,9 @@ def open_batch(
 def line_ups(given: Namespace, seats: int) -> list[list[str]]:
     """Who plays in each match: the learner at one seat and a bot at all others, or the learner alone."""
     own = [(seat, bot) for bot in given.bots for seat in range(seats)]
-    against = [["learner" if seat == at else bot for seat in range(seats)] for at, bot in own]
+    against = [["agent" if seat == at else bot for seat in range(seats)] for at, bot in own]
     met = round(given.bot_share * given.environments) if against else 0
-    alone = [["learner"] * seats] * (given.environments - met)
+    alone = [["agent"] * seats] * (given.environments - met)
     return [*itertools.islice(itertools.cycle(against), met), *alone]
 
 

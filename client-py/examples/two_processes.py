@@ -26,7 +26,7 @@ def main() -> None:
             play(client, sys.argv[2])
         return
     with boardwire.connect() as client:
-        match = client.create_match("faraway", players=["remote", "remote"])
+        match = client.create_match("faraway", players=["agent", "agent"])
         mine, theirs = (invitation.code for invitation in match.invitations)
         with subprocess.Popen([sys.executable, __file__, client.target, theirs]) as other:
             play(client, mine)

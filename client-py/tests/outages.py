@@ -42,7 +42,7 @@ def break_stream(batch: boardwire.Batch) -> None:
 
 def create(client: boardwire.Client) -> boardwire.Match:
     """A match of one agent."""
-    return client.create_match("faraway", players=["remote", "random"], seed=1)
+    return client.create_match("faraway", players=["agent", "random"], seed=1)
 
 
 class Place:

@@ -29,7 +29,7 @@ def play(seat: boardwire.Seat) -> tuple[int, ...]:
 def by_address(address: str, seed: int) -> tuple[int, ...]:
     """Plays a match with a client of its own."""
     with boardwire.connect(address) as client:
-        match = client.create_match("faraway", players=["remote", "random"], seed=seed)
+        match = client.create_match("faraway", players=["agent", "random"], seed=seed)
         with match, match.join(0).stream() as seat:
             return play(seat)
 

@@ -39,7 +39,7 @@ def guarded(tokens: dict[str, str]) -> Iterator[str]:
 
 def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded: str) -> None:
     with boardwire.connect(guarded, token=tokens["ada"]) as client:
-        with client.create_match("faraway", players=["remote", "random"], seed=1) as match:
+        with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
             seat = match.join(0)
             assert seat.observe(wait=True).mask.any()
             with seat.stream():
@@ -57,7 +57,7 @@ def test_an_event_loop_carries_the_token(tokens: dict[str, str], guarded: str) -
     async def play() -> None:
         async with (
             boardwire.aio.connect(guarded, token=tokens["bob"]) as client,
-            await client.create_match("faraway", players=["remote", "random"]) as match,
+            await client.create_match("faraway", players=["agent", "random"]) as match,
             (await match.join(0)).stream() as seat,
         ):
             assert (await seat.observe(wait=True)).mask.any()
@@ -70,7 +70,7 @@ def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded:
         boardwire.connect(guarded, token=tokens["ada"]) as ada,
         boardwire.connect(guarded, token=tokens["bob"]) as bob,
     ):
-        given: dict[str, Any] = {"game": "faraway", "players": ["remote", "random"]}
+        given: dict[str, Any] = {"game": "faraway", "players": ["agent", "random"]}
         with ada.create_match(**given), pytest.raises(errors.CallerFull, match="you hold 1 matches"):
             ada.create_match(**given)
         with bob.create_match(**given), bob.create_match(**given):

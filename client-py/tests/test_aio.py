@@ -61,7 +61,7 @@ def test_what_blocks_refuses_to_wait_for_a_loop() -> None:
 def test_a_match_is_the_same_by_either_twin(
     client: boardwire.Client, address: str, game: str, streams: bool
 ) -> None:
-    players = ["remote", "remote", "random"]
+    players = ["agent", "agent", "random"]
 
     def blocks() -> list[bytes]:
         seen = []
@@ -146,7 +146,7 @@ def test_many_seats_wait_in_one_thread(address: str) -> None:
             return seen
 
     async def match(client: aio.Client, seed: int) -> None:
-        async with await client.create_match("faraway", players=["remote"] * 3, seed=seed) as match:
+        async with await client.create_match("faraway", players=["agent"] * 3, seed=seed) as match:
             seats = [await match.join(seat) for seat in range(3)]
             ends = await asyncio.gather(*(play(seat) for seat in seats))
             assert {end.outcome for end in ends} == {ends[0].outcome}
@@ -163,7 +163,7 @@ def test_what_is_asked_of_a_server_is_what_blocks(client: boardwire.Client, addr
         there = await aio.connect(address)
         labels = {"run": os.urandom(8).hex()}
         match = await there.create_match(
-            "faraway", players=["remote", "remote", "random"], labels=labels, seed=1
+            "faraway", players=["agent", "agent", "random"], labels=labels, seed=1
         )
         seat = await there.join(match.invitations[0])
         assert await there.games() == client.games()
@@ -196,7 +196,7 @@ def test_refusals_are_the_same_exceptions(address: str) -> None:
                 await client.join("0" * 32)
             with pytest.raises(ValueError, match="is not one of"):
                 client.matches(states=["ended"])  # type: ignore[list-item]
-            match = await client.create_match("faraway", players=["remote", "random"])
+            match = await client.create_match("faraway", players=["agent", "random"])
             for seat in (await match.join(0), (await client.seat(match.id, match.host_token))):
                 async with seat.stream() as stream:
                     for each in (seat, stream):
@@ -211,7 +211,7 @@ def test_an_answer_that_is_late_is_a_timeout_and_the_next_call_opens_another_str
     async def late() -> None:
         async with (
             aio.connect(address) as client,
-            await client.create_match("faraway", players=["remote", "remote"]) as match,
+            await client.create_match("faraway", players=["agent", "agent"]) as match,
             (await match.join(0)).stream() as seat,
         ):
             seen = await seat.observe()
@@ -228,7 +228,7 @@ def test_a_cancelled_task_takes_nobodys_answer(address: str) -> None:
     async def cancelled() -> None:
         async with (
             aio.connect(address) as client,
-            await client.create_match("faraway", players=["remote", "remote"], seed=3) as match,
+            await client.create_match("faraway", players=["agent", "agent"], seed=3) as match,
             (await match.join(0)).stream() as seat,
         ):
             await seat.act(first((await seat.observe()).mask), wait=False)
@@ -250,7 +250,7 @@ def test_a_task_that_is_cancelled_while_it_asks_ends_the_stream_alone(address: s
     async def cancelled() -> None:
         async with (
             aio.connect(address) as client,
-            await client.create_match("faraway", players=["remote", "random"], seed=3) as match,
+            await client.create_match("faraway", players=["agent", "random"], seed=3) as match,
             (await match.join(0)).stream() as seat,
         ):
             asking = asyncio.create_task(seat.observe())
@@ -269,7 +269,7 @@ def test_who_waits_on_a_stream_that_another_task_closes_is_told(address: str) ->
     async def closed() -> None:
         async with (
             aio.connect(address) as client,
-            await client.create_match("faraway", players=["remote", "remote"]) as match,
+            await client.create_match("faraway", players=["agent", "agent"]) as match,
         ):
             seat = (await match.join(0)).stream()
             await seat.act(first((await seat.observe()).mask), wait=False)
@@ -287,7 +287,7 @@ def test_a_cut_connection_is_lost_and_made_again(address: str) -> None:
         proxy = Proxy(address)
         async with (
             aio.connect(proxy.address) as client,
-            await client.create_match("faraway", players=["remote", "random"], seed=1) as match,
+            await client.create_match("faraway", players=["agent", "random"], seed=1) as match,
             (await match.join(0)).stream() as seat,
         ):
             seen = await seat.observe(wait=True)
@@ -310,7 +310,7 @@ def test_a_cut_connection_is_lost_and_made_again(address: str) -> None:
 def test_a_private_server_starts_again_and_ends_with_its_client() -> None:
     async def serve() -> None:
         async with aio.connect() as client:
-            match = await client.create_match("faraway", players=["remote", "random"])
+            match = await client.create_match("faraway", players=["agent", "random"])
             assert client._private is not None
             process = client._private._process
             kill(process)
@@ -347,7 +347,7 @@ def test_a_client_goes_from_one_event_loop_to_the_next(address: str) -> None:
 
         async def ask() -> None:
             assert len(await client.games()) == 3
-            seat = await (await client.create_match("faraway", players=["remote", "random"])).join(0)
+            seat = await (await client.create_match("faraway", players=["agent", "random"])).join(0)
             async with seat.stream() as stream:
                 assert (await stream.observe()).episode == 0
 
@@ -358,11 +358,11 @@ def test_a_client_goes_from_one_event_loop_to_the_next(address: str) -> None:
 def test_a_failure_to_close_hides_none_of_the_block_and_what_is_gone_needs_no_closing(address: str) -> None:
     async def leave() -> None:
         async with aio.connect(address) as client:
-            match = await client.create_match("faraway", players=["remote", "random"])
+            match = await client.create_match("faraway", players=["agent", "random"])
             match.id = "none"
             await match.__aexit__(ZeroDivisionError, ZeroDivisionError(), None)
             await match.__aexit__(None, None, None)
-            async with await client.create_match("faraway", players=["remote", "random"]) as match:
+            async with await client.create_match("faraway", players=["agent", "random"]) as match:
                 await match.close()
             async with await client.open_batch("faraway", environments=1) as batch:
                 await batch.close()

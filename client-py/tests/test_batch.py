@@ -79,7 +79,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
     seeds = random.integers(2**64, size=3, dtype=np.uint64)
     with client.open_batch(game, seats=seats, environments=3, scores=True) as batch:
         step = batch.reset(seeds=seeds)
-        matches = [served.create_match(game, players=["remote"] * seats, seed=int(seed)) for seed in seeds]
+        matches = [served.create_match(game, players=["agent"] * seats, seed=int(seed)) for seed in seeds]
         tables = [[match.join(seat).stream() for seat in range(seats)] for match in matches]
         playing = np.ones(3, np.bool_)
         while playing.any():

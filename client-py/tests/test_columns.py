@@ -20,7 +20,7 @@ __all__ = ["client", "grpcio", "local", "served"]
 def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
     client: boardwire.Client, served: boardwire.Client, game: str, seats: int
 ) -> None:
-    match = served.create_match(game, players=["remote"] * seats, seed=11)
+    match = served.create_match(game, players=["agent"] * seats, seed=11)
     table = [match.join(seat).stream() for seat in range(seats)]
     with client.open_batch(game, seats=seats, environments=1, oracle=True, autoreset="disabled") as batch:
         step = batch.reset(seeds=[11])
@@ -115,7 +115,7 @@ def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> N
 def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
     for kinds, field, said in (
         ({"advice": "clever"}, "columns.advice", "greedy:WORLDS"),
-        ({"advice": "learner"}, "columns.advice", "greedy:WORLDS"),
+        ({"advice": "agent"}, "columns.advice", "greedy:WORLDS"),
         ({"advice": "policy:lion"}, "columns.advice", "none is registered|none that is registered"),
         ({"advice_shares": True}, "columns.advice_shares", "names a bot"),
     ):

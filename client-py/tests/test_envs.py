@@ -242,8 +242,7 @@ def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
         ({"observation": "pixels"}, "'ids' nor 'features'"),
         ({"mask": "nowhere"}, "'info' nor 'observation'"),
         ({"render_mode": "film"}, "nor 'ansi'"),
-        ({"opponents": "learner"}, "'learner' is no bot"),
-        ({"opponents": "remote"}, "'remote' is no bot"),
+        ({"opponents": "agent"}, "'agent' is no bot"),
         (
             {"opponents": lambda asked: asked.mask.argmax(axis=1), "over": "match"},
             "policies play over a batch",

@@ -111,6 +111,6 @@ def test_a_creation_is_repeated_once_when_the_connection_is_lost() -> None:
 
     client = boardwire.Client(channel=FakeChannel({"CreateMatch": answer}))
     with pytest.raises(errors.ConnectionLost, match="gone"):
-        client.create_match("faraway", players=["remote"])
+        client.create_match("faraway", players=["agent"])
     assert len(asked) == 2
     assert asked[0] == asked[1], "the same request id"

@@ -57,7 +57,7 @@ def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, 
 
 def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:
     with boardwire.connect() as client:
-        match = client.create_match("faraway", players=["remote", "random"], seed=3)
+        match = client.create_match("faraway", players=["agent", "random"], seed=3)
         with match.join(0).stream() as seat:
             seen = seat.observe(wait=True)
             assert in_child(lambda: seat.observe().decision) == b"0"
@@ -160,7 +160,7 @@ def test_a_forgotten_batch_or_seat_leaves_its_stream(client: boardwire.Client) -
     batch = client.open_batch("faraway", environments=4)
     half, other = batch.halves()
     half.step(batch.reset().mask[half.rows].argmax(axis=1))
-    seat = client.create_match("faraway", players=["remote", "random"]).join(0).stream()
+    seat = client.create_match("faraway", players=["agent", "random"]).join(0).stream()
     seat.observe()
     calls = [gone(batch), gone(seat)]
     del batch, half, other, seat
@@ -171,7 +171,7 @@ def test_a_forgotten_batch_or_seat_leaves_its_stream(client: boardwire.Client) -
 def test_a_fork_collects_no_garbage_of_its_parent_since_grpcio_would_wait_there_for_ever(
     client: boardwire.Client,
 ) -> None:
-    seat = client.create_match("faraway", players=["remote", "random"]).join(0).stream()
+    seat = client.create_match("faraway", players=["agent", "random"]).join(0).stream()
     seat.observe()
     call = gone(seat)
     cycle: list[object] = [seat]

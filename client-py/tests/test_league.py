@@ -45,10 +45,10 @@ def test_the_newest_stays_and_some_of_every_age() -> None:
 
 
 def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client) -> None:
-    line_ups = [["learner"] * 3, ["learner", "greedy", "learner"], ["greedy", "learner", "greedy"]]
+    line_ups = [["agent"] * 3, ["agent", "greedy", "agent"], ["greedy", "agent", "greedy"]]
     n = 60
     with client.open_batch("rauha", environments=n, line_ups=line_ups, seed=3) as batch:
-        league, learners = boardwire.League(size=2, seed=1), batch.learners.tolist()
+        league, learners = boardwire.League(size=2, seed=1), batch.agents.tolist()
         assert not league.players(batch, 1.0).any()
         members = Snapshot(1), Snapshot(2)
         for member in members:
@@ -60,7 +60,7 @@ def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client
             # Where the learner has but one seat nobody takes it; of the others it is half.
             assert league_plays.sum() == n * 2 // 3 // 2
             assert not league_plays[2::3].any()
-            assert not (players * ~batch.learners).any()
+            assert not (players * ~batch.agents).any()
             for at in np.flatnonzero(league_plays):
                 seated = [int(player) for player, own in zip(players[at], learners[at], strict=True) if own]
                 assert seated.count(0) == 1
@@ -76,7 +76,7 @@ def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client
         rollouts.collect(lambda asked: (learner(asked), np.zeros(len(asked.seat)), np.zeros(len(asked.seat))))
         for number, player in enumerate((learner, *members)):
             assert player.asked == {
-                (int(at), int(seat)) for at, seat in np.argwhere((players == number) & batch.learners)
+                (int(at), int(seat)) for at, seat in np.argwhere((players == number) & batch.agents)
             }
 
 

@@ -18,18 +18,18 @@ def test_who_plays_is_told(client: boardwire.Client) -> None:
     with client.open_batch(
         "faraway", seats=3, environments=2, opponents={0: "random", 2: "greedy"}, seed=9
     ) as batch:
-        assert batch.line_ups == (("random", "learner", "greedy"),)
-        assert batch.learners.tolist() == [[False, True, False]] * 2
+        assert batch.line_ups == (("random", "agent", "greedy"),)
+        assert batch.agents.tolist() == [[False, True, False]] * 2
         assert (batch.seed, batch.environments, batch.first_environment) == (9, 2, 0)
         assert (batch.reset().seat == 1).all()
         assert not batch.token or batch.token not in repr(batch)
     with pytest.raises(ValueError, match="seat 3"):
         client.open_batch("faraway", seats=3, environments=1, opponents={3: "random"})
     with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
-        client.open_batch("faraway", seats=["learner", "random"], environments=1)  # type: ignore[arg-type]
+        client.open_batch("faraway", seats=["agent", "random"], environments=1)  # type: ignore[arg-type]
 
 
-LINE_UPS = [["learner", "greedy", "random"], ["random", "learner", "learner"]]
+LINE_UPS = [["agent", "greedy", "random"], ["random", "agent", "agent"]]
 
 
 def test_line_ups_take_turns_by_the_numbers_of_environments(client: boardwire.Client) -> None:
@@ -44,17 +44,17 @@ def test_line_ups_take_turns_by_the_numbers_of_environments(client: boardwire.Cl
     ) as batch:
         assert batch.line_ups == tuple(map(tuple, LINE_UPS))
         first, second = [True, False, False], [False, True, True]
-        assert batch.learners.tolist() == [second, first, second, first, second]
-        assert not batch.learners.flags.writeable
+        assert batch.agents.tolist() == [second, first, second, first, second]
+        assert not batch.agents.flags.writeable
         step, ended = batch.reset(), set[int]()
         while len(ended) < 5:
             rows = np.flatnonzero(step.seat != boardwire.NOBODY)
-            assert batch.learners[rows, step.seat[rows]].all()
+            assert batch.agents[rows, step.seat[rows]].all()
             for at, row in enumerate(step.ended):
                 ended.add(int(row))
                 assert step.final_view is not None
                 assert step.final_view.shape == (len(step.ended), 2, batch.spec.view_bytes)
-                two = bool(batch.learners[row].sum() == 2)
+                two = bool(batch.agents[row].sum() == 2)
                 assert step.final_view[at].any(axis=1).tolist() == [True, two]
             step = batch.step(lowest(step.mask))
 
@@ -63,7 +63,7 @@ def test_line_ups_take_turns_by_the_numbers_of_environments(client: boardwire.Cl
 def test_duplicate_deals_give_every_line_up_the_same_cards(
     client: boardwire.Client, duplicate_deals: bool
 ) -> None:
-    line_ups = [["learner", "random"], ["random", "learner"]]
+    line_ups = [["agent", "random"], ["random", "agent"]]
     with client.open_batch(
         "faraway", environments=8, line_ups=line_ups, duplicate_deals=duplicate_deals, seed=4
     ) as batch:
@@ -79,9 +79,9 @@ def test_duplicate_deals_give_every_line_up_the_same_cards(
     [
         ({"line_ups": LINE_UPS, "opponents": {1: "random"}}, "exclude each other"),
         ({"line_ups": LINE_UPS, "seats": 2}, "3 seats, not seats=2"),
-        ({"line_ups": [["learner"], ["learner", "random"]]}, "1 or 2 seats"),
+        ({"line_ups": [["agent"], ["agent", "random"]]}, "1 or 2 seats"),
         ({"line_ups": []}, "no seats"),
-        ({"line_ups": ["learner", "random"]}, "lists of players"),
+        ({"line_ups": ["agent", "random"]}, "lists of players"),
         ({"seats": 3, "opponents": {3: "random"}}, "seat 3: there are 3"),
     ],
 )

@@ -162,7 +162,7 @@ def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, A
         lambda: client.open_batch("faraway", environments=1, opponents={0: "random", 1: "random"}),
         lambda: client.open_batch("faraway", environments=1, advice="nobody"),
         lambda: client.open_batch("faraway", environments=1, advice_shares=True),
-        lambda: client.open_batch("faraway", environments=1, line_ups=[["learner", "random"]] * 2000),
+        lambda: client.open_batch("faraway", environments=1, line_ups=[["agent", "random"]] * 2000),
     ]
     said: list[tuple[type[BaseException], str, Any, Any]] = []
     for at, call in enumerate(calls):
@@ -206,7 +206,7 @@ def test_a_step_lies_in_the_memory_that_it_was_written_to(local: boardwire.Clien
 
 def test_what_needs_a_server_says_so(local: boardwire.Client) -> None:
     for call in (
-        lambda: local.create_match("faraway", players=["remote", "remote"]),
+        lambda: local.create_match("faraway", players=["agent", "agent"]),
         lambda: list(local.matches()),
         lambda: local.join("code"),
         lambda: list(local.watch("match")),

@@ -19,6 +19,7 @@ from processes import in_child
 from proxies import proxy_of
 
 import boardwire
+from boardwire import _convert
 from boardwire._native import NativeChannel
 from boardwire.v1 import batch_pb2, batch_service_pb2, catalog_pb2
 
@@ -142,7 +143,7 @@ def test_a_closed_connection_ends_though_a_child_holds_its_socket(address: str) 
 
 def test_closing_a_client_ends_what_waits(address: str) -> None:
     client = boardwire.connect(address)
-    match = client.create_match("faraway", players=["remote", "remote"])
+    match = client.create_match("faraway", players=["agent", "agent"])
     seat = match.join(0)
     seats = [seat, client.seat(match.id, seat.token).stream()]
     seat.act(int(seat.observe().mask.argmax()), wait=False)
@@ -168,7 +169,7 @@ def test_closing_a_client_ends_what_waits(address: str) -> None:
 
 def test_threads_share_a_connection(address: str) -> None:
     def play(seed: int) -> tuple[int, ...]:
-        match = client.create_match("faraway", players=["remote", "random"], seed=seed)
+        match = client.create_match("faraway", players=["agent", "random"], seed=seed)
         with match, match.join(0).stream() as seat:
             seen = seat.observe(wait=True)
             while not seen.over:
@@ -214,12 +215,14 @@ class Strange(grpc.GenericRpcHandler):
             spec = self._client.game("faraway")
             about = batch_pb2.Batch(
                 id="b",
-                game="faraway",
-                environments=1,
-                learners=2,
-                line_ups=[batch_pb2.LineUp(players=["learner"] * 2)],
+                config=batch_pb2.BatchConfig(
+                    game="faraway",
+                    environments=1,
+                    line_ups=[batch_pb2.LineUp(players=_convert.players(["agent"] * 2))],
+                    autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
+                ),
+                agents=2,
                 spec_digest=spec.digest,
-                autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
             )
             opened = batch_service_pb2.OpenBatchResponse(batch=about, token="t").SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _, __: opened)

@@ -78,7 +78,7 @@ def test_states_are_what_seats_of_a_match_are_shown(client: boardwire.Client, ga
     state = dealt(load(game, seats))
     spec = client.game(game, seats=seats)
     seed = int(str(state).split()[1].rstrip(":"))
-    with client.create_match(game, players=["remote"] * seats, seed=seed) as match:
+    with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         held = [match.join(seat) for seat in range(seats)]
         for number, action in enumerate(choices(state, np.random.default_rng(seats))):
             seen = held[state.current_player()].observe()

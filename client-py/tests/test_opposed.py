@@ -45,7 +45,7 @@ def played_by_hand(
 ) -> list[boardwire.Observation]:
     """What one seat sees at its decisions, and at the end, of an episode in which everybody chooses so."""
     shown = []
-    with client.create_match(game, players=["remote"] * seats, seed=seed) as match:
+    with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         at = [match.join(seat) for seat in range(seats)]
         while not (seen := at[own].observe()).over:
             seat = seen.pending[0]

@@ -47,7 +47,7 @@ def play_again(client: boardwire.Client, recording: boardwire.Recording) -> None
     for episode in range(recording.episodes):
         rows = steps.rows(steps.episode == episode)
         (seed,) = set(rows.seed.tolist())
-        players = ["remote"] * facts.seats
+        players = ["agent"] * facts.seats
         with client.create_match(facts.game, players=players, seed=seed, reward=facts.reward) as match:  # type: ignore[arg-type] # It is one.
             held = [match.join(seat) for seat in range(facts.seats)]
             order = rows.decisions.rows(np.argsort(rows.decisions.ply))
@@ -106,7 +106,7 @@ def test_what_an_agent_gave_up_is_left_out_and_what_is_no_replay_refused(
     replays = tmp_path / "replays"
     arena("faraway", "--seats", "greedy,random", "--matches", "4", "--replays", str(replays))
     given_up, other = (replays / f"deal-00000000{deal}-way-0.json" for deal in (0, 1))
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         match.join(0).resign()
         match.replay().save(given_up)
     with pytest.warns(UserWarning, match="1 matches were given up"):

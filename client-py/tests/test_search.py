@@ -18,7 +18,7 @@ __all__ = ["local"]
 
 def seat_to_choose(client: boardwire.Client, game: str, seats: int = 2, *, seed: int = 3) -> boardwire.Seat:
     """The first seat of a match against random bots, with something to decide."""
-    players = ["remote"] + ["random"] * (seats - 1)
+    players = ["agent"] + ["random"] * (seats - 1)
     seat = client.create_match(game, players=players, seed=seed).join(0)
     seat.observe(wait=True)
     return seat
@@ -169,7 +169,7 @@ def test_a_search_in_this_process_has_no_more_places_than_a_server(local: boardw
 
 
 def test_nobody_looks_ahead_who_owes_no_decision(client: boardwire.Client) -> None:
-    match = client.create_match("golden_compass", players=["remote", "remote"], seed=1)
+    match = client.create_match("golden_compass", players=["agent", "agent"], seed=1)
     seats = [match.join(index) for index in (0, 1)]
     shown = seats[0].observe()
     while len(shown.pending) > 1:
@@ -194,7 +194,7 @@ def is_there(search: boardwire.Search) -> bool:
 
 
 def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", players=["remote", "remote"], seed=1)
+    match = client.create_match("faraway", players=["agent", "agent"], seed=1)
     first, second = (match.join(index) for index in (0, 1))
     with boardwire.connect(client.target) as other:
         search = other.seat(first.match_id, first.token).search(1)

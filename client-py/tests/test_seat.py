@@ -12,8 +12,9 @@ import pytest
 from outages import create
 
 import boardwire
-from boardwire import errors
+from boardwire import _convert, errors
 from boardwire._channel import MESSAGE_BYTES
+from boardwire.v1 import match_pb2
 
 #: The same seat, by single calls or on a stream.
 Carry = Callable[[boardwire.Seat], boardwire.Seat]
@@ -51,7 +52,7 @@ def test_every_game_describes_itself(client: boardwire.Client) -> None:
 def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry) -> None:
     for game in client.games():
         for seats in range(game.min_seats, game.max_seats + 1):
-            players = ["remote"] + ["random"] * (seats - 1)
+            players = ["agent"] + ["random"] * (seats - 1)
             with client.create_match(game.id, players=players, seed=5) as match, carry(match.join(0)) as seat:
                 seen = seat.observe(wait=True)
                 while not seen.over:
@@ -72,7 +73,7 @@ def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry)
 
 @CARRIERS
 def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         one, other = seat.observe(), seat.observe()
         one.view[:] = 255
@@ -83,7 +84,7 @@ def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> N
 
 @CARRIERS
 def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         seen = seat.observe(wait=True)
         answer = seat.act(first(seen))
@@ -94,7 +95,7 @@ def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> 
 
 @CARRIERS
 def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         seen = seat.observe(wait=True)
         illegal = int((seen.mask == 0).nonzero()[0][0])
@@ -107,7 +108,7 @@ def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client
 
 @CARRIERS
 def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         assert seat.observe().text == ""
         seen = seat.observe(text=True, wait=True)
@@ -122,7 +123,7 @@ def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, car
 @CARRIERS
 def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> None:
     def openings() -> list[bytes]:
-        match = client.create_match("faraway", players=["remote", "random"], seed=1)
+        match = client.create_match("faraway", players=["agent", "random"], seed=1)
         with match, carry(match.join(0)) as seat:
             views = [seat.observe(wait=True), seat.reset(), seat.reset(seed=1), seat.reset()]
             assert [seen.episode for seen in views] == [0, 1, 2, 3]
@@ -136,7 +137,7 @@ def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> 
 
 @CARRIERS
 def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "remote"], seed=1)
+    match = client.create_match("faraway", players=["agent", "agent"], seed=1)
     with match, carry(match.join(0)) as seat, carry(match.join(1)) as other:
         seen = seat.observe(wait=True)
         with pytest.raises(boardwire.errors.CallTimeout):
@@ -149,7 +150,7 @@ def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, ca
 
 @CARRIERS
 def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "remote"])
+    match = client.create_match("faraway", players=["agent", "agent"])
     with carry(match.join(0)) as seat:
         seat.act(first(seat.observe(wait=True)), wait=False)
         closing = threading.Thread(target=match.close)
@@ -161,7 +162,7 @@ def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
 
 
 def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "remote"], seed=3, reward="win") as match:
+    with client.create_match("faraway", players=["agent", "agent"], seed=3, reward="win") as match:
         seats = [match.join(0), match.join(1)]
         match.reset(seed=9)
         seen = [seat.observe(wait=True) for seat in seats]
@@ -188,7 +189,7 @@ def play_out(seat: boardwire.Seat) -> boardwire.Observation:
 
 @CARRIERS
 def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], episodes=2)
+    match = client.create_match("faraway", players=["agent", "random"], episodes=2)
     with carry(match.join(0)) as seat:
         with pytest.raises(errors.EpisodeNotOver):
             seat.reset()
@@ -204,7 +205,7 @@ def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, carry: 
 
 @CARRIERS
 def test_a_seat_waits_for_the_host_that_begins_episodes(client: boardwire.Client, carry: Carry) -> None:
-    with client.create_match("faraway", players=["remote", "random"], host_begins=True) as match:
+    with client.create_match("faraway", players=["agent", "random"], host_begins=True) as match:
         assert match.info().host_begins
         with carry(match.join(0)) as seat:
             play_out(seat)
@@ -221,7 +222,7 @@ def test_a_seat_waits_for_the_host_that_begins_episodes(client: boardwire.Client
 def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
     match = client.create_match(
         "faraway",
-        players=["remote", "greedy"],
+        players=["agent", "greedy"],
         options={"variant": "advanced"},
         reward="margin",
         skip_forced=True,
@@ -242,7 +243,7 @@ def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
 
 def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire.Client) -> None:
     match = client.create_match(
-        "faraway", players=["remote", "random"], seed=1, illegal_actions="seeded_legal"
+        "faraway", players=["agent", "random"], seed=1, illegal_actions="seeded_legal"
     )
     with match, match.join(0).stream() as seat:
         seen = seat.observe(wait=True)
@@ -252,7 +253,7 @@ def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire
 
 
 def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], illegal_actions="forfeit")
+    match = client.create_match("faraway", players=["agent", "random"], illegal_actions="forfeit")
     with match:
         seat = match.join(0)
         seen = seat.observe(wait=True)
@@ -270,8 +271,8 @@ def test_words_that_do_not_exist_are_refused_here(client: boardwire.Client) -> N
         client.create_match("faraway", players=["random"], reward="glory")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="reject"):
         client.create_match("faraway", players=["random"], illegal_actions="shrug")  # type: ignore[arg-type]
-    match = client.create_match("faraway", players=["random", "remote"])
-    with match, pytest.raises(ValueError, match="seat 0 is not remote: 1 of"):
+    match = client.create_match("faraway", players=["random", "agent"])
+    with match, pytest.raises(ValueError, match="seat 0 is not an agent's: 1 of"):
         match.join(0)
 
 
@@ -284,7 +285,7 @@ def test_every_match_is_listed_across_pages(client: boardwire.Client) -> None:
 
 
 def test_secrets_are_not_printed(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         assert match.host_token not in repr(match)
         assert seat.token not in repr(seat)
@@ -292,7 +293,7 @@ def test_secrets_are_not_printed(client: boardwire.Client) -> None:
 
 def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boardwire.Client) -> None:
     for seat_may_seed in (False, True):
-        match = client.create_match("faraway", players=["remote", "random"], seat_may_seed=seat_may_seed)
+        match = client.create_match("faraway", players=["agent", "random"], seat_may_seed=seat_may_seed)
         with match, client.join(match.invitations[0]) as guest:
             assert (match.info().seed_source, match.info().seat_may_seed) == ("drawn", seat_may_seed)
             if seat_may_seed:
@@ -308,7 +309,7 @@ def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boa
 def test_another_seed_may_follow_a_reset_that_was_not_seen(
     client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seat = client.create_match("faraway", players=["remote", "random"], seed=1).join(0)
+    seat = client.create_match("faraway", players=["agent", "random"], seed=1).join(0)
     seat.reset(4)
     with monkeypatch.context() as patched:
         # The host has reset by now; the seat is interrupted before it looks.
@@ -316,7 +317,7 @@ def test_another_seed_may_follow_a_reset_that_was_not_seen(
         with pytest.raises(KeyboardInterrupt):
             seat.reset(5)
     found = seat.reset(6)
-    expected = client.create_match("faraway", players=["remote", "random"], seed=1).join(0).reset(6)
+    expected = client.create_match("faraway", players=["agent", "random"], seed=1).join(0).reset(6)
     np.testing.assert_array_equal(found.view, expected.view)
 
 
@@ -335,7 +336,7 @@ async def interrupted(**_: Any) -> None:
 
 
 def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"], private=True) as match:
+    with client.create_match("faraway", players=["agent", "random"], private=True) as match:
         assert match.id not in [listed.id for listed in client.matches()]
         assert match.info().private
         assert match.join(0).info().id == match.id
@@ -345,7 +346,7 @@ def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Cl
 
 @CARRIERS
 def test_a_seat_that_resigns_is_last_and_may_say_so_again(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["random", "remote", "random"], seed=1, reward="rank")
+    match = client.create_match("faraway", players=["random", "agent", "random"], seed=1, reward="rank")
     with match, carry(match.join(1)) as seat:
         for _ in range(2):
             seen = seat.resign()
@@ -358,7 +359,7 @@ def test_a_seat_that_resigns_is_last_and_may_say_so_again(client: boardwire.Clie
 
 @CARRIERS
 def test_an_episode_that_is_over_cannot_be_resigned(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         seen = seat.observe(wait=True)
         while not seen.over:
@@ -368,7 +369,7 @@ def test_an_episode_that_is_over_cannot_be_resigned(client: boardwire.Client, ca
 
 
 def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "remote"], seed=1) as match:
+    with client.create_match("faraway", players=["agent", "agent"], seed=1) as match:
         seats = [match.join(0), match.join(1)]
         match.resign(1)
         match.resign(1, episode=0)
@@ -384,7 +385,7 @@ def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> No
 
 @CARRIERS
 def test_legal_actions_come_with_their_labels_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         assert seat.observe(wait=True).actions == ()
         for seen in (seat.observe(actions=True), seat.act(first(seat.observe()), actions=True)):
@@ -397,8 +398,8 @@ def test_legal_actions_come_with_their_labels_when_asked_for(client: boardwire.C
 def test_matches_are_labelled_and_listed_by_game_state_and_label(client: boardwire.Client) -> None:
     labels = {"run": "a7", "round": "1"}
     with (
-        client.create_match("faraway", players=["random", "remote"], labels=labels) as one,
-        client.create_match("rauha", players=["random", "remote"], labels={"run": "a7"}) as other,
+        client.create_match("faraway", players=["random", "agent"], labels=labels) as one,
+        client.create_match("rauha", players=["random", "agent"], labels={"run": "a7"}) as other,
     ):
         assert one.info().labels == labels
 
@@ -415,15 +416,15 @@ def test_matches_are_labelled_and_listed_by_game_state_and_label(client: boardwi
     with pytest.raises(ValueError, match="playing, over, closed"):
         client.matches(states=["lost"])  # type: ignore[list-item]
     with pytest.raises(boardwire.errors.InvalidField):
-        client.create_match("faraway", players=["random", "remote"], labels={"Not A Name": ""})
+        client.create_match("faraway", players=["random", "agent"], labels={"Not A Name": ""})
 
 
 def test_a_match_tells_when_and_for_whom_it_waits_and_why_it_ended(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"], seed=1) as match:
+    with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
         seat = match.join(0)
         seen = seat.observe(wait=True)
         before = match.info()
-        assert before.players == ("remote", "random")
+        assert before.players == ("agent", "random")
         assert (before.waiting_for, before.close_reason) == ((0,), None)
         now = datetime.now(timezone.utc)
         assert now - timedelta(minutes=5) < before.create_time <= before.last_action_time < now
@@ -447,6 +448,27 @@ def test_a_server_tells_what_it_is(client: boardwire.Client) -> None:
 
 
 def test_an_invitation_or_its_code_lets_in(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "remote"]) as match:
+    with client.create_match("faraway", players=["agent", "agent"]) as match:
         assert client.join(match.invitations[0]).index == 0
         assert client.join(match.invitations[1].code).index == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["agent", "random", "greedy:16", "mc:160", "policy:lion", "policy:lion:argmax"]
+)
+def test_players_are_sent_as_messages_and_told_by_name(name: str) -> None:
+    message = _convert.player(name)
+    assert message.WhichOneof("kind") == {"agent": "agent", "policy": "policy"}.get(name.split(":")[0], "bot")
+    assert _convert.player_of(message) == name
+
+
+def test_what_is_no_player_is_named_by_the_server(client: boardwire.Client) -> None:
+    for name in ("clever", "mc:many", "mc:0", "greedy:16:3", "policy:", "random:3", "mc:99999999999"):
+        with pytest.raises(errors.UnknownBot, match=f"`{name}`"):
+            client.create_match("faraway", players=["agent", name])
+
+
+def test_values_of_a_newer_server_are_unknown() -> None:
+    assert _convert.word(match_pb2.RewardKind, 2) == "win"
+    assert _convert.word(match_pb2.RewardKind, 99) == "unknown"
+    assert _convert.player_of(match_pb2.Player()) == "unknown"

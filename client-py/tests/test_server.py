@@ -94,7 +94,7 @@ def test_nobody_at_an_address_is_a_lost_connection() -> None:
 def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> None:
     server = run(PrivateServer.start(BLOCKING))
     with boardwire.Client(server=server) as client:
-        match = client.create_match("faraway", players=["remote", "random"])
+        match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
         with seat.stream() as play:
             seen = play.observe(wait=True)
@@ -143,7 +143,7 @@ def test_a_killed_client_is_no_trouble_for_the_server(client: boardwire.Client) 
     code = f"""
 import boardwire, os, signal
 client = boardwire.connect({client.target!r})
-match = client.create_match("faraway", players=["remote", "remote"])
+match = client.create_match("faraway", players=["agent", "agent"])
 with match.join(0).stream() as seat:
     seat.observe(wait=True)
     print(match.id, match.invitations[1].code, seat.token, flush=True)

@@ -20,7 +20,7 @@ from boardwire.v1 import batch_service_pb2 as pb
 from calls import Stubs, batch_request, bearer, legal
 stubs = Stubs(sys.argv[1])
 print("opening", flush=True)
-opened = stubs.batches.OpenBatch(batch_request(["learner", sys.argv[3]], int(sys.argv[2])))
+opened = stubs.batches.OpenBatch(batch_request(["agent", sys.argv[3]], int(sys.argv[2])))
 call = pb.ResetBatchRequest(batch_id=opened.batch.id)
 print("stepping", flush=True)
 while True:
@@ -36,7 +36,7 @@ while True:
 
 def opening(environments: int, bot: str = "random") -> pb.OpenBatchRequest:
     """Asks for a batch against a bot."""
-    return batch_request(["learner", bot], environments)
+    return batch_request(["agent", bot], environments)
 
 
 @attack(quick=64, full=512, flags=lambda size: ("--max-batches", size // 8))

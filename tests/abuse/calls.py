@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
+from boardwire import _convert
 from boardwire.v1 import (
     batch_service_pb2_grpc,
     catalog_pb2_grpc,
@@ -17,9 +18,9 @@ from boardwire.v1 import (
     match_service_pb2_grpc,
     search_service_pb2_grpc,
 )
-from boardwire.v1.batch_pb2 import LineUp
+from boardwire.v1.batch_pb2 import BatchConfig, LineUp
 from boardwire.v1.batch_service_pb2 import OpenBatchRequest
-from boardwire.v1.match_pb2 import Clock
+from boardwire.v1.match_pb2 import Clock, MatchConfig
 from boardwire.v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
@@ -139,19 +140,19 @@ def flood(
 
 
 class Seat:
-    """A remote seat of a match of its own."""
+    """An agent's seat of a match of its own."""
 
     def __init__(
         self,
         stubs: Stubs,
-        players: Iterable[str] = ("remote", "random"),
+        players: Iterable[str] = ("agent", "random"),
         game: str = "faraway",
         clocks: Iterable[Clock] = (),
     ) -> None:
-        """Creates a match and joins its first remote seat."""
+        """Creates a match and joins its first agent's seat."""
         self.stubs = stubs
         self.created = stubs.matches.CreateMatch(
-            match_service_pb2.CreateMatchRequest(game=game, players=list(players), clocks=clocks)
+            match_request(players, config=MatchConfig(game=game, clocks=clocks))
         )
         self.match_id = self.created.match.id
         self.tokens = [
@@ -182,7 +183,7 @@ class Seat:
 
     def alternate(self) -> None:
         """Makes decisions at seat 1 until seat 0 owes one: who comes next depends on the cards."""
-        while not self.observe().pending & 1:
+        while 0 not in self.observe().pending:
             self.act(1)
 
     def close(self) -> None:
@@ -191,12 +192,25 @@ class Seat:
         self.stubs.matches.CloseMatch(asked, metadata=bearer(self.created.host_token))
 
 
+def match_request(
+    players: Iterable[str],
+    config: MatchConfig | None = None,
+    *,
+    seed: int | None = None,
+    request_id: str = "",
+) -> match_service_pb2.CreateMatchRequest:
+    """Asks for a match of these players, of Faraway unless the configuration names another game."""
+    asked = match_service_pb2.CreateMatchRequest(config=config, seed=seed, request_id=request_id)
+    asked.config.game = asked.config.game or "faraway"
+    asked.config.players.extend(_convert.players(players))
+    return asked
+
+
 def batch_request(players: Sequence[str], environments: int, *, request_id: str = "") -> OpenBatchRequest:
     """Asks for a batch of Faraway whose rows may be as large as the server sends them."""
+    line_up = LineUp(players=_convert.players(players))
     return OpenBatchRequest(
-        game="faraway",
-        line_ups=[LineUp(players=players)],
-        environments=environments,
+        config=BatchConfig(game="faraway", line_ups=[line_up], environments=environments),
         max_message_bytes=64 << 20,
         request_id=request_id,
     )

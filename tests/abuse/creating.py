@@ -12,7 +12,20 @@ import grpc
 from attacks import attack
 from boardwire.v1 import match_pb2 as pb_match
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, PATIENCE, Seat, Stubs, batch_request, bearer, counted, flood, outcome, reason, served
+from calls import (
+    OK,
+    PATIENCE,
+    Seat,
+    Stubs,
+    batch_request,
+    bearer,
+    counted,
+    flood,
+    match_request,
+    outcome,
+    reason,
+    served,
+)
 from target import Target, expect, until
 from wire import framed, opened
 
@@ -27,7 +40,7 @@ def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.Future[pb.Close
 def matches(target: Target, size: int) -> str:
     """As many matches as a caller may have, and more; then all are closed."""
     made: list[pb.CreateMatchResponse] = []
-    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
+    asked = match_request(["agent", "random"])
     with Stubs(target.address) as stubs:
         created = flood(
             stubs.matches.CreateMatch.future,
@@ -49,7 +62,7 @@ def matches(target: Target, size: int) -> str:
 )
 def abandoned_matches(target: Target, size: int) -> str:
     """Matches that nobody closes make room when they have been idle for too long."""
-    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "remote"])
+    asked = match_request(["agent", "agent"])
     with Stubs(target.address) as stubs:
         created = flood(stubs.matches.CreateMatch.future, [asked] * size)
         expect(set(created) <= {OK, "MATCHES_FULL"} and created[OK], f"created as {counted(created)}")
@@ -76,7 +89,7 @@ def abandoned_matches(target: Target, size: int) -> str:
 def waiting_calls(target: Target, size: int) -> str:
     """Calls of one seat that wait, of which the server lets sixteen."""
     with Stubs(target.address) as stubs:
-        seat = Seat(stubs, ["remote", "remote"])
+        seat = Seat(stubs, ["agent", "agent"])
         seat.act(0)
         asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         futures = [stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0])) for _ in range(size)]
@@ -96,7 +109,7 @@ def waiting_calls(target: Target, size: int) -> str:
 def permitted_waiting_calls(target: Target, size: int) -> str:
     """The same where the operator lets all of them wait: one decision answers them all."""
     with Stubs(target.address) as stubs, Stubs(target.address) as other:
-        seat = Seat(other, ["remote", "remote"])
+        seat = Seat(other, ["agent", "agent"])
         seat.act(0)
         asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         metadata = bearer(seat.tokens[0])
@@ -116,14 +129,14 @@ def repeated_requests(target: Target, size: int) -> str:
     stubs = [Stubs(target.address) for _ in range(8)]
 
     def match(each: Stubs, name: str, bot: str = "random") -> str:
-        asked = pb.CreateMatchRequest(game="faraway", players=["remote", bot], request_id=name)
+        asked = match_request(["agent", bot], request_id=name)
         try:
             return str(each.matches.CreateMatch(asked, timeout=PATIENCE).host_token)
         except grpc.RpcError as error:
             return reason(error)
 
     def batch(each: Stubs, name: str) -> str:
-        asked = batch_request(["learner", "random"], 8, request_id=name)
+        asked = batch_request(["agent", "random"], 8, request_id=name)
         return str(each.batches.OpenBatch(asked, timeout=PATIENCE).token)
 
     with ThreadPoolExecutor(len(stubs)) as threads:
@@ -145,7 +158,7 @@ def list_floods(target: Target, size: int) -> str:
     path = "/boardwire.v1.MatchService/ListMatches"
     matches = min(10_000, 2 * size)
     with Stubs(target.address) as stubs:
-        asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
+        asked = match_request(["agent", "random"])
         created = flood(stubs.matches.CreateMatch.future, [asked] * matches)
         expect(created == {OK: matches}, f"matches were created as {counted(created)}")
         started = time.monotonic()

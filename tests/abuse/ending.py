@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attacks import attack
 from boardwire.v1 import match_service_pb2 as pb
-from calls import PATIENCE, Seat, Stubs, bearer, counted, outcome, served
+from calls import PATIENCE, Seat, Stubs, bearer, counted, match_request, outcome, served
 from connections import PREFACE, SETTINGS
 from target import STOP_SECONDS, Target, expect, started, until
 from wire import framed, opened, raw
@@ -24,7 +24,7 @@ class Load:
     def __init__(self, target: Target, size: int) -> None:
         """Makes `size` of each."""
         self.stubs = [Stubs(target.address) for _ in range(4)]
-        self.seats = [Seat(each, ["remote", "remote"]) for each in self.stubs]
+        self.seats = [Seat(each, ["agent", "agent"]) for each in self.stubs]
         for seat in self.seats:
             seat.act(0)
         self.silent = [raw(target, (b"", PREFACE, PREFACE + SETTINGS)[turn % 3]) for turn in range(size // 4)]
@@ -38,7 +38,7 @@ class Load:
             for stubs, seat in zip(self.stubs, self.seats, strict=True)
             for _ in range(8)
         ]
-        bots = pb.CreateMatchRequest(game="faraway", players=["remote"] + ["greedy:1024"] * 5)
+        bots = match_request(["agent"] + ["greedy:1024"] * 5)
         self.working = [self.stubs[0].matches.CreateMatch.future(bots) for _ in range(size // 10)]
         for created in self.working:
             created.result(timeout=PATIENCE)

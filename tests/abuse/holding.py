@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
+from boardwire.v1.match_pb2 import MatchConfig
 from boardwire.v1.search_service_pb2 import CreateSearchRequest, RolloutRequest
-from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, outcome, served
+from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, match_request, outcome, served
 from connections import PREFACE, SETTINGS
 from target import Target, expect, until
 from wire import Wire, framed, raw
@@ -160,7 +161,7 @@ def unread_plays(target: Target, size: int) -> str:
 def unread_pages(target: Target, size: int) -> str:
     """Pages of sixteen matches with many labels, which nobody reads, on many connections."""
     labels = {f"{number:063}": "x" * 128 for number in range(16)}
-    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"], labels=labels)
+    asked = match_request(["agent", "random"], config=MatchConfig(labels=labels))
     page = framed(pb.ListMatchesRequest(page_size=16).SerializeToString())
     with Stubs(target.address) as stubs:
         flood(stubs.matches.CreateMatch.future, [asked] * 16)
@@ -211,7 +212,7 @@ def announced_messages(target: Target, size: int) -> str:
         wire.flush()
         wires.append(wire)
     with Stubs(target.unix) as stubs:
-        batch = stubs.batches.OpenBatch(batch_request(["learner", "random"], 1 << 15))
+        batch = stubs.batches.OpenBatch(batch_request(["agent", "random"], 1 << 15))
         reset = batch_pb.ResetBatchRequest(batch_id=batch.batch.id)
         ended = Counter[str]()
         for _ in range(20):

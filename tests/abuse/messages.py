@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from attacks import attack
 from boardwire.v1 import batch_service_pb2, catalog_pb2, match_service_pb2, search_service_pb2
-from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, method, outcome, reason, served
+from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, match_request, method, outcome, reason, served
 from target import Target, expect
 from wire import Wire
 
@@ -52,7 +52,7 @@ def fill(message: Any, text: str) -> None:
 def long_names(target: Target, size: int) -> str:
     """Names of three kilobytes in every string of every request: the reasons of refusals arrive."""
     ended = Counter[str]()
-    texts = ["x" * 3_000, "\u00e4" * 1_500, "\u3042" * 1_000, "%" * 3_000, "\n\0\x7f" * 1_000, "remote" * 500]
+    texts = ["x" * 3_000, "\u00e4" * 1_500, "\u3042" * 1_000, "%" * 3_000, "\n\0\x7f" * 1_000, "agent" * 500]
     with Stubs(target.address) as stubs:
         for turn in range(size * len(texts)):
             text = texts[turn % len(texts)]
@@ -83,8 +83,7 @@ def long_messages(target: Target, size: int) -> str:
     ended = Counter[str]()
     bodies = {
         "/boardwire.v1.MatchService/CreateMatch": [
-            match_service_pb2.CreateMatchRequest(game="faraway", request_id="a" * length).SerializeToString()
-            for length in (10 * MIB, 60 * MIB)
+            match_request([], request_id="a" * length).SerializeToString() for length in (10 * MIB, 60 * MIB)
         ]
         + [b"\x0a\x07faraway" + b"\x12\x00" * (63 * MIB // 2)],
         "/boardwire.v1.BatchService/OpenBatch": [b"\x0a\x07faraway" + b"\x12\x00" * (63 * MIB // 2)],

@@ -21,8 +21,8 @@ from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2, match_service_pb2
 from boardwire.v1 import search_service_pb2 as search_pb
-from boardwire.v1.match_pb2 import MATCH_STATE_OVER
-from calls import PATIENCE, Seat, Stubs, batch_request, bearer, counted, method, reason, served
+from boardwire.v1.match_pb2 import MATCH_STATE_OVER, MatchConfig
+from calls import PATIENCE, Seat, Stubs, batch_request, bearer, counted, match_request, method, reason, served
 from messages import methods
 from target import Failed, Target, expect
 
@@ -42,8 +42,8 @@ TEXTS = (
     "a",
     "greedy:1024",
     "greedy:99999999999",
-    "remote",
-    "learner",
+    "agent",
+    "agent",
     "faraway",
     "0" * 32,
     "\0",
@@ -114,8 +114,8 @@ def varint(value: int) -> bytes:
 
 def valid(stubs: Stubs) -> list[Call]:
     """Requests that are valid or nearly so, one of every method at least: path, message, token."""
-    seat = Seat(stubs, ["remote", "remote"])
-    asked = batch_request(["learner", "random"], 4)
+    seat = Seat(stubs, ["agent", "agent"])
+    asked = batch_request(["agent", "random"], 4)
     opened = stubs.batches.OpenBatch(asked)
     batch, owner, match, token = opened.batch.id, opened.token, seat.match_id, seat.tokens[0]
     snapshot = stubs.batches.SaveBatch(
@@ -125,11 +125,9 @@ def valid(stubs: Stubs) -> list[Call]:
     determinize = search_pb.CreateSearchRequest(match_id=match, worlds=2, places=4, seed=7)
     search = stubs.searches.CreateSearch(determinize, metadata=bearer(token)).search.id
     # Whoever is invited anew takes the seat away from the token there was: in a match that nobody plays.
-    given = stubs.matches.CreateMatch(pb.CreateMatchRequest(game="faraway", players=["remote", "random"]))
+    given = stubs.matches.CreateMatch(match_request(["agent", "random"]))
     secret = bytes(32)
-    fair = stubs.matches.CreateMatch(
-        pb.CreateMatchRequest(game="faraway", players=["remote", "random"], fair_deals=True)
-    )
+    fair = stubs.matches.CreateMatch(match_request(["agent", "random"], config=MatchConfig(fair_deals=True)))
     join = pb.JoinMatchRequest(
         code=fair.invitations[0].code, request_id=uuid, commitment=hashlib.sha256(secret).digest()
     )
@@ -137,10 +135,10 @@ def valid(stubs: Stubs) -> list[Call]:
     calls = {
         "Match": [
             (
-                pb.CreateMatchRequest(game="faraway", players=["remote", "random"], seed=7, request_id=uuid),
+                match_request(["agent", "random"], seed=7, request_id=uuid),
                 "",
             ),
-            (pb.CreateMatchRequest(game="rauha", players=["remote", "greedy"], labels={"run": "7"}), ""),
+            (match_request(["agent", "greedy"], config=MatchConfig(game="rauha", labels={"run": "7"})), ""),
             (pb.GetMatchRequest(match_id=match), token),
             (pb.ListMatchesRequest(page_size=2), ""),
             (pb.ListMatchesRequest(game="faraway", states=[MATCH_STATE_OVER], labels={"run": "7"}), ""),

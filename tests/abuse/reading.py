@@ -6,7 +6,8 @@ from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, Stubs, batch_request, bearer, counted, flood, method, served
+from boardwire.v1.match_pb2 import MatchConfig
+from calls import OK, Stubs, batch_request, bearer, counted, flood, match_request, method, served
 from target import Target, expect, until
 from wire import Wire, framed, opened
 
@@ -43,7 +44,7 @@ def unread(target: Target, count: int, method: str, token: str, message: bytes) 
 
 def batch(stubs: Stubs) -> tuple[str, str]:
     """Opens a batch; gives its id and token."""
-    opened = stubs.batches.OpenBatch(batch_request(["learner", "random"], ROWS))
+    opened = stubs.batches.OpenBatch(batch_request(["agent", "random"], ROWS))
     return opened.batch.id, opened.token
 
 
@@ -73,7 +74,7 @@ def unread_snapshots(target: Target, size: int) -> str:
 def unread_lists(target: Target, size: int) -> str:
     """Long lists that nobody reads, of matches with all the labels that they may have."""
     labels = {f"{number:063}": "x" * 128 for number in range(16)}
-    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"], labels=labels)
+    asked = match_request(["agent", "random"], config=MatchConfig(labels=labels))
     with Stubs(target.address) as stubs:
         flood(stubs.matches.CreateMatch.future, [asked] * 1_000)
         page = pb.ListMatchesRequest(page_size=1_000).SerializeToString()

@@ -60,7 +60,7 @@ def cancelled_calls(target: Target, size: int) -> str:
     """Calls that wait are cancelled at once, most before the server has seen them."""
     connections = calls = 0
     with Stubs(target.address) as stubs:
-        seat = Seat(stubs, ["remote", "remote"])
+        seat = Seat(stubs, ["agent", "agent"])
         seat.act(0)
         message = framed(pb.ObserveRequest(match_id=seat.match_id, wait=True).SerializeToString())
         wire = None

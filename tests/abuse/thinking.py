@@ -9,7 +9,7 @@ from typing import Any
 from attacks import attack
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1.search_service_pb2 import CreateSearchRequest, RolloutRequest
-from calls import OK, Seat, Stubs, bearer, counted, flood
+from calls import OK, Seat, Stubs, bearer, counted, flood, match_request
 from target import Target, expect, until
 
 #: The most playouts of one call.
@@ -26,7 +26,7 @@ def thinking_bots(target: Target, size: int) -> str:
     usual = target.load(1)
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs:
-        asked = pb.CreateMatchRequest(game="faraway", players=["mc:10000"] * 5)
+        asked = match_request(["mc:10000"] * 5)
         created = flood(
             stubs.matches.CreateMatch.future, [asked] * size, answer=lambda _, answer: made.append(answer)
         )
@@ -70,16 +70,16 @@ def thinking_crowd(target: Target, size: int) -> str:
     """Matches of costly bots by one caller, and a bot of another caller that decides beside them."""
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
-        asked = pb.CreateMatchRequest(game="faraway", players=["mc:10000"] * 5)
+        asked = match_request(["mc:10000"] * 5)
         created = flood(
             stubs.matches.CreateMatch.future, [asked] * size, answer=lambda _, answer: made.append(answer)
         )
         expect(created == {OK: size}, f"matches were created as {counted(created)}")
-        seat, slowest = Seat(others, ["remote", "mc:160"]), 0.0
+        seat, slowest = Seat(others, ["agent", "mc:160"]), 0.0
         for _ in range(4):
             start = time.monotonic()
             seat.act()
-            until(lambda: seat.observe().pending & 1, 60, "a bot of another caller did not decide")
+            until(lambda: 0 in seat.observe().pending, 60, "a bot of another caller did not decide")
             slowest = max(slowest, time.monotonic() - start)
         # Alone it decides within some 20 ms.
         expect(slowest < SLOW, f"a bot of another caller took {slowest:.1f} s for a decision")

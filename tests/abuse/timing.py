@@ -12,7 +12,7 @@ from google.protobuf.duration_pb2 import Duration
 from attacks import attack
 from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, Seat, Stubs, counted, flood
+from calls import OK, Seat, Stubs, counted, flood, match_request
 from target import Target, expect, until
 from wire import Wire, framed
 
@@ -88,7 +88,7 @@ def timed_floods(target: Target, size: int) -> str:
     """Nobody who thinks less than the limit loses on time, and no clock runs slower for who floods."""
     matches = min(10_000, size)
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
-        asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
+        asked = match_request(["agent", "random"])
         created = flood(stubs.matches.CreateMatch.future, [asked] * matches)
         expect(created == {OK: matches}, f"matches were created as {counted(created)}")
         alone = TimedSeat(stubs, 999).lost(others)

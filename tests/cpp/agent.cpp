@@ -36,9 +36,10 @@ class Agent {
     request.set_request_id(uuid());
     insist(*channel_, [&](auto* context) { return matches_->JoinMatch(context, request, &joined_); });
     GetGameRequest table;
-    table.set_game(joined_.match().game());
-    table.set_seats(joined_.match().players_size());
-    *table.mutable_options() = joined_.match().options();
+    const auto& config = joined_.match().config();
+    table.set_game(config.game());
+    table.set_seats(config.players_size());
+    *table.mutable_options() = config.options();
     GetGameResponse answer;
     const auto catalog = CatalogService::NewStub(channel_);
     insist(*channel_, [&](auto* context) { return catalog->GetGame(context, table, &answer); });

@@ -46,8 +46,8 @@ func join(address, code string, transcript bool) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	match := a.joined.Match
-	table := &pb.GetGameRequest{Game: match.Game, Seats: uint32(len(match.Players)), Options: match.Options}
+	config := a.joined.Match.Config
+	table := &pb.GetGameRequest{Game: config.Game, Seats: uint32(len(config.Players)), Options: config.Options}
 	return a, insist(func(ctx context.Context) error {
 		answer, err := pb.NewCatalogServiceClient(connection).GetGame(ctx, table)
 		a.spec = answer.GetSpec()

@@ -31,8 +31,9 @@ final class Agent {
     var join = JoinMatchRequest.newBuilder().setCode(code).setRequestId(id).build();
     var joined = Wire.insist(MatchServiceGrpc.newBlockingStub(channel), stub -> stub.joinMatch(join));
     var match = joined.getMatch();
-    var table = GetGameRequest.newBuilder().setGame(match.getGame()).setSeats(match.getPlayersCount());
-    var game = table.putAllOptions(match.getOptionsMap()).build();
+    var config = match.getConfig();
+    var table = GetGameRequest.newBuilder().setGame(config.getGame()).setSeats(config.getPlayersCount());
+    var game = table.putAllOptions(config.getOptionsMap()).build();
     this.spec = Wire.insist(CatalogServiceGrpc.newBlockingStub(channel), stub -> stub.getGame(game)).getSpec();
     this.seat = MatchServiceGrpc.newStub(channel).withCallCredentials(Wire.bearer(joined.getToken()));
     this.matchId = match.getId();

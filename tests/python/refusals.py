@@ -13,10 +13,12 @@ import grpc
 
 import boardwire
 from accounts import account
+from boardwire import _convert
 from boardwire._channel import Connection, Stubs, bearer
 from boardwire._stream import PlayStream
 from boardwire._twins import run
 from boardwire._ways import BLOCKING
+from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from journals import served
 
@@ -55,7 +57,7 @@ def begun(
     client: boardwire.Client, *others: str, **kwargs: Any
 ) -> tuple[boardwire.Match, boardwire.Seat, boardwire.Observation]:
     """A match that has begun, with the seat that has something to decide."""
-    match = client.create_match("faraway", players=["remote", *(others or ["random"])], seed=1, **kwargs)
+    match = client.create_match("faraway", players=["agent", *(others or ["random"])], seed=1, **kwargs)
     seat = match.join(0)
     return match, seat, seat.observe(wait=True)
 
@@ -101,7 +103,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("UnknownBot")
 def _(client: boardwire.Client) -> None:
-    client.create_match("faraway", players=["remote", "oracle"])
+    client.create_match("faraway", players=["agent", "oracle"])
 
 
 @provokes("BadField")
@@ -128,7 +130,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("DecisionLate")
 def _(client: boardwire.Client) -> None:
     clock = boardwire.Clock(limit=0.01, on_timeout="first_legal")
-    match = client.create_match("faraway", players=["remote", "random"], clock=clock)
+    match = client.create_match("faraway", players=["agent", "random"], clock=clock)
     seat = match.join(0)
     seen = seat.observe(wait=True)
     while not seat.observe().timed_out:
@@ -139,14 +141,14 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("NotDealt")
 def _(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], fair_deals=True)
+    match = client.create_match("faraway", players=["agent", "random"], fair_deals=True)
     match.join(0).observe()
 
 
 @provokes("DealWithheld")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--opening-timeout", "1"]) as hurried:
-        match = hurried.create_match("faraway", players=["remote", "random"], fair_deals=True)
+        match = hurried.create_match("faraway", players=["agent", "random"], fair_deals=True)
         match.join(0).observe(wait=True)
 
 
@@ -212,7 +214,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("NotYourTurn")
 def _(client: boardwire.Client) -> None:
-    _, seat, seen = begun(client, "remote")
+    _, seat, seen = begun(client, "agent")
     seat.act(legal(seen), wait=False)
     seat.act(legal(seen), wait=False)
 
@@ -246,7 +248,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("EpisodeNotOver")
 def _(client: boardwire.Client) -> None:
-    begun(client, "remote")[1].reset()
+    begun(client, "agent")[1].reset()
 
 
 @provokes("MatchClosed")
@@ -276,7 +278,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("SeatBusy")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-waiting-calls", "1"]) as strict:
-        match, seat, seen = begun(strict, "remote")
+        match, seat, seen = begun(strict, "agent")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         connection = over_grpcio(strict)
@@ -293,7 +295,10 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     request_id = str(uuid.uuid4())
     for bot in ("random", "greedy"):
-        request = pb.CreateMatchRequest(game="faraway", players=["remote", bot], request_id=request_id)
+        request = pb.CreateMatchRequest(
+            config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", bot])),
+            request_id=request_id,
+        )
         call(client, lambda on: on.match.CreateMatch, request)
 
 
@@ -324,7 +329,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("ShuttingDown")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
-        match, seat, seen = begun(doomed, "remote")
+        match, seat, seen = begun(doomed, "agent")
         seat.act(legal(seen), wait=False)
         connection, server = over_grpcio(doomed), doomed._private
         request = pb.ObserveRequest(match_id=match.id, wait=True)

@@ -89,7 +89,7 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_a_journal_is_read_and_left_as_it_is(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     with boardwire.connect(server_args=["--journal", str(journal)]) as client:
-        match = client.create_match("faraway", players=["remote", "random"])
+        match = client.create_match("faraway", players=["agent", "random"])
         match.join(0)
         # A server has it open.
         assert check("--journal", str(journal))["journal"][0] == "fail"

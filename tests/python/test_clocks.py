@@ -20,7 +20,7 @@ def lowest(seen: boardwire.Observation) -> int:
 
 def test_everybody_sees_the_clocks(client: boardwire.Client) -> None:
     clock = Clock(limit=2, bank=30, increment=0.5, strikes=1, on_timeout="greedy")
-    with client.create_match("faraway", players=["remote", "random"], clock=clock) as match:
+    with client.create_match("faraway", players=["agent", "random"], clock=clock) as match:
         assert match.info().clocks == (clock, None)
         seat = match.join(0)
         seen = seat.observe(wait=True)
@@ -41,7 +41,7 @@ def test_everybody_sees_the_clocks(client: boardwire.Client) -> None:
 @pytest.mark.parametrize("on_timeout", ["first_legal", "seeded_legal", "greedy"])
 def test_a_late_decision_is_made_for_the_seat(client: boardwire.Client, game: str, on_timeout: str) -> None:
     clock = Clock(limit=0.15, on_timeout=on_timeout)
-    with client.create_match(game, players=["remote", "remote"], clock={0: clock}) as match:
+    with client.create_match(game, players=["agent", "agent"], clock={0: clock}) as match:
         assert match.info().clocks == (clock, None)
         late, other = match.join(0), match.join(1)
         seen = late.observe()
@@ -64,7 +64,7 @@ def test_a_late_decision_is_made_for_the_seat(client: boardwire.Client, game: st
 
 
 def test_who_is_late_forfeits(client: boardwire.Client) -> None:
-    with client.create_match("rauha", players=["remote", "remote"], clock=Clock(limit=0.05)) as match:
+    with client.create_match("rauha", players=["agent", "agent"], clock=Clock(limit=0.05)) as match:
         seats = [match.join(0), match.join(1)]
         over = seats[1].observe(wait=True)
         while not over.over:
@@ -85,16 +85,16 @@ def test_who_is_late_forfeits(client: boardwire.Client) -> None:
 )
 def test_clocks_that_cannot_be_are_refused(client: boardwire.Client, clock: Clock, expected: str) -> None:
     with pytest.raises(boardwire.errors.InvalidField, match=expected):
-        client.create_match("faraway", players=["remote", "random"], clock=clock)
+        client.create_match("faraway", players=["agent", "random"], clock=clock)
 
 
 def test_clocks_are_for_seats_that_are_there(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="no seat 2"):
-        client.create_match("faraway", players=["remote", "remote"], clock={2: Clock(limit=1)})
+        client.create_match("faraway", players=["agent", "agent"], clock={2: Clock(limit=1)})
 
 
 def test_a_match_without_clocks_has_none(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         assert match.info().clocks == ()
         assert match.info().watch_delay == timedelta()
         assert match.join(0).observe().clocks == ()

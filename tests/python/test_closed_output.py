@@ -47,7 +47,7 @@ def test_files_are_written_whose_names_nobody_reads(command: str, tmp_path: Path
 
 
 def test_answers_that_nobody_reads(client: boardwire.Client, address: str, tmp_path: Path) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         seat.resign()
         seat.replay().save(tmp_path / "match.json")

@@ -35,7 +35,7 @@ def test_faraway_opens_with_the_deal_predicted(
 ) -> None:
     hands, display = faraway_deal(seed, seats, advanced=variant == "advanced")
     options = {"variant": variant}
-    with client.create_match("faraway", players=["remote"] * seats, options=options, seed=seed) as match:
+    with client.create_match("faraway", players=["agent"] * seats, options=options, seed=seed) as match:
         for index, hand in enumerate(hands):
             seen = match.spec.decode(match.join(index).observe().view)
             assert [card for card in seen["hand"].tolist() if card] == hand
@@ -46,7 +46,7 @@ def test_the_same_seed_and_actions_give_the_same_bytes(
     client: boardwire.Client,
 ) -> None:
     def play() -> list[bytes]:
-        with client.create_match("faraway", players=["remote", "greedy", "random"], seed=11) as match:
+        with client.create_match("faraway", players=["agent", "greedy", "random"], seed=11) as match:
             seat = match.join(0)
             seen = seat.observe(wait=True)
             views = [seen.view.tobytes()]
@@ -61,7 +61,7 @@ def test_the_same_seed_and_actions_give_the_same_bytes(
 def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
     client: boardwire.Client,
 ) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         before = match.info()
         assert (before.seed_opening, before.seed_source) == (None, "drawn")
         assert len(before.seed_commitment) == 32
@@ -83,7 +83,7 @@ def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
 
 
 def test_a_commitment_is_a_hash_that_anybody_can_compute(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", players=["remote", "random"], seed=7)
+    match = client.create_match("faraway", players=["agent", "random"], seed=7)
     before, after = match.info(), match.close()
     assert after.seed_opening is not None
     assert after.seed_opening.key == (7).to_bytes(8, "little") + bytes(24)

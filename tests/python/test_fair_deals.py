@@ -31,7 +31,7 @@ def check(replay: boardwire.Replay, seat: int, secret: bytes) -> bytes:
     assert deal is not None
     assert opening is not None
     assert deal.seat_secrets[seat] == secret, "what I have contributed is not among it"
-    agents = [index for index, player in enumerate(replay.players) if player == "remote"]
+    agents = [index for index, player in enumerate(replay.players) if player == "agent"]
     for index in agents:
         assert sha256(deal.seat_secrets[index]) == deal.seat_commitments[index], f"seat {index} was not bound"
     bound = opening.server_secret
@@ -55,7 +55,7 @@ def play(seat: boardwire.Seat) -> None:
 
 def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Client, tmp_path: Path) -> None:
     """Each agent in a thread of its own, with nothing but an invitation."""
-    players = ["remote", "greedy", "remote"]
+    players = ["agent", "greedy", "agent"]
     checked: list[bytes] = []
 
     def agent(code: str) -> None:
@@ -98,7 +98,7 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
 
 
 def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> None:
-    with client.create_match("rauha", players=["remote", "remote"], fair_deals=True) as match:
+    with client.create_match("rauha", players=["agent", "agent"], fair_deals=True) as match:
         first = match.join(0)
         with pytest.raises(boardwire.errors.NotDealt, match="seats 1 have yet to join"):
             first.observe()
@@ -127,7 +127,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
         return call(self, method, request, **more)
 
     monkeypatch.setattr(Connection, "call", noted)
-    with client.create_match("faraway", players=["remote", "remote"], fair_deals=True) as match:
+    with client.create_match("faraway", players=["agent", "agent"], fair_deals=True) as match:
         seat = match.join(0)
         with pytest.raises(boardwire.errors.CallTimeout, match=r"have not joined within 0\.2 seconds"):
             seat.open(timeout=0.2)
@@ -144,7 +144,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
 
 
 def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"], fair_deals=True) as match:
+    with client.create_match("faraway", players=["agent", "random"], fair_deals=True) as match:
         seat = match.join(0)
         seat.open()
         for reset in (match.reset, seat.reset):
@@ -156,16 +156,16 @@ def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
 
 
 def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         with pytest.raises(boardwire.errors.InvalidField, match="the deals of this match are the server's"):
             seat.open()
     with pytest.raises(boardwire.errors.InvalidField, match="fair_deals"):
-        client.create_match("faraway", players=["remote", "random"], fair_deals=True, seed=1)
+        client.create_match("faraway", players=["agent", "random"], fair_deals=True, seed=1)
 
 
 def test_a_seat_is_given_away_anew(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         lost, first = match.join(0), match.invitations[0]
         assert first.seat == 0
         seen = lost.observe(wait=True)

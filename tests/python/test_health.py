@@ -48,7 +48,7 @@ class Health:
 def fill(client: boardwire.Client) -> None:
     """Creates match after match."""
     while True:
-        client.create_match("faraway", players=["remote", "random"])
+        client.create_match("faraway", players=["agent", "random"])
 
 
 def test_matches_do_not_serve_while_the_journal_fails(tmp_path: Path) -> None:

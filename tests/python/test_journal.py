@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import boardwire
-from boardwire import errors
+from boardwire import _convert, errors
 from boardwire._stream import PlayStream
 from boardwire._twins import run
+from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from journals import kill, make_room, served, start
 
@@ -75,7 +76,7 @@ def play_all(client: boardwire.Client, seeds: range, stories: dict[tuple[str, in
     threads = []
     for seed in seeds:
         for game in client.games():
-            players = ["remote", "greedy:2", "remote"]
+            players = ["agent", "greedy:2", "agent"]
             match = client.create_match(game.id, players=players, seed=seed)
             story = stories[game.id, seed] = {}
             seats = [match.join(0), match.join(2)]
@@ -122,7 +123,7 @@ def test_a_server_that_is_killed_goes_on_where_it_was(
 def test_an_interrupted_server_keeps_its_matches_too(tmp_path: Path) -> None:
     server = start(tmp_path)
     with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
-        match = client.create_match("rauha", players=["remote", "mc:40"], seed=3, labels={"run": "one"})
+        match = client.create_match("rauha", players=["agent", "mc:40"], seed=3, labels={"run": "one"})
         seat = match.join(0)
         seen = seat.observe(wait=True)
         for _ in range(5):
@@ -150,7 +151,11 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
         created = run(
             client._connection.call(
                 lambda on: on.match.CreateMatch,
-                pb.CreateMatchRequest(game="faraway", players=["remote", "random"]),
+                pb.CreateMatchRequest(
+                    config=match_pb2.MatchConfig(
+                        game="faraway", players=_convert.players(["agent", "random"])
+                    )
+                ),
                 timeout=60,
             )
         )
@@ -197,11 +202,11 @@ def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> 
         boardwire.connect(f"unix:{tmp_path / 'socket'}") as client,
         served(tmp_path, file_bytes=200_000) as server,
     ):
-        seat = client.create_match("faraway", players=["remote", "random"], seed=1).join(0)
+        seat = client.create_match("faraway", players=["agent", "random"], seed=1).join(0)
         with pytest.raises(errors.JournalFailed, match="nothing that was answered is lost"):
             until_full(seat)
         with pytest.raises(errors.JournalFailed):
-            client.create_match("faraway", players=["remote", "random"])
+            client.create_match("faraway", players=["agent", "random"])
         make_room(server)
         due, seen = time.monotonic() + 60, None
         while seen is None:
@@ -217,7 +222,7 @@ def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> 
 
 def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> None:
     with served(tmp_path), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
-        seats = [client.create_match("faraway", players=["remote", "random"]).join(0) for _ in range(2)]
+        seats = [client.create_match("faraway", players=["agent", "random"]).join(0) for _ in range(2)]
         plies = [seat.act(choice(seat.observe(wait=True))).ply for seat in seats]
     lost, kept = seats[0].match_id, seats[1].match_id
     with sqlite3.connect(tmp_path / "journal") as journal:
@@ -241,7 +246,7 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
 def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str) -> None:
     """SQLite would go on with what stands before the damage, and say nothing."""
     with served(tmp_path), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
-        seats = [client.create_match("faraway", players=["remote", "random"]).join(0) for _ in range(4)]
+        seats = [client.create_match("faraway", players=["agent", "random"]).join(0) for _ in range(4)]
         for seat in seats:
             seat.act(choice(seat.observe(wait=True)))
     log = tmp_path / "journal-wal"
@@ -297,7 +302,7 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
     with boardwire.connect(f"unix:{here / 'socket'}") as client:
         with served(here) as first, served(there) as second:
             matches = [
-                client.create_match("rauha", players=["remote", "greedy"], seed=seed) for seed in (1, 2)
+                client.create_match("rauha", players=["agent", "greedy"], seed=seed) for seed in (1, 2)
             ]
             seats = [match.join(0) for match in matches]
             for seat in seats:

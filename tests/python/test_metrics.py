@@ -58,7 +58,7 @@ def becomes(address: str, wanted: Callable[[dict[str, float]], bool]) -> dict[st
 def test_prometheus_is_told_what_happens() -> None:
     address = f"127.0.0.1:{free_port()}"
     with boardwire.connect(server_args=["--metrics", address]) as client:
-        match = client.create_match("faraway", players=["remote", "random"])
+        match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
         seen = seat.observe(wait=True)
         while not seen.over:

@@ -58,7 +58,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def played(client: boardwire.Client, bot: str) -> tuple[int, ...]:
     """The scores of a match against a bot, in which the lowest legal action is played."""
-    match = client.create_match("faraway", players=["remote", bot], seed=7)
+    match = client.create_match("faraway", players=["agent", bot], seed=7)
     with match.join(0).stream() as seat:
         seen = seat.observe(wait=True)
         while not seen.over:
@@ -94,7 +94,7 @@ def test_who_names_a_policy_is_told_which_there_are(lion: Path) -> None:
             ("faraway", 2, "policies", "policy:NAME"),
         ]:
             with pytest.raises(errors.UnknownBot, match=said):
-                client.create_match(game, players=["remote", *[bot] * (seats - 1)])
+                client.create_match(game, players=["agent", *[bot] * (seats - 1)])
             with pytest.raises(errors.UnknownBot, match=said):
                 client.open_batch(game, seats=seats, environments=2, opponents={1: bot})
 

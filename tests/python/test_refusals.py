@@ -186,7 +186,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("TimedOut")
 def _(client: boardwire.Client) -> None:
-    _, seat, seen = begun(client, "remote")
+    _, seat, seen = begun(client, "agent")
     seat.act(legal(seen), wait=False)
     seat.observe(wait=True, timeout=0.05)
 
@@ -196,7 +196,7 @@ def _(client: boardwire.Client) -> None:
     # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16. Once one of these
     # is refused, those that wait fill the rest.
     with boardwire.connect(server_args=["--max-bytes", str(448 << 10)]) as small:
-        match, seat, seen = begun(small, "remote")
+        match, seat, seen = begun(small, "agent")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         observe = over_grpcio(small).stubs.match.Observe

@@ -74,7 +74,7 @@ def check(replay: Any) -> bytes:
 def test_a_replay_agrees_with_what_seats_wrote_down(
     client: boardwire.Client, game: str, tmp_path: Path
 ) -> None:
-    with client.create_match(game, players=["remote", "remote"]) as match:
+    with client.create_match(game, players=["agent", "agent"]) as match:
         seats = [match.join(0), match.join(1)]
         under_way = seats[0].replay()
         assert (under_way.over, under_way.seed_opening, len(under_way.frames)) == (False, None, 1)
@@ -96,7 +96,7 @@ def test_a_replay_agrees_with_what_seats_wrote_down(
 
 
 def test_the_key_of_a_replay_deals_what_was_seen(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "remote"]) as match:
+    with client.create_match("faraway", players=["agent", "agent"]) as match:
         seats = [match.join(0), match.join(1)]
         play(seats)
         for seat in seats:
@@ -154,7 +154,7 @@ ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_an_altered_replay_is_refused(client: boardwire.Client, name: str, tmp_path: Path) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         seen = seat.observe(wait=True)
         while not seen.over:
@@ -185,7 +185,7 @@ def test_what_is_no_replay_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_another_release_saved_is_refused_and_names_it(client: boardwire.Client, tmp_path: Path) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         replay = json.loads(match.join(0).replay().to_json())
     for release, said in (("0.1", "Boardwire 0.1 saved"), ("", "Boardwire 0.2.0 or an earlier one saved")):
         path = tmp_path / "match.json"
@@ -195,7 +195,7 @@ def test_what_another_release_saved_is_refused_and_names_it(client: boardwire.Cl
 
 
 def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> None:
-    with client.create_match("rauha", players=["remote", "random"], private=True, seed=5) as match:
+    with client.create_match("rauha", players=["agent", "random"], private=True, seed=5) as match:
         seat = match.join(0)
         assert len(seat.replay().frames) == len(match.replay().frames) == 2, (
             "the deal, and the bot has chosen"
@@ -210,7 +210,7 @@ def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> Non
 
 
 def test_an_open_match_shows_the_public_no_key(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         seat.resign()
         resigned = json.loads(seat.replay().to_json())
@@ -237,7 +237,7 @@ def data_of(page: str) -> Any:
 @pytest.mark.parametrize("game", GAMES)
 def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
     with boardwire.connect() as client:
-        match = client.create_match(game, players=["remote", "remote"])
+        match = client.create_match(game, players=["agent", "agent"])
         seats = [match.join(0), match.join(1)]
         seats[0].replay().save(tmp_path / "early.json")
         play(seats)
@@ -247,8 +247,8 @@ def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
         assert shown.returncode == 0, shown.stderr
     # While it is played nobody has its key: the page shows what seat 0 saw.
     early, late = (data_of((tmp_path / f"{name}.html").read_text()) for name in ("early", "match"))
-    assert early["viewers"] == ["seat 0 (remote)"]
-    assert late["viewers"] == ["seat 0 (remote)", "seat 1 (remote)", "everybody"]
+    assert early["viewers"] == ["seat 0 (agent)"]
+    assert late["viewers"] == ["seat 0 (agent)", "seat 1 (agent)", "everybody"]
     replay = json.loads((tmp_path / "match.json").read_text())
     assert [len(page["frames"]) for page in (early, late)] == [1, len(replay["frames"])]
     scores = replay["frames"][-1]["outcome"]["scores"]
@@ -262,7 +262,7 @@ def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
 
 
 def test_a_replay_gives_the_same_page_as_the_program(client: boardwire.Client, tmp_path: Path) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         replay = match.join(0).replay()
     replay.save(tmp_path / "match.json")
     assert show(tmp_path / "match.json", tmp_path / "match.html").returncode == 0
@@ -275,7 +275,7 @@ def test_a_replay_gives_the_same_page_as_the_program(client: boardwire.Client, t
 
 
 def test_a_replay_of_other_rules_gives_no_page(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         replay = match.join(0).replay()
     replay._message.spec_digest = "0" * 64
     with pytest.raises(ValueError, match="other rules or components"):
@@ -284,7 +284,7 @@ def test_a_replay_of_other_rules_gives_no_page(client: boardwire.Client) -> None
 
 def test_what_is_no_episode_is_no_page(tmp_path: Path) -> None:
     with boardwire.connect() as client:
-        match = client.create_match("faraway", players=["remote", "remote"])
+        match = client.create_match("faraway", players=["agent", "agent"])
         match.join(0).replay().save(tmp_path / "match.json")
     replay = json.loads((tmp_path / "match.json").read_text())
     spoilt = {

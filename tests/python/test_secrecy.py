@@ -18,7 +18,7 @@ Answers = list[bytes]
 def test_two_processes_play_one_match_and_never_see_each_others_hand(
     client: boardwire.Client, seed: int
 ) -> None:
-    match = client.create_match("faraway", players=["remote", "remote"], seed=seed)
+    match = client.create_match("faraway", players=["agent", "agent"], seed=seed)
     codes = [invitation.code for invitation in match.invitations]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         told = list(pool.map(play_seat, [client.target] * 2, codes, range(2)))
@@ -46,7 +46,7 @@ def answers(
     illegal: int,
 ) -> Answers:
     """All that seat 0 can be answered after some plies of everybody: views, text, refusals."""
-    with client.create_match(game, players=["remote"] * seats, seed=seed) as match:
+    with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         table = [match.join(index) for index in range(seats)]
         told: Answers = []
         for index, action in plies:
@@ -75,7 +75,7 @@ def hidden_choices(
     """
     random = np.random.default_rng(seed)
     found = []
-    with client.create_match(game, players=["remote"] * seats, seed=seed) as match:
+    with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         table = [match.join(index) for index in range(seats)]
         plies: list[tuple[int, int]] = []
         while not (seen := table[0].observe()).over:
@@ -96,7 +96,7 @@ def test_hidden_choices_change_no_byte_for_another_seat(client: boardwire.Client
         if not game.min_seats <= seats <= game.max_seats:
             continue
         for plies, index, legal in hidden_choices(client, game.id, seats, seed=4)[::3]:
-            with client.create_match(game.id, players=["remote"] * seats, seed=4) as match:
+            with client.create_match(game.id, players=["agent"] * seats, seed=4) as match:
                 own = [match.join(at) for at in range(seats)]
                 for at, action in plies:
                     own[at].observe()

@@ -10,8 +10,10 @@ import pytest
 import trustme
 
 import boardwire
+from boardwire import _convert
 from boardwire._server import find_binary
 from boardwire._twins import run
+from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 
 
@@ -70,6 +72,9 @@ def test_a_stopping_server_leaves_its_successors_socket(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fixed", ["00000000-0000-0000-0000-000000000001", "f" * 32])
 def test_a_request_id_is_a_random_uuid(client: boardwire.Client, fixed: str) -> None:
-    request = pb.CreateMatchRequest(game="faraway", players=["remote", "random"], request_id=fixed)
+    request = pb.CreateMatchRequest(
+        config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"])),
+        request_id=fixed,
+    )
     with pytest.raises(boardwire.errors.InvalidField, match="request_id"):
         run(client._connection.call(lambda on: on.match.CreateMatch, request, timeout=60))

@@ -66,7 +66,10 @@ def test_masks_are_unpacked_action_by_action(client: boardwire.Client, told: dic
 def test_steps_are_decoded_column_by_column(client: boardwire.Client, told: dict[str, Any]) -> None:
     spec = client.game(told["game"], seats=told["seats"])
     columns = batch_pb2.BatchColumns(scores=True, final_views=True, episodes=True)
-    about = batch_pb2.Batch(environments=told["environments"], learners=told["learners"], columns=columns)
+    about = batch_pb2.Batch(
+        config=batch_pb2.BatchConfig(environments=told["environments"], columns=columns),
+        agents=told["agents"],
+    )
     for row in told["steps"]:
         message = batch_pb2.BatchStep.FromString(bytes.fromhex(row["message"]))
         step = _rows.batch_step(message, spec, about)
@@ -107,13 +110,13 @@ def test_seeds_of_a_batch_follow_from_its_own(client: boardwire.Client) -> None:
         drawn = [dice.seed() for _ in range(row["episode"] + 1)][-1]
         assert str(drawn) == row["seed"]
         if not row["episode"]:
-            with client.create_match("faraway", players=["remote", "remote"], seed=drawn) as match:
+            with client.create_match("faraway", players=["agent", "agent"], seed=drawn) as match:
                 assert hexes([match.join(0).observe().view]) == hexes([opening.view[row["environment"]]])
 
 
 def test_deals_follow_from_their_seeds(client: boardwire.Client) -> None:
     for told in vectors("seeds")["deals"]:
-        players = ["remote"] * told["seats"]
+        players = ["agent"] * told["seats"]
         with client.create_match(told["game"], players=players, seed=int(told["seed"])) as match:
             views = [match.join(seat).observe().view for seat in range(told["seats"])]
         assert hexes(views) == told["views"]

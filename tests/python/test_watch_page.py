@@ -78,8 +78,8 @@ def test_the_page_and_what_it_calls_are_served_and_nothing_else() -> None:
 
 def test_matches_are_watched_as_everybody_may_see_them() -> None:
     with serving() as (address, page), boardwire.connect(address) as client:
-        shown = client.create_match("faraway", players=["remote", "greedy"], seed=7)
-        hidden = client.create_match("faraway", players=["remote", "greedy"], private=True)
+        shown = client.create_match("faraway", players=["agent", "greedy"], seed=7)
+        hidden = client.create_match("faraway", players=["agent", "greedy"], private=True)
         status, answer = ask(page, "POST", SERVICE + "ListMatches", framed(b""), WEB)
         assert status == 200
         (length,) = struct.unpack(">I", answer[1:5])

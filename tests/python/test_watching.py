@@ -22,7 +22,7 @@ def play(seat: boardwire.Seat) -> None:
 
 @pytest.mark.parametrize("game", ["faraway", "rauha", "golden_compass"])
 def test_a_spectator_sees_what_the_public_may(client: boardwire.Client, game: str) -> None:
-    with client.create_match(game, players=["remote", "greedy"]) as match:
+    with client.create_match(game, players=["agent", "greedy"]) as match:
         seat, seen = match.join(0), list[Frame]()
 
         def watch() -> None:
@@ -44,7 +44,7 @@ def test_a_spectator_sees_what_the_public_may(client: boardwire.Client, game: st
 
 
 def test_a_stream_goes_on_after_the_last_frame_known(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         play(match.join(0))
         first = list(islice(match.watch(after=0), 5))
         then = list(islice(match.watch(after=first[-1].sequence), 3))
@@ -58,7 +58,7 @@ def test_a_stream_goes_on_after_the_last_frame_known(client: boardwire.Client) -
 
 
 def test_frames_that_are_not_kept_are_named(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
         for _ in range(6):
             match.resign(0)
             match.reset()
@@ -69,7 +69,7 @@ def test_frames_that_are_not_kept_are_named(client: boardwire.Client) -> None:
 
 
 def test_a_private_match_takes_a_token_to_be_watched(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"], private=True) as match:
+    with client.create_match("faraway", players=["agent", "random"], private=True) as match:
         with pytest.raises(boardwire.errors.MissingToken):
             next(client.watch(match.id))
         shown = next(client.watch(match.id, spectator_token=match.spectator_token))
@@ -79,7 +79,7 @@ def test_a_private_match_takes_a_token_to_be_watched(client: boardwire.Client) -
 
 
 def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None:
-    with client.create_match("faraway", players=["remote", "random"], watch_delay=3600) as match:
+    with client.create_match("faraway", players=["agent", "random"], watch_delay=3600) as match:
         seat = match.join(0)
         play(seat)
         assert match.info().watch_delay.total_seconds() == 3600
@@ -90,7 +90,7 @@ def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None
             with pytest.raises(boardwire.errors.CallTimeout):
                 next(client.watch(match.id, spectator_token=token, timeout=0.2))
     with pytest.raises(boardwire.errors.InvalidField, match="watch_delay"):
-        client.create_match("faraway", players=["remote", "random"], watch_delay=100_000)
+        client.create_match("faraway", players=["agent", "random"], watch_delay=100_000)
 
 
 def test_a_task_watches_too() -> None:

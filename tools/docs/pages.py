@@ -52,7 +52,7 @@ PYTHON = {
     "Searches": "Search WorldStep RolloutPolicy",
     "Learning": "Rollouts Rollout Decisions Policy Learner League advantages",
     "Evaluation": "evaluate Evaluation versus Versus",
-    "Recordings": "record Recording RecordingFacts Steps",
+    "Recordings": "record record_arena Recording RecordingFacts Steps",
 }
 #: Modules with a page of their own.
 MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel", "dm_env_rpc"]

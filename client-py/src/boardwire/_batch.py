@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _convert, _rows
 from ._carrier import BatchCarrier
 from ._channel import Connection
-from ._line_ups import LEARNER
+from ._line_ups import AGENT
 from ._part import BatchPartCore
 from ._search import SEARCH_SECONDS, SearchCore
 from ._seat import WAIT_SECONDS
@@ -40,7 +40,7 @@ def _seed(given: SupportsIndex) -> int:
 class BatchCore(Generic[_Part, _Search]):
     """Many environments of one table, stepped together; for one thread or task.
 
-    Every environment shows one decision at a time: that of the lowest seat of the learner's which owes one.
+    Every environment shows one decision at a time: that of the lowest agent's seat which owes one.
     Bots decide in the server. Requests go over one stream that opens with the first. A batch ends with its
     connection unless it was opened with `keep`: then requests are numbered, and when the stream breaks those
     without an answer are sent again on another one, where the server answers each and makes no step twice.
@@ -51,9 +51,9 @@ class BatchCore(Generic[_Part, _Search]):
         spec: The table's description.
         environments: How many environments there are.
         first_environment: The number of the first one, as seeds and line-ups count them.
-        line_ups: Who plays where, `learner` or the name of a bot. Row i of a step has line-up
+        line_ups: Who plays where, `agent` or the name of a bot. Row i of a step has line-up
             (first_environment + i) % len(line_ups).
-        learners: `bool[environments, seats]`, which seats are the learner's; read-only.
+        agents: `bool[environments, seats]`, which seats are agents', which the owner plays; read-only.
         duplicate_deals: Whether environments that differ in their line-ups alone are dealt the same.
         autoreset: What becomes of an environment whose episode has ended.
         seed: The seed from which the seeds of all episodes follow.
@@ -68,13 +68,14 @@ class BatchCore(Generic[_Part, _Search]):
         message = carrier.about
         self.id = message.id
         self.spec = carrier.spec
-        self.environments = message.environments
-        self.first_environment = message.first_environment
-        self.line_ups = tuple(tuple(line_up.players) for line_up in message.line_ups)
-        self.learners = _learners(message)
-        self.duplicate_deals = message.duplicate_deals
+        config = message.config
+        self.environments = config.environments
+        self.first_environment = config.first_environment
+        self.line_ups = tuple(_convert.players_of(line_up.players) for line_up in config.line_ups)
+        self.agents = _agents(self.line_ups, config)
+        self.duplicate_deals = config.duplicate_deals
         self.autoreset = _convert.autoreset_of(message)
-        self.seed = message.seed
+        self.seed = config.seed
         self.token = token
         self._connection = connection
         self._carrier = carrier
@@ -254,10 +255,10 @@ class BatchCore(Generic[_Part, _Search]):
         return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
 
 
-def _learners(message: batch_pb2.Batch) -> NDArray[np.bool_]:
-    """Which seats of each environment are the learner's."""
-    by_line_up = np.array([[player == LEARNER for player in each.players] for each in message.line_ups])
-    numbers = message.first_environment + np.arange(message.environments, dtype=np.uint64)
-    learners: NDArray[np.bool_] = by_line_up[numbers % np.uint64(len(by_line_up))]
-    learners.flags.writeable = False
-    return learners
+def _agents(line_ups: Sequence[Sequence[str]], config: batch_pb2.BatchConfig) -> NDArray[np.bool_]:
+    """Which seats of each environment are agents'."""
+    by_line_up = np.array([[player == AGENT for player in players] for players in line_ups])
+    numbers = config.first_environment + np.arange(config.environments, dtype=np.uint64)
+    agents: NDArray[np.bool_] = by_line_up[numbers % np.uint64(len(by_line_up))]
+    agents.flags.writeable = False
+    return agents

@@ -103,8 +103,8 @@ class BatchStream:
         self._unanswered: deque[Asked] = deque()
         # Those whose answers went with an earlier stream.
         self._lost: list[Asked] = []
-        self._sequence = np.zeros(about.environments, dtype=np.uint64)
-        self._resets = Resets(about.environments)
+        self._sequence = np.zeros(about.config.environments, dtype=np.uint64)
+        self._resets = Resets(about.config.environments)
 
     @property
     def at_once(self) -> None:
@@ -135,7 +135,7 @@ class BatchStream:
         request = pb.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
         if (asked := self._repeated(request)) is not None:
             return asked
-        environments = self.about.environments
+        environments = self.about.config.environments
         touched = _rows.chosen(mask, environments)
         asked = await self._send(Asked(request, slice(0, environments), touched, self._resets.count + 1))
         self._resets.note(mask)
@@ -242,7 +242,7 @@ class BatchStream:
             token=self._token,
             advice=self._advice,
         )
-        self._note(slice(0, self.about.environments), answer.step)
+        self._note(slice(0, self.about.config.environments), answer.step)
         self._resets.note(mask)
         return self._rows(answer.step)
 

@@ -28,7 +28,7 @@ from ._tls import TLS, Pems, read
 from ._types import Autoreset, IllegalActions, Reward
 from ._ways import Metadata, Way
 from .errors import CallTimeout, ConnectionLost, JournalFailed
-from .v1 import batch_pb2, batch_service_pb2
+from .v1 import batch_pb2, batch_service_pb2, match_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -142,15 +142,15 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
 
         Args:
             game: The game's id.
-            players: Who plays at each seat: `remote`, or a bot such as `random`, `greedy` or `mc:160`.
+            players: Who plays at each seat: `agent`, or a bot such as `random`, `greedy` or `mc:160`.
             options: Options by name; those left out have their defaults.
             seed: The seed of the first episode, 0 to 2**64 - 1. Without it the server draws one that
                 nobody learns before the end.
             reward: What a seat is rewarded for.
-            skip_forced: Whether the engine plays decisions with a single legal action; only where one seat is
-                remote, since others could tell from it what a hidden hand allows.
+            skip_forced: Whether the engine plays decisions with a single legal action; only where one agent
+                plays, since others could tell from it what a hidden hand allows.
             illegal_actions: What happens to illegal actions.
-            seat_may_seed: Whether the only remote seat may give seeds: for training, never for evaluation.
+            seat_may_seed: Whether the only agent may give seeds: for training, never for evaluation.
             private: Whether the match is listed for nobody, and shown to those alone who hold a token of it:
                 host, seats, spectators.
             labels: Labels of your own, for everybody to see and `matches` to filter by: at most 16, names of
@@ -170,11 +170,10 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             InvalidRequest: It has no such table, there is no such bot, or a label cannot be.
             MatchesFull: The server holds as many matches as it may.
         """
-        request = pb.CreateMatchRequest(
+        config = match_pb2.MatchConfig(
             game=game,
-            players=players,
+            players=_convert.players(players),
             options=_convert.options(options),
-            seed=None if seed is None else operator.index(seed),
             reward=_convert.reward(reward),
             skip_forced=skip_forced,
             illegal_actions=_convert.policy(illegal_actions),
@@ -186,6 +185,10 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             fair_deals=fair_deals,
             episodes=episodes,
             host_begins=host_begins,
+        )
+        request = pb.CreateMatchRequest(
+            config=config,
+            seed=None if seed is None else operator.index(seed),
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
@@ -235,9 +238,9 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             seats: How many seats; when left out as many as the line-ups have, else the fewest the game is
                 played by.
             opponents: The seats that bots play in the server, such as `{1: "greedy"}`; all others are the
-                learner's.
-            line_ups: Who plays where, instead of `opponents`, such as `[["learner", "greedy"], ["greedy",
-                "learner"]]`: environment number i has line-up i % line_ups.
+                agents'.
+            line_ups: Who plays where, instead of `opponents`, such as `[["agent", "greedy"], ["greedy",
+                "agent"]]`: environment number i has line-up i % line_ups.
             options: Options by name; those left out have their defaults.
             seed: The seed from which the seeds of all episodes follow; the server draws one when it is left
                 out. What environment number i plays depends on i and the seed alone.
@@ -249,7 +252,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             illegal_actions: What happens to illegal actions.
             skip_forced: Whether the engine plays decisions with a single legal action.
             scores: Whether steps carry scores and ranks of the episodes that ended.
-            final_views: Whether they carry what the learner seats saw at the end of those.
+            final_views: Whether they carry what the agents' seats saw at the end of those.
             episodes: Whether they carry the number of every environment's episode.
             oracle: Whether they carry what every seat may know, for critics in training.
             advice: A bot, such as `mc:160`, whose choice in the deciding seat's place they carry, to imitate.
@@ -269,9 +272,9 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         spec = await self._game(game, seats=seats, options=options)
         if line_ups is None:
             line_ups = [against(opponents or {}, spec.seats)]
-        request = batch_service_pb2.OpenBatchRequest(
+        config = batch_pb2.BatchConfig(
             game=game,
-            line_ups=[batch_pb2.LineUp(players=players) for players in line_ups],
+            line_ups=[batch_pb2.LineUp(players=_convert.players(players)) for players in line_ups],
             options=_convert.options(options),
             environments=environments,
             first_environment=first_environment,
@@ -286,9 +289,12 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 final_views=final_views,
                 episodes=episodes,
                 oracle=oracle,
-                advice=advice or "",
+                advice=_convert.player(advice) if advice else None,
                 advice_shares=advice_shares,
             ),
+        )
+        request = batch_service_pb2.OpenBatchRequest(
+            config=config,
             max_message_bytes=MESSAGE_BYTES,
             keep=keep,
             request_id=str(uuid.uuid4()),

@@ -22,6 +22,7 @@ from ._info import (
     SeedOpening,
     ServerInfo,
 )
+from ._line_ups import AGENT
 from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._types import (
     Autoreset,
@@ -163,22 +164,22 @@ def outcome(message: observation_pb2.Outcome) -> Outcome:
 def match_info(message: match_pb2.Match) -> MatchInfo:
     """What everybody may know of a match."""
     opening = message.seed_opening if message.HasField("seed_opening") else None
-    closed = message.close_reason
+    config, closed = message.config, message.close_reason
     return MatchInfo(
         id=message.id,
-        game=message.game,
-        players=tuple(message.players),
-        options=dict(message.options),
-        reward=cast(Reward, word(match_pb2.RewardKind, message.reward)),
-        skip_forced=message.skip_forced,
-        illegal_actions=cast(IllegalActions, word(match_pb2.IllegalActionPolicy, message.illegal_actions)),
-        seat_may_seed=message.seat_may_seed,
-        episodes=message.episodes,
-        host_begins=message.host_begins,
-        private=message.private,
-        labels=dict(message.labels),
-        watch_delay=message.watch_delay.ToTimedelta(),
-        clocks=tuple(_clock_of(clock) for clock in message.clocks),
+        game=config.game,
+        players=players_of(config.players),
+        options=dict(config.options),
+        reward=cast(Reward, word(match_pb2.RewardKind, config.reward)),
+        skip_forced=config.skip_forced,
+        illegal_actions=cast(IllegalActions, word(match_pb2.IllegalActionPolicy, config.illegal_actions)),
+        seat_may_seed=config.seat_may_seed,
+        episodes=config.episodes,
+        host_begins=config.host_begins,
+        private=config.private,
+        labels=dict(config.labels),
+        watch_delay=config.watch_delay.ToTimedelta(),
+        clocks=tuple(_clock_of(clock) for clock in config.clocks),
         fair=fair_deal(message.fair) if message.HasField("fair") else None,
         spec_digest=message.spec_digest,
         state=cast(MatchState, word(match_pb2.MatchState, message.state)),
@@ -253,6 +254,49 @@ def _option(name: str, value: object) -> str:
         raise TypeError(f"option {name!r} is a word or a whole number, not {value!r}") from None
 
 
+#: The parameter of each bot that has one.
+_PARAMETERS = {"greedy": "worlds", "mc": "playouts"}
+
+
+def player(name: str) -> match_pb2.Player:
+    """Who plays, by a name: `agent`, a bot such as `mc:160`, `policy:NAME` or `policy:NAME:argmax`.
+
+    What is no such name is sent as that of a bot: the server says which there are.
+    """
+    if name == AGENT:
+        return match_pb2.Player(agent=match_pb2.Player.Agent())
+    kind, _, rest = name.partition(":")
+    if kind == "policy" and rest:
+        policy = match_pb2.Player.Policy(name=rest.removesuffix(":argmax"), argmax=rest.endswith(":argmax"))
+        return match_pb2.Player(policy=policy)
+    if kind in _PARAMETERS and rest.isascii() and rest.isdigit() and len(rest) < 10:
+        bot = match_pb2.Player.Bot(name=kind, parameters={_PARAMETERS[kind]: int(rest)})
+        return match_pb2.Player(bot=bot)
+    return match_pb2.Player(bot=match_pb2.Player.Bot(name=name))
+
+
+def player_of(message: match_pb2.Player) -> str:
+    """The name of who plays; `unknown` where a newer server knows more kinds."""
+    kind = message.WhichOneof("kind")
+    if kind == "agent":
+        return AGENT
+    if kind == "policy":
+        return f"policy:{message.policy.name}{':argmax' if message.policy.argmax else ''}"
+    if kind == "bot":
+        return ":".join([message.bot.name, *map(str, message.bot.parameters.values())])
+    return "unknown"
+
+
+def players(names: Iterable[str]) -> list[match_pb2.Player]:
+    """Who plays at each seat, by their names."""
+    return [player(name) for name in names]
+
+
+def players_of(messages: Iterable[match_pb2.Player]) -> tuple[str, ...]:
+    """The names of who plays at each seat."""
+    return tuple(player_of(message) for message in messages)
+
+
 def reward(name: Reward) -> match_pb2.RewardKind.ValueType:
     """The wire's word for what a seat is rewarded for."""
     return match_pb2.RewardKind.Value(f"REWARD_KIND_{_one_of(name, get_args(Reward)).upper()}")
@@ -276,7 +320,7 @@ def rollout(name: RolloutPolicy) -> search_pb2.RolloutPolicy.ValueType:
 
 def autoreset_of(message: batch_pb2.Batch) -> Autoreset:
     """What becomes of environments of a batch whose episodes have ended."""
-    return cast(Autoreset, word(batch_pb2.AutoresetMode, message.autoreset))
+    return cast(Autoreset, word(batch_pb2.AutoresetMode, message.config.autoreset))
 
 
 def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:
@@ -286,7 +330,9 @@ def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:
 
 
 def word(enum: Any, value: int) -> str:
-    """The word of an enum's value: `VALUE_KIND_ID` is `id`."""
+    """The word of an enum's value: `VALUE_KIND_ID` is `id`; `unknown` where a newer server has more."""
+    if value not in enum.values():
+        return "unknown"
     prefix = enum.Name(0).removesuffix("UNSPECIFIED")
     return cast(str, enum.Name(value)).removeprefix(prefix).lower()
 
@@ -321,7 +367,7 @@ def clocks(given: Clock | Mapping[int, Clock] | None, seats: int) -> list[match_
 
 
 def _clock(given: Clock) -> match_pb2.Clock:
-    bot = "" if given.on_timeout in _POLICIES else given.on_timeout
+    bot = None if given.on_timeout in _POLICIES else player(given.on_timeout)
     return match_pb2.Clock(
         limit=duration(given.limit),
         bank=duration(given.bank),
@@ -337,7 +383,8 @@ def _clock_of(message: match_pb2.Clock) -> Clock | None:
         return None
     times = (message.limit, message.bank, message.increment)
     limit, bank, increment = (time.ToTimedelta().total_seconds() for time in times)
-    on_timeout = message.bot or word(match_pb2.TimeoutPolicy, message.on_timeout)
+    named = message.HasField("bot")
+    on_timeout = player_of(message.bot) if named else word(match_pb2.TimeoutPolicy, message.on_timeout)
     return Clock(limit, bank, increment, message.strikes, on_timeout)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._line_ups import LEARNER, check_bot
+from ._line_ups import AGENT, check_bot
 from ._rollouts import Decisions, Policy, whole_actions
 from ._sync import Batch, Client, connect
 from ._types import NOBODY, Reward
@@ -118,8 +118,8 @@ def evaluate(
         of = {"game": game, "seats": count, "options": dict(spec.options), "seed": seed, "reward": reward}
         if control is not None:
             _check_control(control, of, deals)
-        others = opponents if isinstance(opponents, str) else LEARNER
-        line_ups = [[LEARNER if seat == own else others for seat in range(count)] for own in range(count)]
+        others = opponents if isinstance(opponents, str) else AGENT
+        line_ups = [[AGENT if seat == own else others for seat in range(count)] for own in range(count)]
         bounds = [*range(0, deals, max(_AT_ONCE // count, 1)), deals]
         rewards = np.empty((deals, count), np.float32)
         for first, end in pairwise(bounds):

@@ -20,7 +20,7 @@ async def all_bound(
         if match.fair is None:
             return None
         bound = zip(match.players, match.fair.seat_commitments, strict=True)
-        if all(commitment for player, commitment in bound if player == "remote"):
+        if all(commitment for player, commitment in bound if player == "agent"):
             return match.fair
         if time.monotonic() + pause > deadline:
             raise CallTimeout(f"the others have not joined within {timeout:g} seconds: open again")

@@ -96,12 +96,12 @@ class MatchInfo:
     Attributes:
         id: The match's id.
         game: The game's id.
-        players: Who plays at each seat: `remote`, or the name of a bot.
+        players: Who plays at each seat: `agent`, or the name of a bot.
         options: Every option with its value.
         reward: What a seat is rewarded for.
         skip_forced: Whether the engine plays decisions with a single legal action.
         illegal_actions: What happens to illegal actions.
-        seat_may_seed: Whether the only remote seat may give seeds.
+        seat_may_seed: Whether the only agent may give seeds.
         episodes: After how many episodes it closes itself; never, when 0.
         host_begins: Whether only the host begins episodes.
         private: Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
@@ -115,7 +115,7 @@ class MatchInfo:
         close_reason: Why it has been closed; None as long as it is open.
         joined: The seats that are bots or have been joined.
         waiting_for: The seats that the match waits for: those that owe a decision while it is played, the
-            remote ones that have not asked for the next episode once one is over.
+            agents that have not asked for the next episode once one is over.
         episode: The present episode, counted from 0.
         ply: How many actions have been applied in it.
         create_time: When the match was created, in UTC.

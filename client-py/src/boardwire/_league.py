@@ -62,7 +62,7 @@ class League:
         Returns:
             `int64[environments, seats]`: 0 the learner, i the i-th member, counted from 1.
         """
-        learners = batch.learners
+        learners = batch.agents
         players = np.zeros(learners.shape, np.int64)
         open_ = np.flatnonzero(learners.sum(axis=1) > 1)
         if not self.members or not len(open_):

@@ -5,27 +5,27 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 
-#: Who plays at the seats of a batch that bots do not play.
-LEARNER = "learner"
+#: Whoever plays at a seat that no bot of the server plays.
+AGENT = "agent"
 
 
 def check_bot(name: str) -> None:
-    """Refuses what stands in line-ups and matches for somebody who is no bot.
+    """Refuses what stands in line-ups and matches for a client.
 
     Raises:
-        ValueError: It is such a word.
+        ValueError: It is that word.
     """
-    if name in (LEARNER, "remote"):
+    if name == AGENT:
         raise ValueError(f"{name!r} is no bot: opponents are bots, such as 'greedy', or policies")
 
 
 def against(opponents: Mapping[int, str], seats: int) -> list[str]:
-    """The line-up of a learner against bots at some seats.
+    """The line-up of an agent against bots at some seats.
 
     Raises:
         ValueError: A bot is given a seat that is not there.
     """
-    players = [LEARNER] * seats
+    players = [AGENT] * seats
     for seat, bot in opponents.items():
         if not 0 <= seat < seats:
             raise ValueError(f"opponents has seat {seat}: there are {seats}")
@@ -44,7 +44,7 @@ def seats_of(
     if opponents is not None:
         raise ValueError("opponents and line_ups exclude each other: both say who plays where")
     if any(isinstance(players, str) for players in line_ups):
-        raise ValueError("line_ups are lists of players, one a line-up, such as [['learner', 'greedy']]")
+        raise ValueError("line_ups are lists of players, one a line-up, such as [['agent', 'greedy']]")
     counts = sorted({len(players) for players in line_ups})
     if len(counts) != 1:
         found = " or ".join(map(str, counts)) or "no"

@@ -92,7 +92,7 @@ class LocalCarrier:
         self._batch = self._engine.batch(about.id)
         self._unfinished: deque[_Sent] = deque()
         self._unanswered: deque[_Sent] = deque()
-        self._resets = Resets(about.environments)
+        self._resets = Resets(about.config.environments)
 
     @property
     def at_once(self) -> Callable[[Any], BatchStep | None]:
@@ -106,7 +106,7 @@ class LocalCarrier:
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
         """Asks for episodes to be begun."""
-        everywhere = slice(0, self.about.environments)
+        everywhere = slice(0, self.about.config.environments)
         sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
         self._resets.note(mask)
         return sent

@@ -28,7 +28,7 @@ class MatchCore(Generic[_Seat]):
         spec: The table's description.
         host_token: What proves the host.
         spectator_token: What lets others watch the match if it is private.
-        invitations: An invitation for each remote seat; each lets one agent in, once.
+        invitations: An invitation for each agent's seat; each lets one agent in, once.
     """
 
     def __init__(
@@ -51,23 +51,23 @@ class MatchCore(Generic[_Seat]):
         self._connection = connection
 
     async def _join(self, seat: int) -> _Seat:
-        """Takes a remote seat in this process.
+        """Takes an agent's seat in this process.
 
         Raises:
-            ValueError: It is no remote seat.
+            ValueError: It is no agent's seat.
             InvitationUsed: Somebody has taken it.
         """
         for given in self.invitations:
             if given.seat == seat:
                 return await self._client._take(self._connection, given.code, self.host_token)
-        remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
-        raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
+        seats = ", ".join(str(given.seat) for given in self.invitations) or "none"
+        raise ValueError(f"seat {seat} is not an agent's: {seats} of {self.id} is")
 
     async def _invite(self, seat: int) -> Invitation:
-        """Gives a remote seat away anew: whoever had its invitation or its token has it no longer.
+        """Gives an agent's seat away anew: whoever had its invitation or its token has it no longer.
 
         Raises:
-            InvalidField: It is no remote seat.
+            InvalidField: It is no agent's seat.
             NotDealt: Agents are opening what they contribute to fair deals: none may be exchanged now.
         """
         request = pb.InviteRequest(match_id=self.id, seat=operator.index(seat))
@@ -98,7 +98,7 @@ class MatchCore(Generic[_Seat]):
         )
 
     async def _resign(self, seat: int, *, episode: int | None = None) -> None:
-        """Ends the present episode against a remote seat: it is last, the others share the first place.
+        """Ends the present episode against an agent's seat: it is last, the others share the first place.
 
         Args:
             seat: The seat, counted from 0.
@@ -106,7 +106,7 @@ class MatchCore(Generic[_Seat]):
 
         Raises:
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
-            InvalidField: It is no remote seat.
+            InvalidField: It is no agent's seat.
         """
         request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
         await self._connection.call(

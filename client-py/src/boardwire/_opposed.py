@@ -1,4 +1,4 @@
-"""A batch at whose tables one seat is the learner's, and policies of this process decide at others."""
+"""A batch at whose tables one seat is an agent's, and policies of this process decide at others."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Opposed:
         """Reads a batch that nobody else steps.
 
         Args:
-            batch: Its learner has the seat and those of the policies in every environment. It was opened with
+            batch: Agents have the seat and those of the policies in every environment. It was opened with
                 `final_views`, where there are policies.
             seat: The seat.
-            policies: Who decides at other seats of the learner's.
+            policies: Who decides at other seats of agents.
         """
         self.batch = batch
         self._seat = seat
@@ -99,7 +99,7 @@ class _Rows:
     """What one seat is shown of several steps as if they were one."""
 
     def __init__(self, last: BatchStep, place: int) -> None:
-        """Begins with the rows of the last step; the seat is at this place among the learner's seats."""
+        """Begins with the rows of the last step; the seat is at this place among the agents' seats."""
         self.flags = last.flags.copy()
         self._shown = {name: getattr(last, name).copy() for name in ("seat", "view", "packed_mask", "ply")}
         self._reward = np.zeros_like(last.reward)
@@ -112,7 +112,7 @@ class _Rows:
         for name, column in self._shown.items():
             column[stepped] = getattr(answer, name)[stepped]
         own, ended = answer.final_view[:, self._place], answer.ended
-        # Where an episode is over a row shows what the lowest of the learner's seats sees.
+        # Where an episode is over a row shows what the lowest of the agents' seats sees.
         over = answer.seat[ended] == NOBODY
         self._shown["view"][ended[over]] = own[over]
         self._reward[ended] = answer.reward[ended]

@@ -16,7 +16,7 @@ import numpy as np
 from google.protobuf import json_format
 from numpy.typing import NDArray
 
-from ._line_ups import LEARNER, seats_of
+from ._line_ups import AGENT, seats_of
 from ._recording import Recording, RecordingFacts, Steps
 from ._rollouts import Decisions, Policy, whole_actions
 from ._spec import GameSpec
@@ -291,7 +291,7 @@ class _Play:
         return self._client.open_batch(
             facts.game,
             environments=len(self._seeds),
-            line_ups=[[LEARNER] * facts.seats],
+            line_ups=[[AGENT] * facts.seats],
             options=facts.options,
             seed=facts.seed,
             reward=facts.reward,  # type: ignore[arg-type] # It was given to `record`.

@@ -198,9 +198,9 @@ def _replay(message: replay_pb2.Replay) -> Replay:
     opening = message.seed_opening if message.HasField("seed_opening") else None
     return Replay(
         match_id=message.match_id,
-        game=message.game,
-        players=tuple(message.players),
-        options=dict(message.options),
+        game=message.config.game,
+        players=_convert.players_of(message.config.players),
+        options=dict(message.config.options),
         spec_digest=message.spec_digest,
         episode=message.episode,
         seed_commitment=message.seed_commitment,

@@ -18,7 +18,7 @@ from .v1 import batch_pb2, search_pb2
 def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Batch) -> BatchStep:
     """The rows of a step of a batch that is described so."""
     seat = np.frombuffer(message.seat, dtype=np.uint8)
-    ended, columns = np.frombuffer(message.ended, dtype="<u4"), about.columns
+    ended, columns = np.frombuffer(message.ended, dtype="<u4"), about.config.columns
     n, k, seats, view = len(seat), len(ended), spec.seats, spec.view_bytes
     return BatchStep(
         first=message.first,
@@ -33,10 +33,10 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
         episode=_wanted(columns.episodes, message.episode, "<u4", n),
         scores=_wanted(columns.scores, message.scores, "<i4", k, seats),
         ranks=_wanted(columns.scores, message.ranks, "u1", k, seats),
-        final_view=_wanted(columns.final_views, message.final_view, "u1", k, about.learners, view),
+        final_view=_wanted(columns.final_views, message.final_view, "u1", k, about.agents, view),
         oracle=_wanted(columns.oracle, message.oracle, "u1", n, seats, view),
         oracle_mask=_wanted(columns.oracle, message.oracle_mask, "u1", n, seats, spec.mask_bytes),
-        advice=_wanted(bool(columns.advice), message.advice, "u1", n),
+        advice=_wanted(columns.HasField("advice"), message.advice, "u1", n),
         advice_shares=_wanted(columns.advice_shares, message.advice_shares, "<f4", n, len(spec.actions)),
     )
 

@@ -174,10 +174,10 @@ class SeatCore(Generic[_Search]):
         actions: bool = False,
         timeout: float | None = None,
     ) -> Observation:
-        """Begins the next episode: at once for the only remote seat, else when all remote seats have asked.
+        """Begins the next episode: at once for the only agent, else when all agents have asked.
 
         Args:
-            seed: The seed, for a seat that the host has taken by `Match.join`, and for the only remote seat
+            seed: The seed, for a seat that the host has taken by `Match.join`, and for the only agent
                 of a match created with `seat_may_seed`; when left out the next one follows from the seed that
                 the match was given, or is secret.
             wait: Whether to answer only when the seat has something to decide or the episode is over.
@@ -186,7 +186,7 @@ class SeatCore(Generic[_Search]):
             timeout: Seconds; `WAIT_SECONDS` when left out.
 
         Raises:
-            EpisodeNotOver: Other remote seats are still playing, or the deal is fair.
+            EpisodeNotOver: Other agents are still playing, or the deal is fair.
             HostOnly: A seed is not the seat's to give.
         """
         given = None if seed is None else operator.index(seed)

@@ -40,7 +40,7 @@ class Turn:
 
 
 class SelfPlay:
-    """Reads a batch whose seats are the learner's as turns of all of them.
+    """Reads a batch whose seats are agents' as turns of all of them.
 
     A seat's reward comes when others have decided after it, mostly at the end. `Turn.reward` keeps it for
     each seat until that seat decides again, and `Turn.decided` tells the turn it belongs to: so transitions

@@ -210,7 +210,7 @@ class BatchStep(_Rows):
     Attributes:
         first: The environment of the first row.
         seat: `uint8[n]`, the seat whose decision the row shows; 255 when the episode is over.
-        view: `uint8[n, bytes]`, what that seat may know; when over, what the lowest learner seat may know.
+        view: `uint8[n, bytes]`, what that seat may know; when over, what the lowest agent's seat may know.
         packed_mask: `uint8[n, ceil(actions / 8)]`, what `mask` unpacks: action i is bit i % 8 of byte i // 8.
         action_count: How many actions there are.
         reward: `float32[n, seats]`, the reward of every seat; 0 unless an episode ended in this step.
@@ -221,7 +221,7 @@ class BatchStep(_Rows):
         episode: `uint32[n]`, the number of the episode shown, on request.
         scores: `int32[k, seats]`, final scores; 0 when truncated or forfeited; on request.
         ranks: `uint8[k, seats]`, places, 1 is first; 0 when truncated; on request.
-        final_view: `uint8[k, learners, bytes]`, what the learner's seats, ascending, saw at the end; zero
+        final_view: `uint8[k, agents, bytes]`, what the agents' seats, ascending, saw at the end; zero
             where a line-up has fewer than another; on request.
         oracle: `uint8[n, seats, bytes]`, what every seat may know, from the deciding one on clockwise; 0 when
             over; on request. For critics in training: who acts on it plays with open hands.

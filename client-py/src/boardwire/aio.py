@@ -2,7 +2,7 @@
 
 ```python
 async with boardwire.aio.connect() as client:
-    match = await client.create_match("faraway", players=["remote", "greedy"])
+    match = await client.create_match("faraway", players=["agent", "greedy"])
     async with (await match.join(0)).stream() as seat:
         seen = await seat.observe(wait=True)
         while not seen.over:

@@ -57,8 +57,6 @@ MESSAGE_BYTES = 64 << 10
 
 #: Worlds that a stream may have at once: each takes a stream of the gateway's connection to its server.
 WORLDS = 8
-#: Words of line-ups for a player that is no bot.
-_NO_BOTS = ("learner", "remote")
 
 _T = TypeVar("_T")
 
@@ -262,7 +260,7 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
 
         def bots(value: Any) -> list[str] | None:
             names = [value] * (count - 1) if isinstance(value, str) else list(value.flat)
-            are_bots = all(isinstance(name, str) and name not in _NO_BOTS for name in names)
+            are_bots = all(isinstance(name, str) and name != "agent" for name in names)
             return [str(name) for name in names] if are_bots and len(names) == count - 1 else None
 
         expected = f"the name of a bot, or {count - 1} of them, for the other seats in turn"

@@ -2,6 +2,7 @@
 
 mod batch;
 mod catalog;
+mod player;
 mod search;
 
 use std::collections::BTreeMap;
@@ -9,8 +10,11 @@ use std::collections::BTreeMap;
 use boardwire_api::v1;
 use boardwire_kernel::GameInfo;
 
-pub use batch::{LEARNER, actions, batch, plan, reset, step};
+pub use batch::{actions, batch, plan, reset, step};
 pub use catalog::{game, game_spec, spec};
+#[cfg(any(test, feature = "testkit"))]
+pub use player::players;
+pub use player::{bot, bot_to, player, player_name, player_to};
 pub use search::{moves, playouts, rewards, search, search_opening, world_step};
 
 use crate::players::IllegalActions;
@@ -78,6 +82,12 @@ pub fn illegal_to(policy: IllegalActions) -> v1::IllegalActionPolicy {
         IllegalActions::SeededLegal => v1::IllegalActionPolicy::SeededLegal,
         IllegalActions::Forfeit => v1::IllegalActionPolicy::Forfeit,
     }
+}
+
+/// What is said of a message that a request has to have.
+#[must_use]
+pub fn missing(field: &'static str, expected: &str) -> Refused {
+    Refused::BadField { field, value: "nothing".to_owned(), expected: expected.to_owned() }
 }
 
 fn bad_enum(field: &'static str, value: i32, expected: &str) -> Refused {

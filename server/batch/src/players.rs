@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Player {
     /// An agent that joins by invitation.
-    Remote,
+    Agent,
     /// A bot in the server.
     Bot(Bot),
 }
@@ -15,7 +15,7 @@ pub enum Player {
 impl std::fmt::Display for Player {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Remote => f.write_str("remote"),
+            Self::Agent => f.write_str("agent"),
             Self::Bot(bot) => bot.fmt(f),
         }
     }

@@ -8,7 +8,6 @@ use boardwire_kernel::{Digest, Options, SetupError};
 use boardwire_policy::Policies;
 
 use crate::play::Rules;
-use crate::players::Player;
 use crate::refused::Refused;
 use crate::registry::{Registry, Served};
 
@@ -61,21 +60,6 @@ impl Tables {
     /// No bot has this name, or none that could play there.
     pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
         Bot::named(name, |policy| self.policies.find(policy, table.rules.info(), table.digest))
-    }
-
-    /// Who is to play at `seat` of a table: a bot by its name, or whoever is called `remote` here.
-    ///
-    /// # Errors
-    /// No bot has this name, or none that could play there.
-    pub fn player(&self, table: &Table, seat: usize, name: &str, remote: &str) -> Result<Player, Refused> {
-        if name == remote {
-            return Ok(Player::Remote);
-        }
-        self.bot(table, name).map(Player::Bot).map_err(|UnknownBot { given, expected }| Refused::UnknownBot {
-            seat,
-            given,
-            expected: format!("{remote}, {expected}"),
-        })
     }
 
     /// The games, their catalogues loaded.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use boardwire_api::v1;
+use boardwire_batch::messages::player_name;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Key, Seat, Viewer};
 use clap::Args;
@@ -42,8 +43,9 @@ pub(super) fn write(path: &Path, film: &Film) -> anyhow::Result<ExitCode> {
 
 /// An episode as a page: as everybody saw it once its key is shown, and as its viewer saw it before.
 fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
-    let options = replay.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let table = tables.table(&replay.game, u32::try_from(replay.players.len())?, options)?;
+    let config = replay.config.as_ref().context("it does not tell what the match was created with")?;
+    let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&config.game, u32::try_from(config.players.len())?, options)?;
     anyhow::ensure!(
         replay.spec_digest == table.digest.to_string(),
         "it was played by other rules or components: its spec digest is {}, that of this program {}",
@@ -62,7 +64,7 @@ fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
 fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<Film> {
     let info = table.rules.info();
     let viewers = Viewer::all(info.seats).collect();
-    let mut film = Film::new(info, &replay.players, about, viewers);
+    let mut film = Film::new(info, &players(replay), about, viewers);
     let mut play = table.rules.clone().deal(key);
     for (number, frame) in replay.frames.iter().enumerate() {
         if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
@@ -82,12 +84,17 @@ fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<Fil
         None => Viewer::Public,
         Some(number) => seat_at(table, number)?.into(),
     };
-    let mut film = Film::new(info, &replay.players, about, vec![viewer]);
+    let mut film = Film::new(info, &players(replay), about, vec![viewer]);
     for (number, frame) in replay.frames.iter().enumerate() {
         let shown = film.show_view(info, &frame.view, caption(replay, table, frame)?);
         shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
     }
     Ok(film)
+}
+
+/// Who plays at each seat.
+fn players(replay: &v1::Replay) -> Vec<String> {
+    replay.config.iter().flat_map(|config| config.players.iter().map(player_name)).collect()
 }
 
 /// The seat of this number at the table.
@@ -107,7 +114,8 @@ fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Res
         });
     };
     let seat = seat_at(table, number)?;
-    let player = replay.players.get(seat.index()).map_or("", String::as_str);
+    let players = players(replay);
+    let player = players.get(seat.index()).map_or("", String::as_str);
     let label = frame.played.and_then(|played| {
         let action = u8::try_from(played.action).ok()?;
         table.rules.info().actions.label(action)
@@ -122,9 +130,16 @@ pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use boardwire_batch::Player;
+    use boardwire_batch::messages::player_to;
     use boardwire_batch::registry::Registry;
 
     use super::*;
+
+    fn config() -> v1::MatchConfig {
+        let players = vec![player_to(&Player::Agent); 2];
+        v1::MatchConfig { game: "faraway".to_owned(), players, ..Default::default() }
+    }
 
     #[test]
     fn a_seat_that_there_is_not_makes_no_page() {
@@ -135,8 +150,7 @@ mod tests {
         for (seed_opening, played) in [(None, None), (Some(opening.clone()), None), (Some(opening), played)] {
             for seat in [2, 9, 300] {
                 let replay = v1::Replay {
-                    game: "faraway".to_owned(),
-                    players: vec!["remote".to_owned(); 2],
+                    config: Some(config()),
                     spec_digest: table.digest.to_string(),
                     seed_opening: seed_opening.clone(),
                     frames: vec![v1::Frame { seat: Some(seat), played, ..Default::default() }],
@@ -155,8 +169,7 @@ mod tests {
         let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
         for seed_opening in [None, Some(opening)] {
             let replay = v1::Replay {
-                game: "faraway".to_owned(),
-                players: vec!["remote".to_owned(); 2],
+                config: Some(config()),
                 spec_digest: table.digest.to_string(),
                 seed_opening,
                 ..Default::default()

@@ -35,7 +35,9 @@ impl Verify {
         writeln!(
             out,
             "{}: episode {} of match {} is as it should be",
-            replay.game, replay.episode, replay.match_id
+            replay.config.as_ref().map_or("", |config| &config.game),
+            replay.episode,
+            replay.match_id
         )?;
         writeln!(out, "the key is the one that was committed to before the first decision")?;
         match source {

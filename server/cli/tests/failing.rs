@@ -55,7 +55,7 @@ impl Server {
 
     async fn create(&self) -> Result<Arc<Arbiter>, ServiceError> {
         let table = self.matches.tables().table("faraway", 2, []).expect("it can be set up");
-        let players = vec![Player::Remote, Player::Bot(Bot::Random)];
+        let players = vec![Player::Agent, Player::Bot(Bot::Random)];
         let settings = Settings { seed: Some(7), ..Settings::of(players) };
         self.matches.create(None, Origin::Unknown, table, settings).await
     }

@@ -87,11 +87,12 @@ fn game(core: &Core, asked: &v1::GetGameRequest) -> Result<v1::GetGameResponse, 
 
 async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Refused> {
     let (table, plan) = messages::plan(&core.tables, asked)?;
+    let config = asked.config.clone().unwrap_or_default();
     let opening = Opening {
         plan,
-        environments: asked.environments as usize,
-        first: asked.first_environment,
-        seed: asked.seed.unwrap_or_else(seed),
+        environments: config.environments as usize,
+        first: config.first_environment,
+        seed: config.seed.unwrap_or_else(seed),
         message_bytes: asked.max_message_bytes as usize,
     };
     opening.check(&table)?;

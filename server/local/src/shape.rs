@@ -14,14 +14,15 @@ pub(crate) struct Shape {
     pub(crate) view_bytes: usize,
     pub(crate) actions: usize,
     pub(crate) mask_bytes: usize,
-    pub(crate) learners: usize,
+    pub(crate) agents: usize,
     pub(crate) columns: v1::BatchColumns,
 }
 
 impl Shape {
     pub(crate) fn new(about: &v1::Batch, seats: usize, view_bytes: usize, actions: usize) -> Self {
-        let (learners, columns) = (about.learners as usize, about.columns.clone().unwrap_or_default());
-        Self { seats, view_bytes, actions, mask_bytes: actions.div_ceil(8), learners, columns }
+        let (agents, columns) =
+            (about.agents as usize, about.config.clone().unwrap_or_default().columns.unwrap_or_default());
+        Self { seats, view_bytes, actions, mask_bytes: actions.div_ceil(8), agents, columns }
     }
 
     /// Whether the columns are as long as they should be.
@@ -29,7 +30,7 @@ impl Shape {
         // Wide enough for what any server may say.
         let [n, k] = [step.seat.len(), step.ended.len() / size_of::<u32>()].map(|count| count as u128);
         let [seats, view, mask] = [self.seats, self.view_bytes, self.mask_bytes].map(|count| count as u128);
-        let [learners, actions] = [self.learners, self.actions].map(|count| count as u128);
+        let [agents, actions] = [self.agents, self.actions].map(|count| count as u128);
         let wanted = |wanted: bool, bytes: u128| if wanted { bytes } else { 0 };
         let columns = &self.columns;
         let lengths = [
@@ -42,10 +43,10 @@ impl Shape {
             (&step.episode, wanted(columns.episodes, n * 4)),
             (&step.scores, wanted(columns.scores, k * seats * 4)),
             (&step.ranks, wanted(columns.scores, k * seats)),
-            (&step.final_view, wanted(columns.final_views, k * learners * view)),
+            (&step.final_view, wanted(columns.final_views, k * agents * view)),
             (&step.oracle, wanted(columns.oracle, n * seats * view)),
             (&step.oracle_mask, wanted(columns.oracle, n * seats * mask)),
-            (&step.advice, wanted(!columns.advice.is_empty(), n)),
+            (&step.advice, wanted(columns.advice.is_some(), n)),
             (&step.advice_shares, wanted(columns.advice_shares, n * actions * 4)),
         ];
         lengths.iter().all(|(column, bytes)| column.len() as u128 == *bytes)

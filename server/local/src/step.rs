@@ -217,7 +217,7 @@ impl Step {
     #[getter]
     fn final_view<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.final_views);
-        let shape = [step.ends(), step.shape.learners, step.shape.view_bytes];
+        let shape = [step.ends(), step.shape.agents, step.shape.view_bytes];
         wanted.then(|| column::<u8>(this, |rows| rows.final_view(), &shape)).transpose()
     }
 
@@ -237,7 +237,7 @@ impl Step {
 
     #[getter]
     fn advice<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let wanted = !this.get().shape.columns.advice.is_empty();
+        let wanted = this.get().shape.columns.advice.is_some();
         wanted.then(|| column::<u8>(this, |rows| rows.advice(), &[this.get().n()])).transpose()
     }
 

@@ -61,7 +61,9 @@ pub enum ServiceError {
     #[error("only the host of match {id} may do this")]
     HostOnly { id: String },
     /// The host asked for what only a seat can do.
-    #[error("only a seat of match {id} can do this; the host's token is for closing and resetting")]
+    #[error(
+        "only a seat of match {id} can do this; the host's token is for ResetMatch, Invite, Resign and CloseMatch"
+    )]
     SeatOnly { id: String },
     /// The seat owes no decision.
     #[error("seat {} owes no decision now: pending are {}", .seat.number(), list(*.pending))]

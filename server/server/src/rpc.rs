@@ -26,13 +26,15 @@ use crate::run::MAX_MESSAGE_BYTES;
 
 /// All methods.
 pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &Arc<Health>) -> Methods {
+    let [reflection, older] = reflection::services();
     Methods::default()
         .with(catalog::service(matches, batches))
         .with(match_::service(matches))
         .with(batch::service(matches, batches))
         .with(search::service(matches, batches))
         .with(health::service(health))
-        .with(reflection::service())
+        .with(reflection)
+        .with(older)
 }
 
 /// The most bytes of a message to a client that has stated this.

@@ -149,8 +149,8 @@ fn steps_of_batches() {
     for game in boardwire_games::IDS {
         let table = tables.table(game, 2, []).expect("a table");
         let bot = Player::Bot(boardwire_bots::Bot::Random);
-        let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("a learner");
-        let line_ups = vec![line_up([Player::Remote, bot]), line_up([Player::Remote, Player::Remote])];
+        let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("an agent");
+        let line_ups = vec![line_up([Player::Agent, bot]), line_up([Player::Agent, Player::Agent])];
         let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
         let plan = Plan { columns, autoreset: Autoreset::SameStep, ..Plan::of(line_ups) };
         let opening = Opening { plan, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
@@ -171,7 +171,7 @@ fn steps_of_batches() {
                 steps.push(step(&table, &messages::step(shown.clone())));
             }
         }
-        batches.push(json!({"game": game, "seats": 2, "learners": 2, "environments": 3, "steps": steps}));
+        batches.push(json!({"game": game, "seats": 2, "agents": 2, "environments": 3, "steps": steps}));
     }
     pinned("steps.json", &Value::Array(batches));
 }

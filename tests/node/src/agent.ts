@@ -40,7 +40,7 @@ class Agent {
   /** Takes the seat. With a request id of its own, a join whose answer was lost can be repeated. */
   static async join(client: Client, code: string, log: (line: string) => void): Promise<Agent> {
     const { match, token } = await client.insist(client.match.JoinMatch, { code, requestId: randomUUID() });
-    const { game, players, options } = match!;
+    const { game, players, options } = match!.config!;
     const table = { game, seats: players.length, options };
     const { spec } = await client.insist(client.catalog.GetGame, table);
     return new Agent(client, match!, token, spec!, log);

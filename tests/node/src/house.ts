@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Client } from "./client.js";
-import type { CreateMatchRequest } from "./gen/boardwire/v1/CreateMatchRequest.js";
+import type { MatchConfig } from "./gen/boardwire/v1/MatchConfig.js";
 import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 
 /** A path seen from the root of the repository. */
@@ -126,12 +126,13 @@ export interface Hosted {
 }
 
 export async function createMatch(
-  client: Client, game: string, players: string[], seed: number, settings: CreateMatchRequest = {},
+  client: Client, game: string, names: string[], seed: number, settings: MatchConfig = {},
 ): Promise<Hosted> {
-  const created = await client.call(client.match.CreateMatch, { ...settings, game, players, seed });
-  const { id: matchId, options } = created.match!;
+  const players = names.map((name) => (name === "agent" ? { agent: {} } : { bot: { name } }));
+  const created = await client.call(client.match.CreateMatch, { config: { ...settings, game, players }, seed });
+  const { id: matchId, config } = created.match!;
   const codes = created.invitations.map(({ code }) => code);
-  return { matchId, hostToken: created.hostToken, codes, options };
+  return { matchId, hostToken: created.hostToken, codes, options: config!.options };
 }
 
 /** The token of a seat. */

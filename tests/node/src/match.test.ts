@@ -56,7 +56,7 @@ function illegalAction(mask: Uint8Array): number {
 
 /** Lets agents play, four if the game is for as many; expects the golden transcript. */
 async function playGolden(game: Game, agents: Agent[], addresses: string[], bless = false): Promise<void> {
-  const players = agents.slice(0, game.maxSeats).map(() => "remote");
+  const players = agents.slice(0, game.maxSeats).map(() => "agent");
   const match = await createMatch(client, game.id, players, SEED);
   const printed = await letPlay(client, match, agents, addresses, EPISODES);
   const found = await transcript(client, game, SEED, printed);
@@ -95,7 +95,7 @@ test("agents in every language, from C++ to TypeScript, go on when their time ha
   const clocks: Clock[] = [{ limit: { nanos: 1 }, onTimeout: "TIMEOUT_POLICY_FIRST_LEGAL" }];
   const built = (Object.keys(AGENTS) as Agent[]).filter((agent) => existsSync(AGENTS[agent][0]!));
   for (const agent of built) {
-    const match = await createMatch(client, "rauha", ["remote", "random"], SEED, { clocks });
+    const match = await createMatch(client, "rauha", ["agent", "random"], SEED, { clocks });
     const [printed] = await letPlay(client, match, [agent], [server.address], 1);
     assert.equal(printed!.length, 1, `the agent in ${agent} has decided in time`);
     assert.match(printed![0]!, /^0 over scores /);
@@ -106,7 +106,7 @@ test("the agent in C++ reads views field by field", limit, async (t) => {
   if (!existsSync(AGENTS.cpp[0]!)) return t.skip("no agent in cpp: `make test-agents` builds it");
   for (const game of games) {
     // Two matches from one seed: an agent looks at one of them, this test at the other.
-    const players = ["remote", "random"];
+    const players = ["agent", "random"];
     const [seen, played] = [
       await createMatch(client, game.id, players, SEED), await createMatch(client, game.id, players, SEED),
     ];
@@ -129,7 +129,7 @@ test("the agent in C++ reads views field by field", limit, async (t) => {
 });
 
 test("an illegal action is refused and the match goes on", limit, async () => {
-  const match = await createMatch(client, games[0]!.id, ["remote", "remote"], SEED);
+  const match = await createMatch(client, games[0]!.id, ["agent", "agent"], SEED);
   const { matchId } = match;
   const token = await joinMatch(client, match.codes[0]!);
   const observe = async () => {
@@ -152,7 +152,7 @@ test("an illegal action is refused and the match goes on", limit, async () => {
 
 test("a wrong token is refused, and a seat's token does not close a match", limit, async () => {
   const [match, another] = await Promise.all([0, 1].map(() => (
-    createMatch(client, games[0]!.id, ["remote", "remote"], SEED)
+    createMatch(client, games[0]!.id, ["agent", "agent"], SEED)
   )));
   const { matchId, codes: [code] } = match!;
   const token = await joinMatch(client, code!);
@@ -171,7 +171,7 @@ test("a wrong token is refused, and a seat's token does not close a match", limi
 
 test("a refusal on a stream is an answer with code and reason, and the stream goes on", limit, async () => {
   for (const game of games) {
-    const players = ["remote", ...Array.from({ length: game.minSeats - 1 }, () => "random")];
+    const players = ["agent", ...Array.from({ length: game.minSeats - 1 }, () => "random")];
     const match = await createMatch(client, game.id, players, SEED);
     const { matchId } = match;
     const stream = client.stream(client.match.Play, await joinMatch(client, match.codes[0]!));

@@ -122,7 +122,7 @@ test("a match is followed live, and nothing else can be called", limit, async ()
   const server: Server = await startServer(["--watch-page", "127.0.0.1:0"]);
   const client = new Client(server.address);
   try {
-    const match = await createMatch(client, "faraway", ["remote", "greedy"], 7);
+    const match = await createMatch(client, "faraway", ["agent", "greedy"], 7);
     const token = await joinMatch(client, match.codes[0]!);
     const { page, complaints, asked } = await open(server.page!);
     const caption = page.locator("#caption");
@@ -164,24 +164,24 @@ test("a match is followed on when its server has been started again, and frames 
   await start("--watch-page", "127.0.0.1:0");
   const place = ["--watch-page", new URL(server!.page!).host];
   try {
-    const match = await createMatch(client!, "faraway", ["remote", "remote"], 7);
+    const match = await createMatch(client!, "faraway", ["agent", "agent"], 7);
     const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
     const { page } = await open(server!.page!);
     const shows = (caption: string) => page.getByText(caption, { exact: true }).waitFor();
     await shows("0 of 0: the deal");
     await decide(client!, match, tokens[0]!);
-    await shows("1 of 1: seat 0 (remote) has decided");
+    await shows("1 of 1: seat 0 (agent) has decided");
     await stop();
     await start(...place);
     await decide(client!, match, tokens[1]!);
-    await shows("2 of 2: seat 1 (remote) has decided");
+    await shows("2 of 2: seat 1 (agent) has decided");
     await shows(`match ${match.matchId}, live`);
     // While the page is away, more episodes are played than are kept.
     await stop();
     await start();
     for (let episode = 0; episode < 6; episode++) {
       await client!.call(client!.match.Resign, { matchId: match.matchId, seat: 0 }, match.hostToken);
-      await client!.call(client!.match.Reset, { matchId: match.matchId }, match.hostToken);
+      await client!.call(client!.match.ResetMatch, { matchId: match.matchId }, match.hostToken);
     }
     await stop();
     await start(...place);
@@ -206,18 +206,18 @@ test("a match is followed on when a backup of its journal has been put back, wit
     client = new Client(server.address);
   };
   try {
-    const match = await createMatch(client, "faraway", ["remote", "remote"], 7);
+    const match = await createMatch(client, "faraway", ["agent", "agent"], 7);
     const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
     await again(() => cpSync(journal, backup));
     const { page } = await open(server.page!);
     const shows = (caption: string) => page.getByText(caption, { exact: true }).waitFor();
     await decide(client, match, tokens[0]!);
     await decide(client, match, tokens[1]!);
-    await shows("2 of 2: seat 1 (remote) has decided");
+    await shows("2 of 2: seat 1 (agent) has decided");
     await again(() => cpSync(backup, journal));
     await shows("3 of 3: the deal");
     await decide(client, match, tokens[1]!);
-    await shows("4 of 4: seat 1 (remote) has decided");
+    await shows("4 of 4: seat 1 (agent) has decided");
     await shows(`match ${match.matchId}, live`);
   } finally {
     client.close();
@@ -230,7 +230,7 @@ test("all open matches are listed, however many pages they fill, and no closed o
   const client = new Client(server.address);
   try {
     const matches = await Promise.all(Array.from({ length: 6 }, (_, seed) => (
-      createMatch(client, "faraway", ["remote", "greedy"], seed)
+      createMatch(client, "faraway", ["agent", "greedy"], seed)
     )));
     await Promise.all(matches.slice(3).map((match) => closeMatch(client, match)));
     const { page } = await open("about:blank");

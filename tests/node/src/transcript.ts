@@ -16,7 +16,7 @@ import { closeMatch, createMatch, joinMatch, path } from "./house.js";
 export async function transcript(
   client: Client, game: Game, seed: number, printed: string[][],
 ): Promise<string> {
-  const players = printed.map(() => "remote");
+  const players = printed.map(() => "agent");
   const left = printed.map((lines) => [...lines]);
   const match = await createMatch(client, game.id, players, seed);
   const { matchId, hostToken } = match;

@@ -66,8 +66,9 @@ impl Agent {
         let matches = MatchServiceClient::new(channel.clone());
         let joined = insist(&join, async |request| matches.clone().join_match(request).await).await?;
         let played = joined.r#match.context("a seat without a match")?;
-        let seats = u32::try_from(played.players.len())?;
-        let table = GetGameRequest { game: played.game, seats, options: played.options };
+        let config = played.config.context("a match without a configuration")?;
+        let seats = u32::try_from(config.players.len())?;
+        let table = GetGameRequest { game: config.game, seats, options: config.options };
         let catalog = CatalogServiceClient::new(channel.clone());
         let game = insist(&table, async |request| catalog.clone().get_game(request).await).await?;
         let seat = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);

@@ -113,7 +113,7 @@ class MatchSeat:
         bots = settings.players.bots
         self._match = self._client.create_match(
             settings.spec.game.id,
-            players=[bots.get(seat, "remote") for seat in range(settings.spec.seats)],
+            players=[bots.get(seat, "agent") for seat in range(settings.spec.seats)],
             options=settings.spec.options,
             seed=seed,
             reward=settings.reward,

@@ -88,7 +88,7 @@ class MatchSeats:
         spec = self._settings.spec
         self._match = self._client.create_match(
             spec.game.id,
-            players=["remote"] * spec.seats,
+            players=["agent"] * spec.seats,
             options=spec.options,
             seed=seed,
             reward=self._settings.reward,

@@ -57,8 +57,8 @@ AUTORESET_MODE_DISABLED: AutoresetMode.ValueType  # 3
 global___AutoresetMode = AutoresetMode
 
 @typing.final
-class Batch(google.protobuf.message.Message):
-    """Many environments of one table, stepped together for one trusted owner."""
+class BatchConfig(google.protobuf.message.Message):
+    """How the environments of a batch are played."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -78,7 +78,6 @@ class Batch(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
-    ID_FIELD_NUMBER: builtins.int
     GAME_FIELD_NUMBER: builtins.int
     LINE_UPS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
@@ -91,45 +90,37 @@ class Batch(google.protobuf.message.Message):
     ILLEGAL_ACTIONS_FIELD_NUMBER: builtins.int
     SKIP_FORCED_FIELD_NUMBER: builtins.int
     COLUMNS_FIELD_NUMBER: builtins.int
-    VIEW_BYTES_FIELD_NUMBER: builtins.int
-    MASK_BYTES_FIELD_NUMBER: builtins.int
-    LEARNERS_FIELD_NUMBER: builtins.int
-    SPEC_DIGEST_FIELD_NUMBER: builtins.int
-    id: builtins.str
-    """The batch's id."""
     game: builtins.str
     """The game's id."""
     environments: builtins.int
-    """How many environments there are."""
+    """How many environments."""
     first_environment: builtins.int
-    """The number of its first environment, as seeds and line-ups count them."""
+    """The number of the first one. What environment number i plays depends on i and `seed`, not on how many
+    there are: parts of a large batch can be opened on their own.
+    """
     seed: builtins.int
-    """The seed from which the seeds of all episodes follow."""
+    """The seed from which the seeds of all episodes follow; the server draws one when it is left out."""
     duplicate_deals: builtins.bool
-    """Whether environments that differ in their line-ups alone are dealt the same."""
+    """Whether environments are dealt in groups: the line-ups in turn play the same episodes, so that environment number
+    i has the seeds that number `i / line_ups` has otherwise.
+    """
     reward: boardwire.v1.match_pb2.RewardKind.ValueType
-    """What seats are rewarded for."""
+    """What seats are rewarded for; ranks when unspecified."""
     autoreset: global___AutoresetMode.ValueType
-    """What becomes of an environment whose episode has ended."""
+    """What becomes of an environment whose episode has ended; the next step resets it when unspecified."""
     illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType
-    """What happens to illegal actions."""
+    """What happens to illegal actions; they are rejected when unspecified."""
     skip_forced: builtins.bool
-    """Whether the engine plays decisions with a single legal action by itself."""
-    view_bytes: builtins.int
-    """Bytes of one environment's row in `view`."""
-    mask_bytes: builtins.int
-    """Bytes of one environment's row in `mask`."""
-    learners: builtins.int
-    """The most learner seats that a line-up has: the rows of an episode in `final_view`."""
-    spec_digest: builtins.str
-    """The digest of the table's facts, as CatalogService gives it."""
+    """Whether the engine plays decisions of the agents' seats with a single legal action by itself. The column `ply` then
+    tells each of them how often the others had no choice: the owner holds all of them.
+    """
     @property
     def line_ups(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LineUp]:
-        """Who plays where, as at its opening."""
+        """Who plays where: environment number i has line-up `i % line_ups`. At most 1,024, all of the same number of seats."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Every option with its value."""
+        """Options by name; those left out have their defaults. In a batch that exists: every option with its value."""
 
     @property
     def columns(self) -> global___BatchColumns:
@@ -138,26 +129,63 @@ class Batch(google.protobuf.message.Message):
     def __init__(
         self,
         *,
-        id: builtins.str = ...,
         game: builtins.str = ...,
         line_ups: collections.abc.Iterable[global___LineUp] | None = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         environments: builtins.int = ...,
         first_environment: builtins.int = ...,
-        seed: builtins.int = ...,
+        seed: builtins.int | None = ...,
         duplicate_deals: builtins.bool = ...,
         reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
         autoreset: global___AutoresetMode.ValueType = ...,
         illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType = ...,
         skip_forced: builtins.bool = ...,
         columns: global___BatchColumns | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "columns", b"columns", "seed", b"seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "autoreset", b"autoreset", "columns", b"columns", "duplicate_deals", b"duplicate_deals", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "illegal_actions", b"illegal_actions", "line_ups", b"line_ups", "options", b"options", "reward", b"reward", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
+
+global___BatchConfig = BatchConfig
+
+@typing.final
+class Batch(google.protobuf.message.Message):
+    """Many environments of one table, stepped together for one trusted owner."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ID_FIELD_NUMBER: builtins.int
+    CONFIG_FIELD_NUMBER: builtins.int
+    VIEW_BYTES_FIELD_NUMBER: builtins.int
+    MASK_BYTES_FIELD_NUMBER: builtins.int
+    AGENTS_FIELD_NUMBER: builtins.int
+    SPEC_DIGEST_FIELD_NUMBER: builtins.int
+    id: builtins.str
+    """The batch's id."""
+    view_bytes: builtins.int
+    """Bytes of one environment's row in `view`."""
+    mask_bytes: builtins.int
+    """Bytes of one environment's row in `mask`."""
+    agents: builtins.int
+    """The most seats of agents that a line-up has: the rows of an episode in `final_view`."""
+    spec_digest: builtins.str
+    """The digest of the table's facts, as CatalogService gives it."""
+    @property
+    def config(self) -> global___BatchConfig:
+        """How they are played; with the seed that the server has drawn, if it was to."""
+
+    def __init__(
+        self,
+        *,
+        id: builtins.str = ...,
+        config: global___BatchConfig | None = ...,
         view_bytes: builtins.int = ...,
         mask_bytes: builtins.int = ...,
-        learners: builtins.int = ...,
+        agents: builtins.int = ...,
         spec_digest: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["columns", b"columns"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["autoreset", b"autoreset", "columns", b"columns", "duplicate_deals", b"duplicate_deals", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "learners", b"learners", "line_ups", b"line_ups", "mask_bytes", b"mask_bytes", "options", b"options", "reward", b"reward", "seed", b"seed", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "view_bytes", b"view_bytes"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["config", b"config"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["agents", b"agents", "config", b"config", "id", b"id", "mask_bytes", b"mask_bytes", "spec_digest", b"spec_digest", "view_bytes", b"view_bytes"]) -> None: ...
 
 global___Batch = Batch
 
@@ -169,13 +197,13 @@ class LineUp(google.protobuf.message.Message):
 
     PLAYERS_FIELD_NUMBER: builtins.int
     @property
-    def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """By seat: `learner`, or a bot such as `random`, `greedy` or `mc:160`. At least one seat is the learner's."""
+    def players(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.match_pb2.Player]:
+        """By seat: at least one is an agent, which the owner of the batch plays."""
 
     def __init__(
         self,
         *,
-        players: collections.abc.Iterable[builtins.str] | None = ...,
+        players: collections.abc.Iterable[boardwire.v1.match_pb2.Player] | None = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["players", b"players"]) -> None: ...
 
@@ -201,10 +229,12 @@ class BatchColumns(google.protobuf.message.Message):
     """`episode` of every environment."""
     oracle: builtins.bool
     """`oracle` and `oracle_mask` of every environment: for critics in training, which may see more than the seats that act."""
-    advice: builtins.str
-    """`advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty."""
     advice_shares: builtins.bool
-    """`advice_shares` of the same bot."""
+    """`advice_shares` of the same."""
+    @property
+    def advice(self) -> boardwire.v1.match_pb2.Player:
+        """`advice` of this bot or policy; nobody's when left out."""
+
     def __init__(
         self,
         *,
@@ -212,9 +242,10 @@ class BatchColumns(google.protobuf.message.Message):
         final_views: builtins.bool = ...,
         episodes: builtins.bool = ...,
         oracle: builtins.bool = ...,
-        advice: builtins.str = ...,
+        advice: boardwire.v1.match_pb2.Player | None = ...,
         advice_shares: builtins.bool = ...,
     ) -> None: ...
+    def HasField(self, field_name: typing.Literal["advice", b"advice"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "episodes", b"episodes", "final_views", b"final_views", "oracle", b"oracle", "scores", b"scores"]) -> None: ...
 
 global___BatchColumns = BatchColumns
@@ -249,7 +280,7 @@ class BatchStep(google.protobuf.message.Message):
     sequence: builtins.int
     """The number of this answer: one more than the highest of those that have covered any of its environments, from 1."""
     seat: builtins.bytes
-    """uint8[n]: the seat whose decision the row shows, the lowest pending learner; 255 when the episode is over."""
+    """uint8[n]: the seat whose decision the row shows, the lowest pending agent's; 255 when the episode is over."""
     flags: builtins.bytes
     """uint8[n], a sum of: 1 terminated, 2 truncated, 4 another action was played for the illegal one given,
     8 forfeited (with 1). With AUTORESET_MODE_SAME_STEP they tell of the episode that ended.
@@ -269,11 +300,11 @@ class BatchStep(google.protobuf.message.Message):
     ranks: builtins.bytes
     """uint8[k, seats]: their places, 1 is first; zero when truncated; on request."""
     final_view: builtins.bytes
-    """uint8[k, learners, view_bytes]: what the learner seats, ascending, saw at their ends; zero where a line-up has
+    """uint8[k, agents, view_bytes]: what the agents' seats, ascending, saw at their ends; zero where a line-up has
     fewer; on request.
     """
     advice: builtins.bytes
-    """uint8[n]: the action that the bot of `BatchColumns.advice` would choose in the place of the row's seat, from what that
+    """uint8[n]: the action that the player of `BatchColumns.advice` would choose in the place of the row's seat, from what that
     seat knows; 255 when over; on request.
     """
     oracle: builtins.bytes
@@ -281,7 +312,7 @@ class BatchStep(google.protobuf.message.Message):
     zero when over; on request. Together they tell the position: what is in none of them is in no seat's hands.
     """
     view: builtins.bytes
-    """uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest learner seat may know."""
+    """uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest agent's seat may know."""
     advice_shares: builtins.bytes
     """float32[n, actions]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
     a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.

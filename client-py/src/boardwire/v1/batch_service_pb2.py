@@ -23,11 +23,10 @@ _sym_db = _symbol_database.Default()
 
 
 from boardwire.v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
-from boardwire.v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n boardwire/v1/batch_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/batch.proto\x1a\x18\x62oardwire/v1/match.proto\x1a\x17google/rpc/status.proto\"\xb1\x04\n\x10OpenBatchRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12&\n\x08line_ups\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.LineUp\x12<\n\x07options\x18\x03 \x03(\x0b\x32+.boardwire.v1.OpenBatchRequest.OptionsEntry\x12\x14\n\x0c\x65nvironments\x18\x04 \x01(\r\x12\x19\n\x11\x66irst_environment\x18\x05 \x01(\x04\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x17\n\x0f\x64uplicate_deals\x18\x07 \x01(\x08\x12(\n\x06reward\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12.\n\tautoreset\x18\t \x01(\x0e\x32\x1b.boardwire.v1.AutoresetMode\x12:\n\x0fillegal_actions\x18\n \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x13\n\x0bskip_forced\x18\x0b \x01(\x08\x12+\n\x07\x63olumns\x18\x0c \x01(\x0b\x32\x1a.boardwire.v1.BatchColumns\x12\x19\n\x11max_message_bytes\x18\r \x01(\r\x12\x0c\n\x04keep\x18\x0e \x01(\x08\x12\x12\n\nrequest_id\x18\x0f \x01(\t\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"F\n\x11OpenBatchResponse\x12\"\n\x05\x62\x61tch\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Batch\x12\r\n\x05token\x18\x02 \x01(\t\"\x82\x01\n\x11ResetBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\x12\x11\n\x04seed\x18\x03 \x01(\x06H\x00\x88\x01\x01\x12\r\n\x05seeds\x18\x04 \x03(\x06\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x01\x88\x01\x01\x42\x07\n\x05_seedB\x0b\n\t_sequence\";\n\x12ResetBatchResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.BatchStep\"\x85\x01\n\x10StepBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x01(\x0c\x12\r\n\x05\x66irst\x18\x03 \x01(\r\x12\r\n\x05\x63ount\x18\x04 \x01(\r\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04mask\x18\x06 \x01(\x0c\x42\x0b\n\t_sequence\":\n\x11StepBatchResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.BatchStep\"\x8b\x01\n\x0fRunBatchRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12.\n\x04step\x18\x02 \x01(\x0b\x32\x1e.boardwire.v1.StepBatchRequestH\x00\x12\x30\n\x05reset\x18\x03 \x01(\x0b\x32\x1f.boardwire.v1.ResetBatchRequestH\x00\x42\t\n\x07request\"w\n\x10RunBatchResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\'\n\x04step\x18\x02 \x01(\x0b\x32\x17.boardwire.v1.BatchStepH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"2\n\x10SaveBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\"%\n\x11SaveBatchResponse\x12\x10\n\x08snapshot\x18\x01 \x01(\x0c\"D\n\x10LoadBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\":\n\x11LoadBatchResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.BatchStep\"%\n\x11\x43loseBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\"\x14\n\x12\x43loseBatchResponse2\xb7\x04\n\x0c\x42\x61tchService\x12L\n\tOpenBatch\x12\x1e.boardwire.v1.OpenBatchRequest\x1a\x1f.boardwire.v1.OpenBatchResponse\x12O\n\nResetBatch\x12\x1f.boardwire.v1.ResetBatchRequest\x1a .boardwire.v1.ResetBatchResponse\x12L\n\tStepBatch\x12\x1e.boardwire.v1.StepBatchRequest\x1a\x1f.boardwire.v1.StepBatchResponse\x12M\n\x08RunBatch\x12\x1d.boardwire.v1.RunBatchRequest\x1a\x1e.boardwire.v1.RunBatchResponse(\x01\x30\x01\x12L\n\tSaveBatch\x12\x1e.boardwire.v1.SaveBatchRequest\x1a\x1f.boardwire.v1.SaveBatchResponse\x12L\n\tLoadBatch\x12\x1e.boardwire.v1.LoadBatchRequest\x1a\x1f.boardwire.v1.LoadBatchResponse\x12O\n\nCloseBatch\x12\x1f.boardwire.v1.CloseBatchRequest\x1a .boardwire.v1.CloseBatchResponseBu\n\x10\x63om.boardwire.v1B\x11\x42\x61tchServiceProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n boardwire/v1/batch_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/batch.proto\x1a\x17google/rpc/status.proto\"z\n\x10OpenBatchRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.BatchConfig\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\r\x12\x0c\n\x04keep\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"F\n\x11OpenBatchResponse\x12\"\n\x05\x62\x61tch\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Batch\x12\r\n\x05token\x18\x02 \x01(\t\"\x82\x01\n\x11ResetBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\x12\x11\n\x04seed\x18\x03 \x01(\x06H\x00\x88\x01\x01\x12\r\n\x05seeds\x18\x04 \x03(\x06\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x01\x88\x01\x01\x42\x07\n\x05_seedB\x0b\n\t_sequence\";\n\x12ResetBatchResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.BatchStep\"\x85\x01\n\x10StepBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x01(\x0c\x12\r\n\x05\x66irst\x18\x03 \x01(\r\x12\r\n\x05\x63ount\x18\x04 \x01(\r\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04mask\x18\x06 \x01(\x0c\x42\x0b\n\t_sequence\":\n\x11StepBatchResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.BatchStep\"\x8b\x01\n\x0fRunBatchRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12.\n\x04step\x18\x02 \x01(\x0b\x32\x1e.boardwire.v1.StepBatchRequestH\x00\x12\x30\n\x05reset\x18\x03 \x01(\x0b\x32\x1f.boardwire.v1.ResetBatchRequestH\x00\x42\t\n\x07request\"w\n\x10RunBatchResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\'\n\x04step\x18\x02 \x01(\x0b\x32\x17.boardwire.v1.BatchStepH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"2\n\x10SaveBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\"%\n\x11SaveBatchResponse\x12\x10\n\x08snapshot\x18\x01 \x01(\x0c\"D\n\x10LoadBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\":\n\x11LoadBatchResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.BatchStep\"%\n\x11\x43loseBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\"\x14\n\x12\x43loseBatchResponse2\xb7\x04\n\x0c\x42\x61tchService\x12L\n\tOpenBatch\x12\x1e.boardwire.v1.OpenBatchRequest\x1a\x1f.boardwire.v1.OpenBatchResponse\x12O\n\nResetBatch\x12\x1f.boardwire.v1.ResetBatchRequest\x1a .boardwire.v1.ResetBatchResponse\x12L\n\tStepBatch\x12\x1e.boardwire.v1.StepBatchRequest\x1a\x1f.boardwire.v1.StepBatchResponse\x12M\n\x08RunBatch\x12\x1d.boardwire.v1.RunBatchRequest\x1a\x1e.boardwire.v1.RunBatchResponse(\x01\x30\x01\x12L\n\tSaveBatch\x12\x1e.boardwire.v1.SaveBatchRequest\x1a\x1f.boardwire.v1.SaveBatchResponse\x12L\n\tLoadBatch\x12\x1e.boardwire.v1.LoadBatchRequest\x1a\x1f.boardwire.v1.LoadBatchResponse\x12O\n\nCloseBatch\x12\x1f.boardwire.v1.CloseBatchRequest\x1a .boardwire.v1.CloseBatchResponseBu\n\x10\x63om.boardwire.v1B\x11\x42\x61tchServiceProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,38 +34,34 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire.v1.batch_service_
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1B\021BatchServiceProtoP\001Z\030boardwire/v1;boardwirev1\242\002\003BWR\252\002\014Boardwire.V1\312\002\014Boardwire\\V1\352\002\rBoardwire::V1'
-  _globals['_OPENBATCHREQUEST_OPTIONSENTRY']._loaded_options = None
-  _globals['_OPENBATCHREQUEST_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_OPENBATCHREQUEST']._serialized_start=128
-  _globals['_OPENBATCHREQUEST']._serialized_end=689
-  _globals['_OPENBATCHREQUEST_OPTIONSENTRY']._serialized_start=634
-  _globals['_OPENBATCHREQUEST_OPTIONSENTRY']._serialized_end=680
-  _globals['_OPENBATCHRESPONSE']._serialized_start=691
-  _globals['_OPENBATCHRESPONSE']._serialized_end=761
-  _globals['_RESETBATCHREQUEST']._serialized_start=764
-  _globals['_RESETBATCHREQUEST']._serialized_end=894
-  _globals['_RESETBATCHRESPONSE']._serialized_start=896
-  _globals['_RESETBATCHRESPONSE']._serialized_end=955
-  _globals['_STEPBATCHREQUEST']._serialized_start=958
-  _globals['_STEPBATCHREQUEST']._serialized_end=1091
-  _globals['_STEPBATCHRESPONSE']._serialized_start=1093
-  _globals['_STEPBATCHRESPONSE']._serialized_end=1151
-  _globals['_RUNBATCHREQUEST']._serialized_start=1154
-  _globals['_RUNBATCHREQUEST']._serialized_end=1293
-  _globals['_RUNBATCHRESPONSE']._serialized_start=1295
-  _globals['_RUNBATCHRESPONSE']._serialized_end=1414
-  _globals['_SAVEBATCHREQUEST']._serialized_start=1416
-  _globals['_SAVEBATCHREQUEST']._serialized_end=1466
-  _globals['_SAVEBATCHRESPONSE']._serialized_start=1468
-  _globals['_SAVEBATCHRESPONSE']._serialized_end=1505
-  _globals['_LOADBATCHREQUEST']._serialized_start=1507
-  _globals['_LOADBATCHREQUEST']._serialized_end=1575
-  _globals['_LOADBATCHRESPONSE']._serialized_start=1577
-  _globals['_LOADBATCHRESPONSE']._serialized_end=1635
-  _globals['_CLOSEBATCHREQUEST']._serialized_start=1637
-  _globals['_CLOSEBATCHREQUEST']._serialized_end=1674
-  _globals['_CLOSEBATCHRESPONSE']._serialized_start=1676
-  _globals['_CLOSEBATCHRESPONSE']._serialized_end=1696
-  _globals['_BATCHSERVICE']._serialized_start=1699
-  _globals['_BATCHSERVICE']._serialized_end=2266
+  _globals['_OPENBATCHREQUEST']._serialized_start=101
+  _globals['_OPENBATCHREQUEST']._serialized_end=223
+  _globals['_OPENBATCHRESPONSE']._serialized_start=225
+  _globals['_OPENBATCHRESPONSE']._serialized_end=295
+  _globals['_RESETBATCHREQUEST']._serialized_start=298
+  _globals['_RESETBATCHREQUEST']._serialized_end=428
+  _globals['_RESETBATCHRESPONSE']._serialized_start=430
+  _globals['_RESETBATCHRESPONSE']._serialized_end=489
+  _globals['_STEPBATCHREQUEST']._serialized_start=492
+  _globals['_STEPBATCHREQUEST']._serialized_end=625
+  _globals['_STEPBATCHRESPONSE']._serialized_start=627
+  _globals['_STEPBATCHRESPONSE']._serialized_end=685
+  _globals['_RUNBATCHREQUEST']._serialized_start=688
+  _globals['_RUNBATCHREQUEST']._serialized_end=827
+  _globals['_RUNBATCHRESPONSE']._serialized_start=829
+  _globals['_RUNBATCHRESPONSE']._serialized_end=948
+  _globals['_SAVEBATCHREQUEST']._serialized_start=950
+  _globals['_SAVEBATCHREQUEST']._serialized_end=1000
+  _globals['_SAVEBATCHRESPONSE']._serialized_start=1002
+  _globals['_SAVEBATCHRESPONSE']._serialized_end=1039
+  _globals['_LOADBATCHREQUEST']._serialized_start=1041
+  _globals['_LOADBATCHREQUEST']._serialized_end=1109
+  _globals['_LOADBATCHRESPONSE']._serialized_start=1111
+  _globals['_LOADBATCHRESPONSE']._serialized_end=1169
+  _globals['_CLOSEBATCHREQUEST']._serialized_start=1171
+  _globals['_CLOSEBATCHREQUEST']._serialized_end=1208
+  _globals['_CLOSEBATCHRESPONSE']._serialized_start=1210
+  _globals['_CLOSEBATCHRESPONSE']._serialized_end=1230
+  _globals['_BATCHSERVICE']._serialized_start=1233
+  _globals['_BATCHSERVICE']._serialized_end=1800
 # @@protoc_insertion_point(module_scope)

@@ -216,8 +216,8 @@ MATCH_STATE_GATHERING: MatchState.ValueType  # 4
 global___MatchState = MatchState
 
 @typing.final
-class Match(google.protobuf.message.Message):
-    """What everybody may know of a match."""
+class MatchConfig(google.protobuf.message.Message):
+    """What a match is created with."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -253,7 +253,6 @@ class Match(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
-    ID_FIELD_NUMBER: builtins.int
     GAME_FIELD_NUMBER: builtins.int
     PLAYERS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
@@ -263,6 +262,198 @@ class Match(google.protobuf.message.Message):
     SEAT_MAY_SEED_FIELD_NUMBER: builtins.int
     PRIVATE_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
+    WATCH_DELAY_FIELD_NUMBER: builtins.int
+    CLOCKS_FIELD_NUMBER: builtins.int
+    FAIR_DEALS_FIELD_NUMBER: builtins.int
+    EPISODES_FIELD_NUMBER: builtins.int
+    HOST_BEGINS_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game's id."""
+    reward: global___RewardKind.ValueType
+    """What a seat is rewarded for; ranks when unspecified."""
+    skip_forced: builtins.bool
+    """Whether the engine plays decisions of the agent with a single legal action by itself. Only where one seat is an
+    agent's: to others, a ply that nobody chose would tell that a hidden hand left one choice.
+    """
+    illegal_actions: global___IllegalActionPolicy.ValueType
+    """What happens to illegal actions; they are rejected when unspecified."""
+    seat_may_seed: builtins.bool
+    """Whether the only agent may give the seed of an episode that it asks for: for training, never for evaluation, since
+    whoever gives a seed can compute every hidden card.
+    """
+    private: builtins.bool
+    """Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators."""
+    fair_deals: builtins.bool
+    """Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed."""
+    episodes: builtins.int
+    """After how many episodes the match closes itself; 0 for no end. The present episode and the four before it are kept: a
+    host that wants the replays of more fetches each when it is over.
+    """
+    host_begins: builtins.bool
+    """Whether only the host begins episodes, so that it can choose each deal and take note of each result: not with
+    `seat_may_seed`.
+    """
+    @property
+    def players(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Player]:
+        """Who plays at each seat, in seat order."""
+
+    @property
+    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Options by name; those left out have their defaults. In a match that exists: every option with its value."""
+
+    @property
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
+        of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
+        """
+
+    @property
+    def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
+        """How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to
+        callers that are neither the host nor a seat.
+        """
+
+    @property
+    def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:
+        """How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
+        order, an empty one for as long as that seat likes, those of bots ignored. In a match that exists: one for each seat.
+        """
+
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        players: collections.abc.Iterable[global___Player] | None = ...,
+        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        reward: global___RewardKind.ValueType = ...,
+        skip_forced: builtins.bool = ...,
+        illegal_actions: global___IllegalActionPolicy.ValueType = ...,
+        seat_may_seed: builtins.bool = ...,
+        private: builtins.bool = ...,
+        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
+        clocks: collections.abc.Iterable[global___Clock] | None = ...,
+        fair_deals: builtins.bool = ...,
+        episodes: builtins.int = ...,
+        host_begins: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["watch_delay", b"watch_delay"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["clocks", b"clocks", "episodes", b"episodes", "fair_deals", b"fair_deals", "game", b"game", "host_begins", b"host_begins", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
+
+global___MatchConfig = MatchConfig
+
+@typing.final
+class Player(google.protobuf.message.Message):
+    """Who plays at a seat."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class Agent(google.protobuf.message.Message):
+        """A client that plays: in a match, whoever joins by invitation; in a batch, its owner."""
+
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        def __init__(
+            self,
+        ) -> None: ...
+
+    @typing.final
+    class Bot(google.protobuf.message.Message):
+        """A bot of the server."""
+
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        @typing.final
+        class ParametersEntry(google.protobuf.message.Message):
+            DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+            KEY_FIELD_NUMBER: builtins.int
+            VALUE_FIELD_NUMBER: builtins.int
+            key: builtins.str
+            value: builtins.int
+            def __init__(
+                self,
+                *,
+                key: builtins.str = ...,
+                value: builtins.int = ...,
+            ) -> None: ...
+            def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+        NAME_FIELD_NUMBER: builtins.int
+        PARAMETERS_FIELD_NUMBER: builtins.int
+        name: builtins.str
+        """Its name: `random`, `greedy` or `mc`."""
+        @property
+        def parameters(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.int]:
+            """Its parameters by name; those left out have their defaults. `greedy` has `worlds`, how many positions it averages
+            over: 1 to 1024. `mc` has `playouts`: 1 to 10000.
+            """
+
+        def __init__(
+            self,
+            *,
+            name: builtins.str = ...,
+            parameters: collections.abc.Mapping[builtins.str, builtins.int] | None = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["name", b"name", "parameters", b"parameters"]) -> None: ...
+
+    @typing.final
+    class Policy(google.protobuf.message.Message):
+        """A policy that the server was started with."""
+
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        NAME_FIELD_NUMBER: builtins.int
+        ARGMAX_FIELD_NUMBER: builtins.int
+        name: builtins.str
+        """Its name."""
+        argmax: builtins.bool
+        """Whether it chooses the action it likes best, instead of each as often as it likes it."""
+        def __init__(
+            self,
+            *,
+            name: builtins.str = ...,
+            argmax: builtins.bool = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["argmax", b"argmax", "name", b"name"]) -> None: ...
+
+    AGENT_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    POLICY_FIELD_NUMBER: builtins.int
+    @property
+    def agent(self) -> global___Player.Agent:
+        """A client."""
+
+    @property
+    def bot(self) -> global___Player.Bot:
+        """A bot."""
+
+    @property
+    def policy(self) -> global___Player.Policy:
+        """A policy."""
+
+    def __init__(
+        self,
+        *,
+        agent: global___Player.Agent | None = ...,
+        bot: global___Player.Bot | None = ...,
+        policy: global___Player.Policy | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["agent", b"agent", "bot", b"bot", "kind", b"kind", "policy", b"policy"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["agent", b"agent", "bot", b"bot", "kind", b"kind", "policy", b"policy"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["agent", "bot", "policy"] | None: ...
+
+global___Player = Player
+
+@typing.final
+class Match(google.protobuf.message.Message):
+    """What everybody may know of a match."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ID_FIELD_NUMBER: builtins.int
+    CONFIG_FIELD_NUMBER: builtins.int
     SPEC_DIGEST_FIELD_NUMBER: builtins.int
     STATE_FIELD_NUMBER: builtins.int
     CLOSE_REASON_FIELD_NUMBER: builtins.int
@@ -275,25 +466,9 @@ class Match(google.protobuf.message.Message):
     SEED_COMMITMENT_FIELD_NUMBER: builtins.int
     SEED_SOURCE_FIELD_NUMBER: builtins.int
     SEED_OPENING_FIELD_NUMBER: builtins.int
-    WATCH_DELAY_FIELD_NUMBER: builtins.int
-    CLOCKS_FIELD_NUMBER: builtins.int
     FAIR_FIELD_NUMBER: builtins.int
-    EPISODES_FIELD_NUMBER: builtins.int
-    HOST_BEGINS_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
-    game: builtins.str
-    """The game's id."""
-    reward: global___RewardKind.ValueType
-    """What a seat is rewarded for."""
-    skip_forced: builtins.bool
-    """Whether the engine plays decisions of the remote seat with a single legal action by itself."""
-    illegal_actions: global___IllegalActionPolicy.ValueType
-    """What happens to illegal actions."""
-    seat_may_seed: builtins.bool
-    """Whether the only remote seat may give the seed of an episode that it asks for."""
-    private: builtins.bool
-    """Whether the match is shown to those alone who hold a token of it: host, seats, spectators."""
     spec_digest: builtins.str
     """The digest of the table's facts, as CatalogService gives it."""
     state: global___MatchState.ValueType
@@ -310,21 +485,9 @@ class Match(google.protobuf.message.Message):
     """
     seed_source: global___SeedSource.ValueType
     """Where the present episode's seed comes from."""
-    episodes: builtins.int
-    """After how many episodes it closes itself; never, when 0."""
-    host_begins: builtins.bool
-    """Whether only the host begins episodes."""
     @property
-    def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who plays at each seat, in seat order, as at its creation: `remote`, or the name of a bot."""
-
-    @property
-    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Every option with its value."""
-
-    @property
-    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """What its host has labelled it with."""
+    def config(self) -> global___MatchConfig:
+        """What it was created with."""
 
     @property
     def joined(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -333,7 +496,7 @@ class Match(google.protobuf.message.Message):
     @property
     def waiting_for(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The seats that the match waits for, ascending: those that have yet to join, or to open what they contribute, while it gathers;
-        those that owe a decision while it is played; the remote ones that have not asked for the next episode once one is over.
+        those that owe a decision while it is played; the agents' that have not asked for the next episode once one is over.
         """
 
     @property
@@ -351,16 +514,6 @@ class Match(google.protobuf.message.Message):
         """
 
     @property
-    def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
-        are neither the host nor a seat.
-        """
-
-    @property
-    def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:
-        """How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock."""
-
-    @property
     def fair(self) -> global___FairDeal:
         """How its deals come about, if they are fair."""
 
@@ -368,15 +521,7 @@ class Match(google.protobuf.message.Message):
         self,
         *,
         id: builtins.str = ...,
-        game: builtins.str = ...,
-        players: collections.abc.Iterable[builtins.str] | None = ...,
-        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
-        reward: global___RewardKind.ValueType = ...,
-        skip_forced: builtins.bool = ...,
-        illegal_actions: global___IllegalActionPolicy.ValueType = ...,
-        seat_may_seed: builtins.bool = ...,
-        private: builtins.bool = ...,
-        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        config: global___MatchConfig | None = ...,
         spec_digest: builtins.str = ...,
         state: global___MatchState.ValueType = ...,
         close_reason: global___CloseReason.ValueType = ...,
@@ -389,14 +534,10 @@ class Match(google.protobuf.message.Message):
         seed_commitment: builtins.bytes = ...,
         seed_source: global___SeedSource.ValueType = ...,
         seed_opening: global___SeedOpening | None = ...,
-        watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
-        clocks: collections.abc.Iterable[global___Clock] | None = ...,
         fair: global___FairDeal | None = ...,
-        episodes: builtins.int = ...,
-        host_begins: builtins.bool = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "fair", b"fair", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "clocks", b"clocks", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "episodes", b"episodes", "fair", b"fair", "game", b"game", "host_begins", b"host_begins", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "config", b"config", "create_time", b"create_time", "fair", b"fair", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "config", b"config", "create_time", b"create_time", "episode", b"episode", "fair", b"fair", "id", b"id", "joined", b"joined", "last_action_time", b"last_action_time", "ply", b"ply", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match
@@ -452,8 +593,6 @@ class Clock(google.protobuf.message.Message):
     """How often in an episode it is forgiven that time has run out, at most 100: the decision then begins anew."""
     on_timeout: global___TimeoutPolicy.ValueType
     """What happens when it is not forgiven."""
-    bot: builtins.str
-    """The bot that chooses, with TIMEOUT_POLICY_BOT."""
     @property
     def limit(self) -> google.protobuf.duration_pb2.Duration:
         """For every decision, before the bank is drawn on. Like the two below it is at most a day."""
@@ -466,6 +605,10 @@ class Clock(google.protobuf.message.Message):
     def increment(self) -> google.protobuf.duration_pb2.Duration:
         """What is put into the bank after every decision that was made in time."""
 
+    @property
+    def bot(self) -> global___Player:
+        """Who chooses, with TIMEOUT_POLICY_BOT: a bot or a policy."""
+
     def __init__(
         self,
         *,
@@ -474,9 +617,9 @@ class Clock(google.protobuf.message.Message):
         increment: google.protobuf.duration_pb2.Duration | None = ...,
         strikes: builtins.int = ...,
         on_timeout: global___TimeoutPolicy.ValueType = ...,
-        bot: builtins.str = ...,
+        bot: global___Player | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["bank", b"bank", "increment", b"increment", "limit", b"limit"]) -> builtins.bool: ...
+    def HasField(self, field_name: typing.Literal["bank", b"bank", "bot", b"bot", "increment", b"increment", "limit", b"limit"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["bank", b"bank", "bot", b"bot", "increment", b"increment", "limit", b"limit", "on_timeout", b"on_timeout", "strikes", b"strikes"]) -> None: ...
 
 global___Clock = Clock

@@ -149,7 +149,7 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Invite(self, request, context):
-        """Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+        """Gives an agent's seat away anew, to an agent that has lost its token or to another one; only the host may. The former
         invitation and token are worth nothing any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -180,7 +180,7 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reset(self, request, context):
-        """A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+        """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
         `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
         episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         """

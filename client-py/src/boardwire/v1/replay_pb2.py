@@ -28,7 +28,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x62oardwire/v1/replay.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x03\n\x06Replay\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0f\n\x07players\x18\x03 \x03(\t\x12\x32\n\x07options\x18\x04 \x03(\x0b\x32!.boardwire.v1.Replay.OptionsEntry\x12\x13\n\x0bspec_digest\x18\x05 \x01(\t\x12\x0f\n\x07\x65pisode\x18\x06 \x01(\r\x12\x17\n\x0fseed_commitment\x18\x07 \x01(\x0c\x12-\n\x0bseed_source\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.SeedSource\x12\x34\n\x0cseed_opening\x18\t \x01(\x0b\x32\x19.boardwire.v1.SeedOpeningH\x00\x88\x01\x01\x12\x13\n\x06viewer\x18\n \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04over\x18\x0b \x01(\x08\x12#\n\x06\x66rames\x18\x0c \x03(\x0b\x32\x13.boardwire.v1.Frame\x12$\n\x04\x66\x61ir\x18\r \x01(\x0b\x32\x16.boardwire.v1.FairDeal\x12\x0f\n\x07release\x18\x0e \x01(\t\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0f\n\r_seed_openingB\t\n\x07_viewer\"\xb7\x02\n\x05\x46rame\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x0b\n\x03ply\x18\x03 \x01(\r\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04view\x18\x05 \x01(\x0c\x12\x0f\n\x07pending\x18\x06 \x03(\r\x12\x11\n\x04seat\x18\x07 \x01(\rH\x00\x88\x01\x01\x12/\n\x06played\x18\x08 \x01(\x0b\x32\x1a.boardwire.v1.PlayedActionH\x01\x88\x01\x01\x12\x0c\n\x04head\x18\t \x01(\x0c\x12&\n\x07outcome\x18\n \x01(\x0b\x32\x15.boardwire.v1.Outcome\x12\'\n\x04took\x18\x0b \x01(\x0b\x32\x19.google.protobuf.DurationB\x07\n\x05_seatB\t\n\x07_played\"*\n\tDepiction\x12\x0f\n\x07picture\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"f\n\x0cPlayedAction\x12\x0e\n\x06\x61\x63tion\x18\x01 \x01(\r\x12(\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x19.boardwire.v1.ActionCause\x12\x12\n\x05given\x18\x03 \x01(\rH\x00\x88\x01\x01\x42\x08\n\x06_given*\xac\x01\n\x0b\x41\x63tionCause\x12\x1c\n\x18\x41\x43TION_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41\x43TION_CAUSE_AGENT\x10\x01\x12\x1c\n\x18\x41\x43TION_CAUSE_SUBSTITUTED\x10\x02\x12\x14\n\x10\x41\x43TION_CAUSE_BOT\x10\x03\x12\x17\n\x13\x41\x43TION_CAUSE_FORCED\x10\x04\x12\x1a\n\x16\x41\x43TION_CAUSE_TIMED_OUT\x10\x05\x42o\n\x10\x63om.boardwire.v1B\x0bReplayProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x62oardwire/v1/replay.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x03\n\x06Replay\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12)\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x19.boardwire.v1.MatchConfig\x12\x13\n\x0bspec_digest\x18\x03 \x01(\t\x12\x0f\n\x07\x65pisode\x18\x04 \x01(\r\x12\x17\n\x0fseed_commitment\x18\x05 \x01(\x0c\x12-\n\x0bseed_source\x18\x06 \x01(\x0e\x32\x18.boardwire.v1.SeedSource\x12\x34\n\x0cseed_opening\x18\x07 \x01(\x0b\x32\x19.boardwire.v1.SeedOpeningH\x00\x88\x01\x01\x12\x13\n\x06viewer\x18\x08 \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04over\x18\t \x01(\x08\x12#\n\x06\x66rames\x18\n \x03(\x0b\x32\x13.boardwire.v1.Frame\x12$\n\x04\x66\x61ir\x18\x0b \x01(\x0b\x32\x16.boardwire.v1.FairDeal\x12\x0f\n\x07release\x18\x0c \x01(\tB\x0f\n\r_seed_openingB\t\n\x07_viewer\"\xb7\x02\n\x05\x46rame\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x0b\n\x03ply\x18\x03 \x01(\r\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04view\x18\x05 \x01(\x0c\x12\x0f\n\x07pending\x18\x06 \x03(\r\x12\x11\n\x04seat\x18\x07 \x01(\rH\x00\x88\x01\x01\x12/\n\x06played\x18\x08 \x01(\x0b\x32\x1a.boardwire.v1.PlayedActionH\x01\x88\x01\x01\x12\x0c\n\x04head\x18\t \x01(\x0c\x12&\n\x07outcome\x18\n \x01(\x0b\x32\x15.boardwire.v1.Outcome\x12\'\n\x04took\x18\x0b \x01(\x0b\x32\x19.google.protobuf.DurationB\x07\n\x05_seatB\t\n\x07_played\"*\n\tDepiction\x12\x0f\n\x07picture\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"f\n\x0cPlayedAction\x12\x0e\n\x06\x61\x63tion\x18\x01 \x01(\r\x12(\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x19.boardwire.v1.ActionCause\x12\x12\n\x05given\x18\x03 \x01(\rH\x00\x88\x01\x01\x42\x08\n\x06_given*\xac\x01\n\x0b\x41\x63tionCause\x12\x1c\n\x18\x41\x43TION_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41\x43TION_CAUSE_AGENT\x10\x01\x12\x1c\n\x18\x41\x43TION_CAUSE_SUBSTITUTED\x10\x02\x12\x14\n\x10\x41\x43TION_CAUSE_BOT\x10\x03\x12\x17\n\x13\x41\x43TION_CAUSE_FORCED\x10\x04\x12\x1a\n\x16\x41\x43TION_CAUSE_TIMED_OUT\x10\x05\x42o\n\x10\x63om.boardwire.v1B\x0bReplayProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,18 +36,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire.v1.replay_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1B\013ReplayProtoP\001Z\030boardwire/v1;boardwirev1\242\002\003BWR\252\002\014Boardwire.V1\312\002\014Boardwire\\V1\352\002\rBoardwire::V1'
-  _globals['_REPLAY_OPTIONSENTRY']._loaded_options = None
-  _globals['_REPLAY_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_ACTIONCAUSE']._serialized_start=1108
-  _globals['_ACTIONCAUSE']._serialized_end=1280
+  _globals['_ACTIONCAUSE']._serialized_start=1020
+  _globals['_ACTIONCAUSE']._serialized_end=1192
   _globals['_REPLAY']._serialized_start=167
-  _globals['_REPLAY']._serialized_end=643
-  _globals['_REPLAY_OPTIONSENTRY']._serialized_start=569
-  _globals['_REPLAY_OPTIONSENTRY']._serialized_end=615
-  _globals['_FRAME']._serialized_start=646
-  _globals['_FRAME']._serialized_end=957
-  _globals['_DEPICTION']._serialized_start=959
-  _globals['_DEPICTION']._serialized_end=1001
-  _globals['_PLAYEDACTION']._serialized_start=1003
-  _globals['_PLAYEDACTION']._serialized_end=1105
+  _globals['_REPLAY']._serialized_end=555
+  _globals['_FRAME']._serialized_start=558
+  _globals['_FRAME']._serialized_end=869
+  _globals['_DEPICTION']._serialized_start=871
+  _globals['_DEPICTION']._serialized_end=913
+  _globals['_PLAYEDACTION']._serialized_start=915
+  _globals['_PLAYEDACTION']._serialized_end=1017
 # @@protoc_insertion_point(module_scope)

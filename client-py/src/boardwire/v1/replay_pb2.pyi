@@ -65,26 +65,8 @@ class Replay(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    @typing.final
-    class OptionsEntry(google.protobuf.message.Message):
-        DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-        KEY_FIELD_NUMBER: builtins.int
-        VALUE_FIELD_NUMBER: builtins.int
-        key: builtins.str
-        value: builtins.str
-        def __init__(
-            self,
-            *,
-            key: builtins.str = ...,
-            value: builtins.str = ...,
-        ) -> None: ...
-        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
-
     MATCH_ID_FIELD_NUMBER: builtins.int
-    GAME_FIELD_NUMBER: builtins.int
-    PLAYERS_FIELD_NUMBER: builtins.int
-    OPTIONS_FIELD_NUMBER: builtins.int
+    CONFIG_FIELD_NUMBER: builtins.int
     SPEC_DIGEST_FIELD_NUMBER: builtins.int
     EPISODE_FIELD_NUMBER: builtins.int
     SEED_COMMITMENT_FIELD_NUMBER: builtins.int
@@ -97,8 +79,6 @@ class Replay(google.protobuf.message.Message):
     RELEASE_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     """The match's id."""
-    game: builtins.str
-    """The game's id."""
     spec_digest: builtins.str
     """The digest of the table's facts, as CatalogService gives it."""
     episode: builtins.int
@@ -114,12 +94,8 @@ class Replay(google.protobuf.message.Message):
     release: builtins.str
     """The release series that wrote it and alone verifies it: "0.2"."""
     @property
-    def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who plays at each seat, in seat order."""
-
-    @property
-    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Every option with its value."""
+    def config(self) -> boardwire.v1.match_pb2.MatchConfig:
+        """What the match was created with."""
 
     @property
     def seed_opening(self) -> boardwire.v1.match_pb2.SeedOpening:
@@ -137,9 +113,7 @@ class Replay(google.protobuf.message.Message):
         self,
         *,
         match_id: builtins.str = ...,
-        game: builtins.str = ...,
-        players: collections.abc.Iterable[builtins.str] | None = ...,
-        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        config: boardwire.v1.match_pb2.MatchConfig | None = ...,
         spec_digest: builtins.str = ...,
         episode: builtins.int = ...,
         seed_commitment: builtins.bytes = ...,
@@ -151,8 +125,8 @@ class Replay(google.protobuf.message.Message):
         fair: boardwire.v1.match_pb2.FairDeal | None = ...,
         release: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "fair", b"fair", "seed_opening", b"seed_opening", "viewer", b"viewer"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "episode", b"episode", "fair", b"fair", "frames", b"frames", "game", b"game", "match_id", b"match_id", "options", b"options", "over", b"over", "players", b"players", "release", b"release", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "viewer", b"viewer"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "config", b"config", "fair", b"fair", "seed_opening", b"seed_opening", "viewer", b"viewer"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "config", b"config", "episode", b"episode", "fair", b"fair", "frames", b"frames", "match_id", b"match_id", "over", b"over", "release", b"release", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "viewer", b"viewer"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
     @typing.overload

@@ -16,48 +16,57 @@ option objc_class_prefix = "BWR";
 option php_namespace = "Boardwire\\V1";
 option ruby_package = "Boardwire::V1";
 
+// How the environments of a batch are played.
+message BatchConfig {
+  // The game's id.
+  string game = 1;
+  // Who plays where: environment number i has line-up `i % line_ups`. At most 1,024, all of the same number of seats.
+  repeated LineUp line_ups = 2;
+  // Options by name; those left out have their defaults. In a batch that exists: every option with its value.
+  map<string, string> options = 3;
+  // How many environments.
+  uint32 environments = 4;
+  // The number of the first one. What environment number i plays depends on i and `seed`, not on how many
+  // there are: parts of a large batch can be opened on their own.
+  uint64 first_environment = 5;
+  // The seed from which the seeds of all episodes follow; the server draws one when it is left out.
+  optional fixed64 seed = 6;
+  // Whether environments are dealt in groups: the line-ups in turn play the same episodes, so that environment number
+  // i has the seeds that number `i / line_ups` has otherwise.
+  bool duplicate_deals = 7;
+  // What seats are rewarded for; ranks when unspecified.
+  RewardKind reward = 8;
+  // What becomes of an environment whose episode has ended; the next step resets it when unspecified.
+  AutoresetMode autoreset = 9;
+  // What happens to illegal actions; they are rejected when unspecified.
+  IllegalActionPolicy illegal_actions = 10;
+  // Whether the engine plays decisions of the agents' seats with a single legal action by itself. The column `ply` then
+  // tells each of them how often the others had no choice: the owner holds all of them.
+  bool skip_forced = 11;
+  // The columns that steps carry on request.
+  BatchColumns columns = 12;
+}
+
 // Many environments of one table, stepped together for one trusted owner.
 message Batch {
   // The batch's id.
   string id = 1;
-  // The game's id.
-  string game = 2;
-  // Who plays where, as at its opening.
-  repeated LineUp line_ups = 3;
-  // Every option with its value.
-  map<string, string> options = 4;
-  // How many environments there are.
-  uint32 environments = 5;
-  // The number of its first environment, as seeds and line-ups count them.
-  uint64 first_environment = 6;
-  // The seed from which the seeds of all episodes follow.
-  fixed64 seed = 7;
-  // Whether environments that differ in their line-ups alone are dealt the same.
-  bool duplicate_deals = 8;
-  // What seats are rewarded for.
-  RewardKind reward = 9;
-  // What becomes of an environment whose episode has ended.
-  AutoresetMode autoreset = 10;
-  // What happens to illegal actions.
-  IllegalActionPolicy illegal_actions = 11;
-  // Whether the engine plays decisions with a single legal action by itself.
-  bool skip_forced = 12;
-  // The columns that steps carry on request.
-  BatchColumns columns = 13;
+  // How they are played; with the seed that the server has drawn, if it was to.
+  BatchConfig config = 2;
   // Bytes of one environment's row in `view`.
-  uint32 view_bytes = 14;
+  uint32 view_bytes = 3;
   // Bytes of one environment's row in `mask`.
-  uint32 mask_bytes = 15;
-  // The most learner seats that a line-up has: the rows of an episode in `final_view`.
-  uint32 learners = 16;
+  uint32 mask_bytes = 4;
+  // The most seats of agents that a line-up has: the rows of an episode in `final_view`.
+  uint32 agents = 5;
   // The digest of the table's facts, as CatalogService gives it.
-  string spec_digest = 17;
+  string spec_digest = 6;
 }
 
 // Who plays at the seats of an environment.
 message LineUp {
-  // By seat: `learner`, or a bot such as `random`, `greedy` or `mc:160`. At least one seat is the learner's.
-  repeated string players = 1;
+  // By seat: at least one is an agent, which the owner of the batch plays.
+  repeated Player players = 1;
 }
 
 // Columns that are sent on request only.
@@ -70,9 +79,9 @@ message BatchColumns {
   bool episodes = 3;
   // `oracle` and `oracle_mask` of every environment: for critics in training, which may see more than the seats that act.
   bool oracle = 4;
-  // `advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty.
-  string advice = 5;
-  // `advice_shares` of the same bot.
+  // `advice` of this bot or policy; nobody's when left out.
+  Player advice = 5;
+  // `advice_shares` of the same.
   bool advice_shares = 6;
 }
 
@@ -83,7 +92,7 @@ message BatchStep {
   uint32 first = 1;
   // The number of this answer: one more than the highest of those that have covered any of its environments, from 1.
   uint64 sequence = 2;
-  // uint8[n]: the seat whose decision the row shows, the lowest pending learner; 255 when the episode is over.
+  // uint8[n]: the seat whose decision the row shows, the lowest pending agent's; 255 when the episode is over.
   bytes seat = 3;
   // uint8[n], a sum of: 1 terminated, 2 truncated, 4 another action was played for the illegal one given,
   // 8 forfeited (with 1). With AUTORESET_MODE_SAME_STEP they tell of the episode that ended.
@@ -102,16 +111,16 @@ message BatchStep {
   bytes scores = 10;
   // uint8[k, seats]: their places, 1 is first; zero when truncated; on request.
   bytes ranks = 11;
-  // uint8[k, learners, view_bytes]: what the learner seats, ascending, saw at their ends; zero where a line-up has
+  // uint8[k, agents, view_bytes]: what the agents' seats, ascending, saw at their ends; zero where a line-up has
   // fewer; on request.
   bytes final_view = 12;
-  // uint8[n]: the action that the bot of `BatchColumns.advice` would choose in the place of the row's seat, from what that
+  // uint8[n]: the action that the player of `BatchColumns.advice` would choose in the place of the row's seat, from what that
   // seat knows; 255 when over; on request.
   bytes advice = 13;
   // uint8[n, seats, view_bytes]: what every seat may know, from the row's seat on clockwise, each laid out as `view`; all
   // zero when over; on request. Together they tell the position: what is in none of them is in no seat's hands.
   bytes oracle = 14;
-  // uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest learner seat may know.
+  // uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest agent's seat may know.
   bytes view = 15;
   // float32[n, actions]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
   // a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
@@ -136,7 +145,7 @@ enum AutoresetMode {
 }
 "#),
 
-("boardwire/v1/batch_service.proto", r#"// Thousands of environments a call, for training: one trusted owner, every learner seat in its hands.
+("boardwire/v1/batch_service.proto", r#"// Thousands of environments a call, for training: one trusted owner, every agent's seat in its hands.
 //
 // The owner proves itself by `authorization: Bearer TOKEN` in the call's metadata. Views are still what the
 // deciding seat may know; but the owner knows the seed, snapshots hold everything, and so does `oracle` on request.
@@ -146,7 +155,6 @@ syntax = "proto3";
 package boardwire.v1;
 
 import "boardwire/v1/batch.proto";
-import "boardwire/v1/match.proto";
 import "google/rpc/status.proto";
 
 option csharp_namespace = "Boardwire.V1";
@@ -188,42 +196,17 @@ service BatchService {
 
 // Asks for a new batch.
 message OpenBatchRequest {
-  // The game's id.
-  string game = 1;
-  // Who plays where: environment number i has line-up `i % line_ups`. At most 1,024, all of the same number of seats.
-  repeated LineUp line_ups = 2;
-  // Options by name; those left out have their defaults.
-  map<string, string> options = 3;
-  // How many environments.
-  uint32 environments = 4;
-  // The number of the first one. What environment number i plays depends on i and `seed`, not on how many
-  // there are: parts of a large batch can be opened on their own.
-  uint64 first_environment = 5;
-  // The seed from which the seeds of all episodes follow; the server draws one when it is left out.
-  optional fixed64 seed = 6;
-  // Whether environments are dealt in groups: the line-ups in turn play the same episodes, so that environment number
-  // i has the seeds that number `i / line_ups` has otherwise.
-  bool duplicate_deals = 7;
-  // What seats are rewarded for; ranks when unspecified.
-  RewardKind reward = 8;
-  // What becomes of an environment whose episode has ended; the next step resets it when unspecified.
-  AutoresetMode autoreset = 9;
-  // What happens to illegal actions; they are rejected when unspecified.
-  IllegalActionPolicy illegal_actions = 10;
-  // Whether the engine plays decisions of the learner's seats with a single legal action by itself. The column `ply` then
-  // tells each of them how often the others had no choice: the owner holds all of them.
-  bool skip_forced = 11;
-  // The columns to add to every step.
-  BatchColumns columns = 12;
+  // How it is to be played.
+  BatchConfig config = 1;
   // The largest message that the client takes, in bytes; 4 MiB when left out, as most clients do unless they are told
   // otherwise. A batch whose rows would not fit is refused.
-  uint32 max_message_bytes = 13;
+  uint32 max_message_bytes = 2;
   // Whether the batch outlives the connection it is opened over.
-  bool keep = 14;
+  bool keep = 3;
   // A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
   // answered as the first was, and the lease then ends with the connection of the repeated one; with other contents
   // it fails with REQUEST_ID_REUSED.
-  string request_id = 15;
+  string request_id = 4;
 }
 
 // A new batch.
@@ -637,66 +620,113 @@ option objc_class_prefix = "BWR";
 option php_namespace = "Boardwire\\V1";
 option ruby_package = "Boardwire::V1";
 
+// What a match is created with.
+message MatchConfig {
+  // The game's id.
+  string game = 1;
+  // Who plays at each seat, in seat order.
+  repeated Player players = 2;
+  // Options by name; those left out have their defaults. In a match that exists: every option with its value.
+  map<string, string> options = 3;
+  // What a seat is rewarded for; ranks when unspecified.
+  RewardKind reward = 4;
+  // Whether the engine plays decisions of the agent with a single legal action by itself. Only where one seat is an
+  // agent's: to others, a ply that nobody chose would tell that a hidden hand left one choice.
+  bool skip_forced = 5;
+  // What happens to illegal actions; they are rejected when unspecified.
+  IllegalActionPolicy illegal_actions = 6;
+  // Whether the only agent may give the seed of an episode that it asks for: for training, never for evaluation, since
+  // whoever gives a seed can compute every hidden card.
+  bool seat_may_seed = 7;
+  // Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators.
+  bool private = 8;
+  // Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
+  // of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
+  map<string, string> labels = 9;
+  // How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to
+  // callers that are neither the host nor a seat.
+  google.protobuf.Duration watch_delay = 10;
+  // How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
+  // order, an empty one for as long as that seat likes, those of bots ignored. In a match that exists: one for each seat.
+  repeated Clock clocks = 11;
+  // Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed.
+  bool fair_deals = 12;
+  // After how many episodes the match closes itself; 0 for no end. The present episode and the four before it are kept: a
+  // host that wants the replays of more fetches each when it is over.
+  uint32 episodes = 13;
+  // Whether only the host begins episodes, so that it can choose each deal and take note of each result: not with
+  // `seat_may_seed`.
+  bool host_begins = 14;
+}
+
+// Who plays at a seat.
+message Player {
+  // A client that plays: in a match, whoever joins by invitation; in a batch, its owner.
+  message Agent {}
+
+  // A bot of the server.
+  message Bot {
+    // Its name: `random`, `greedy` or `mc`.
+    string name = 1;
+    // Its parameters by name; those left out have their defaults. `greedy` has `worlds`, how many positions it averages
+    // over: 1 to 1024. `mc` has `playouts`: 1 to 10000.
+    map<string, uint32> parameters = 2;
+  }
+
+  // A policy that the server was started with.
+  message Policy {
+    // Its name.
+    string name = 1;
+    // Whether it chooses the action it likes best, instead of each as often as it likes it.
+    bool argmax = 2;
+  }
+
+  // The kind of player.
+  oneof kind {
+    // A client.
+    Agent agent = 1;
+    // A bot.
+    Bot bot = 2;
+    // A policy.
+    Policy policy = 3;
+  }
+}
+
 // What everybody may know of a match.
 message Match {
   // The match's id.
   string id = 1;
-  // The game's id.
-  string game = 2;
-  // Who plays at each seat, in seat order, as at its creation: `remote`, or the name of a bot.
-  repeated string players = 3;
-  // Every option with its value.
-  map<string, string> options = 4;
-  // What a seat is rewarded for.
-  RewardKind reward = 5;
-  // Whether the engine plays decisions of the remote seat with a single legal action by itself.
-  bool skip_forced = 6;
-  // What happens to illegal actions.
-  IllegalActionPolicy illegal_actions = 7;
-  // Whether the only remote seat may give the seed of an episode that it asks for.
-  bool seat_may_seed = 8;
-  // Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
-  bool private = 9;
-  // What its host has labelled it with.
-  map<string, string> labels = 10;
+  // What it was created with.
+  MatchConfig config = 2;
   // The digest of the table's facts, as CatalogService gives it.
-  string spec_digest = 11;
+  string spec_digest = 3;
   // How the match stands.
-  MatchState state = 12;
+  MatchState state = 4;
   // Why it has been closed; unspecified as long as it is open.
-  CloseReason close_reason = 13;
+  CloseReason close_reason = 5;
   // The seats that are bots or have been joined, ascending.
-  repeated uint32 joined = 14;
+  repeated uint32 joined = 6;
   // The seats that the match waits for, ascending: those that have yet to join, or to open what they contribute, while it gathers;
-  // those that owe a decision while it is played; the remote ones that have not asked for the next episode once one is over.
-  repeated uint32 waiting_for = 15;
+  // those that owe a decision while it is played; the agents' that have not asked for the next episode once one is over.
+  repeated uint32 waiting_for = 7;
   // The present episode, counted from 0.
-  uint32 episode = 16;
+  uint32 episode = 8;
   // How many actions have been applied in it.
-  uint32 ply = 17;
+  uint32 ply = 9;
   // When the match was created, to the second.
-  google.protobuf.Timestamp create_time = 18;
+  google.protobuf.Timestamp create_time = 10;
   // When the last action was applied, or the present episode dealt if none has been, to the second.
-  google.protobuf.Timestamp last_action_time = 19;
+  google.protobuf.Timestamp last_action_time = 11;
   // The commitment to the present episode's key, 32 bytes, none as long as nothing has been dealt: BLAKE3 of the match's id (32 ASCII characters), the episode
   // (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
-  bytes seed_commitment = 20;
+  bytes seed_commitment = 12;
   // Where the present episode's seed comes from.
-  SeedSource seed_source = 21;
+  SeedSource seed_source = 13;
   // What the commitment hides, once it may be known. When the episode is over: of drawn seeds to the host and the seats, of
   // given ones, from which later seeds follow, to the host. When the match is closed: to everybody.
-  optional SeedOpening seed_opening = 22;
-  // How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
-  // are neither the host nor a seat.
-  google.protobuf.Duration watch_delay = 23;
-  // How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
-  repeated Clock clocks = 24;
+  optional SeedOpening seed_opening = 14;
   // How its deals come about, if they are fair.
-  FairDeal fair = 25;
-  // After how many episodes it closes itself; never, when 0.
-  uint32 episodes = 26;
-  // Whether only the host begins episodes.
-  bool host_begins = 27;
+  FairDeal fair = 15;
 }
 
 // How deals come about in which everybody has a hand. All hashes are SHA-256.
@@ -724,8 +754,8 @@ message Clock {
   uint32 strikes = 4;
   // What happens when it is not forgiven.
   TimeoutPolicy on_timeout = 5;
-  // The bot that chooses, with TIMEOUT_POLICY_BOT.
-  string bot = 6;
+  // Who chooses, with TIMEOUT_POLICY_BOT: a bot or a policy.
+  Player bot = 6;
 }
 
 // What happens when a seat's time has run out.
@@ -836,7 +866,7 @@ enum MatchState {
 }
 "#),
 
-("boardwire/v1/match_service.proto", r#"// One match between mutually distrusting seats, any mix of remote agents and server bots.
+("boardwire/v1/match_service.proto", r#"// One match between mutually distrusting seats, any mix of agents and server bots.
 //
 // A seat proves itself by `authorization: Bearer TOKEN` in the call's metadata; so does the host, who
 // created the match. Everything a seat is answered derives from what that seat may know.
@@ -873,7 +903,7 @@ service MatchService {
   rpc ListMatches(ListMatchesRequest) returns (ListMatchesResponse);
   // Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
   rpc JoinMatch(JoinMatchRequest) returns (JoinMatchResponse);
-  // Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+  // Gives an agent's seat away anew, to an agent that has lost its token or to another one; only the host may. The former
   // invitation and token are worth nothing any more.
   rpc Invite(InviteRequest) returns (InviteResponse);
   // Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
@@ -884,7 +914,7 @@ service MatchService {
   rpc Observe(ObserveRequest) returns (ObserveResponse);
   // Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
   rpc Act(ActRequest) returns (ActResponse);
-  // A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+  // A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
   // `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
   // episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
   rpc Reset(ResetRequest) returns (ResetResponse);
@@ -913,54 +943,21 @@ service MatchService {
 
 // Asks for a new match.
 message CreateMatchRequest {
-  // The game's id.
-  string game = 1;
-  // Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `mc:160`.
-  repeated string players = 2;
-  // Options by name; those left out have their defaults.
-  map<string, string> options = 3;
+  // How it is to be played.
+  MatchConfig config = 1;
   // The seed of the first episode; the server draws a secret one when it is left out. Whoever gives a seed
   // can compute every hidden card: leave it out when seats distrust the host.
-  optional fixed64 seed = 4;
-  // What a seat is rewarded for; ranks when unspecified.
-  RewardKind reward = 5;
-  // Whether the engine plays decisions of the remote seat with a single legal action by itself. Only where one seat is
-  // remote: to other seats, a ply that nobody chose would tell that a hidden hand left one choice.
-  bool skip_forced = 6;
-  // What happens to illegal actions; they are rejected when unspecified.
-  IllegalActionPolicy illegal_actions = 7;
+  optional fixed64 seed = 2;
   // A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
   // answered as the first was; with other contents it fails with REQUEST_ID_REUSED.
-  string request_id = 8;
-  // Whether the only remote seat may give the seed of an episode that it asks for: for training, never for
-  // evaluation, since whoever gives a seed can compute every hidden card.
-  bool seat_may_seed = 9;
-  // Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators.
-  bool private = 10;
-  // Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
-  // of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
-  map<string, string> labels = 11;
-  // How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to
-  // callers that are neither the host nor a seat.
-  google.protobuf.Duration watch_delay = 12;
-  // How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
-  // order, an empty one for as long as that seat likes, those of bots ignored.
-  repeated Clock clocks = 13;
-  // Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed.
-  bool fair_deals = 14;
-  // After how many episodes the match closes itself; 0 for no end. The present episode and the four before it are kept: a
-  // host that wants the replays of more fetches each when it is over.
-  uint32 episodes = 15;
-  // Whether only the host begins episodes, so that it can choose each deal and take note of each result: not with
-  // `seat_may_seed`.
-  bool host_begins = 16;
+  string request_id = 3;
 }
 
 // A new match, with what lets its seats in.
 message CreateMatchResponse {
   // The match.
   Match match = 1;
-  // An invitation for each remote seat, in seat order. Each lets one agent in, once.
+  // An invitation for each agent's seat, in seat order. Each lets one agent in, once.
   repeated Invitation invitations = 2;
   // The host's token: closes and resets the match. It shows nobody's cards.
   string host_token = 3;
@@ -1134,7 +1131,7 @@ message ResignRequest {
   // The episode that is given up; when left out, whichever is present, which is then not safe to retry. One that
   // has been left, or is over without a forfeit of the seat, is refused.
   optional uint32 episode = 2;
-  // The remote seat that loses the episode, where the host says so; left out by a seat.
+  // The agent's seat that loses the episode, where the host says so; left out by a seat.
   optional uint32 seat = 3;
   // What to add.
   Extras extras = 4;
@@ -1381,32 +1378,28 @@ option ruby_package = "Boardwire::V1";
 message Replay {
   // The match's id.
   string match_id = 1;
-  // The game's id.
-  string game = 2;
-  // Who plays at each seat, in seat order.
-  repeated string players = 3;
-  // Every option with its value.
-  map<string, string> options = 4;
+  // What the match was created with.
+  MatchConfig config = 2;
   // The digest of the table's facts, as CatalogService gives it.
-  string spec_digest = 5;
+  string spec_digest = 3;
   // The episode, counted from 0.
-  uint32 episode = 6;
+  uint32 episode = 4;
   // The commitment to its key, as Match says.
-  bytes seed_commitment = 7;
+  bytes seed_commitment = 5;
   // Where its seed comes from.
-  SeedSource seed_source = 8;
+  SeedSource seed_source = 6;
   // What the commitment hides, once it may be known.
-  optional SeedOpening seed_opening = 9;
+  optional SeedOpening seed_opening = 7;
   // The seat whose views these are; absent for the public's.
-  optional uint32 viewer = 10;
+  optional uint32 viewer = 8;
   // Whether the episode is over, so that every decision is shown.
-  bool over = 11;
+  bool over = 9;
   // Every position, from the deal on: one after each decision, and one more for a forfeit.
-  repeated Frame frames = 12;
+  repeated Frame frames = 10;
   // How its deal came about, if that was fair.
-  FairDeal fair = 13;
+  FairDeal fair = 11;
   // The release series that wrote it and alone verifies it: "0.2".
-  string release = 14;
+  string release = 12;
 }
 
 // A position as somebody saw it, and what led to it.

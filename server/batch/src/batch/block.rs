@@ -104,9 +104,9 @@ impl<G: Estimate> Environments<G> {
         }
         if plan.columns.final_views {
             let (from, bytes) = (ends.views.len(), info.layout.bytes());
-            ends.views.resize(from + plan.learners() * bytes, 0);
-            let learners = self.all[at].line_up(plan).learners;
-            for (seat, out) in learners.iter().zip(ends.views[from..].chunks_exact_mut(bytes)) {
+            ends.views.resize(from + plan.agents() * bytes, 0);
+            let agents = self.all[at].line_up(plan).agents;
+            for (seat, out) in agents.iter().zip(ends.views[from..].chunks_exact_mut(bytes)) {
                 self.all[at].view(seat, out);
             }
         }
@@ -119,7 +119,7 @@ impl<G: Estimate> Environments<G> {
         rows.put_number(Column::Ply, row, environment.ply());
         rows.put_number(Column::Episode, row, environment.index());
         due.legal.write_bits(rows.cell(Column::Mask, row));
-        let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_learner);
+        let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_agent);
         environment.view(shown, rows.cell(Column::View, row));
         if let Some(advice) = self.advice.get(at) {
             advice.show(row, rows);

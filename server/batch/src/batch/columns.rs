@@ -75,7 +75,7 @@ impl Widths {
 pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     let seats = usize::from(info.seats);
     let scores = if plan.columns.scores { 5 * seats } else { 0 };
-    let views = if plan.columns.final_views { plan.learners() * info.layout.bytes() } else { 0 };
+    let views = if plan.columns.final_views { plan.agents() * info.layout.bytes() } else { 0 };
     Widths::of(info, plan).row() + 4 + scores + views
 }
 

@@ -1,4 +1,4 @@
-//! One environment: episode after episode, in which learners decide and bots play their part.
+//! One environment: episode after episode, in which agents decide and bots play their part.
 
 use std::sync::Arc;
 
@@ -10,14 +10,13 @@ use boardwire_kernel::{
 
 use super::snapshot::Saved;
 use super::{Begin, LineUp, Plan};
-use crate::messages::LEARNER;
-use crate::players::{IllegalActions, Player};
+use crate::players::IllegalActions;
 use crate::pool::Slice;
 
 /// The decision an environment shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
-    /// The learner seat that decides; nobody when the episode is over.
+    /// The agent's seat that decides; nobody when the episode is over.
     pub(super) seat: Option<Seat>,
     /// What it may choose; nothing when the episode is over.
     pub(super) legal: ActionSet,
@@ -138,7 +137,7 @@ impl<G: Estimate> Environment<G> {
         self.episode.apply(seat, action.into()).expect("it was chosen from the legal actions");
     }
 
-    /// Plays what needs no learner: bots, then forced choices if they are skipped. Gives the decision that is due
+    /// Plays what needs no agent: bots, then forced choices if they are skipped. Gives the decision that is due
     /// then; nothing when the slice is over before, or policies have just been asked.
     pub(super) fn settle(&mut self, plan: &Plan, slice: &Slice) -> Result<Option<Due>, BotFault> {
         loop {
@@ -195,16 +194,16 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// A learner's choice without an alternative.
+    /// An agent's choice without an alternative.
     fn forced(&self, plan: &Plan) -> Option<(Seat, u8)> {
-        self.line_up(plan).learners.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
+        self.line_up(plan).agents.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
     }
 
     fn pending(&self) -> SeatSet {
         if self.forfeited.is_some() { SeatSet::EMPTY } else { self.episode.pending() }
     }
 
-    /// The decision that is due, once everything has been played that needs no learner.
+    /// The decision that is due, once everything has been played that needs no agent.
     fn due(&self, pending: SeatSet) -> Due {
         pending.lowest().map_or(Due::OVER, |seat| Due {
             seat: Some(seat),
@@ -289,7 +288,7 @@ impl<G: Estimate> Environment<G> {
         let LineUp { bots, .. } = self.line_up(plan);
         let players = self.line_up(plan).names();
         if saved.players != players {
-            let [saved, own] = [&saved.players, &players].map(|names| told(names));
+            let [saved, own] = [&saved.players, &players].map(|names| names.join(", "));
             return Err(format!("it was played by {saved}, its place is for {own}"));
         }
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
@@ -324,13 +323,6 @@ impl<G: Estimate> Environment<G> {
 impl Due {
     /// Nobody decides anything.
     pub(super) const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
-}
-
-/// The players of a line-up, as whoever opens a batch names them.
-fn told(names: &[String]) -> String {
-    let remote = Player::Remote.to_string();
-    let told = names.iter().map(|name| if *name == remote { LEARNER } else { name });
-    told.collect::<Vec<_>>().join(", ")
 }
 
 fn bot_stream(seat: Seat) -> u64 {

@@ -37,7 +37,7 @@ pub enum Autoreset {
 pub struct Columns {
     /// Scores and ranks of episodes that ended.
     pub scores: bool,
-    /// What the learner seats saw at their ends.
+    /// What the agents' seats saw at their ends.
     pub final_views: bool,
     /// The number of every environment's episode.
     pub episodes: bool,
@@ -45,7 +45,7 @@ pub struct Columns {
     pub oracle: bool,
 }
 
-/// Who is asked what it would choose where the learner decides.
+/// Who is asked what it would choose where the agent decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adviser {
     /// The bot.
@@ -57,29 +57,29 @@ pub struct Adviser {
 /// Who plays at the seats of an environment.
 #[derive(Debug, Clone)]
 pub struct LineUp {
-    /// By seat; remote seats are the learner's.
+    /// By seat; agents' seats are an agent's.
     pub players: Vec<Player>,
     /// The seats that bots play, ascending.
     pub bots: Vec<(Seat, Bot)>,
     /// The other seats.
-    pub learners: SeatSet,
+    pub agents: SeatSet,
     /// The lowest of them.
-    pub first_learner: Seat,
+    pub first_agent: Seat,
 }
 
 impl LineUp {
-    /// The line-up of these players; none without a learner.
+    /// The line-up of these players; none without an agent.
     #[must_use]
     pub fn of(players: Vec<Player>) -> Option<Self> {
         let seats = || Seat::all(8).zip(&players);
         let bots = seats().filter_map(|(seat, player)| match player {
-            Player::Remote => None,
+            Player::Agent => None,
             Player::Bot(bot) => Some((seat, bot.clone())),
         });
         let bots: Vec<_> = bots.collect();
-        let learners: SeatSet =
-            seats().filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect();
-        Some(Self { first_learner: learners.lowest()?, learners, bots, players })
+        let agents: SeatSet =
+            seats().filter(|(_, player)| **player == Player::Agent).map(|(seat, _)| seat).collect();
+        Some(Self { first_agent: agents.lowest()?, agents, bots, players })
     }
 
     /// The players by their names, which is all that a snapshot says of them: a policy's may come to stand for another
@@ -106,7 +106,7 @@ pub struct Plan {
     pub skip_forced: bool,
     /// The columns written on request.
     pub columns: Columns,
-    /// Who advises the learner, if anybody does.
+    /// Who advises the agent, if anybody does.
     pub adviser: Option<Adviser>,
 }
 
@@ -136,10 +136,10 @@ impl Plan {
         if self.duplicate_deals { number / self.line_ups.len() as u64 } else { number }
     }
 
-    /// The most learner seats that a line-up has.
+    /// The most agents' seats that a line-up has.
     #[must_use]
-    pub fn learners(&self) -> usize {
-        self.line_ups.iter().map(|line_up| line_up.learners.len() as usize).max().unwrap_or(0)
+    pub fn agents(&self) -> usize {
+        self.line_ups.iter().map(|line_up| line_up.agents.len() as usize).max().unwrap_or(0)
     }
 
     /// Whether no bot that plays takes its time.

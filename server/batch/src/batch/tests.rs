@@ -45,14 +45,14 @@ fn pool(threads: usize) -> &'static Pool {
     &POOLS[threads - 1]
 }
 
-/// A plan from names, `learner` or a bot's.
+/// A plan from names, `agent` or a bot's.
 fn plan(names: &[&str]) -> Plan {
     let player = |name: &&str| match *name {
-        "learner" => Player::Remote,
+        "agent" => Player::Agent,
         bot => Player::Bot(bot.parse().expect("a bot")),
     };
     let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
-    let line_up = LineUp::of(names.iter().map(player).collect()).expect("a learner");
+    let line_up = LineUp::of(names.iter().map(player).collect()).expect("an agent");
     Plan { columns, ..Plan::of(vec![line_up]) }
 }
 
@@ -171,7 +171,7 @@ fn history(batch: &Arc<Batch>, steps: u64) -> Vec<Vec<Digest>> {
 fn environments_do_not_depend_on_batch_size_or_threads() {
     for game in boardwire_games::IDS {
         let table = table(game, 2);
-        let plan = plan(&["learner", "random"]);
+        let plan = plan(&["agent", "random"]);
         let whole = history(&open(&table, &plan, 1024, 5, 1), 60);
         assert_eq!(whole, history(&open(&table, &plan, 1024, 5, 2), 60), "{game}: two threads");
         let quarters: Vec<_> =
@@ -186,7 +186,7 @@ fn environments_do_not_depend_on_batch_size_or_threads() {
 #[test]
 fn parts_stepped_in_any_order_and_size_are_the_whole() {
     let table = table("faraway", 3);
-    let plan = plan(&["random", "learner", "learner"]);
+    let plan = plan(&["random", "agent", "agent"]);
     let mut rng = RngStream::new(1, 0);
     for environments in [1, 2, 63, 64, 65, 128, 512, 513, 600] {
         let (whole, parted) =
@@ -218,7 +218,7 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
 #[test]
 fn a_refusal_changes_nothing() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "random"]), 200, 0, 2);
+    let batch = open(&table, &plan(&["agent", "random"]), 200, 0, 2);
     let shown = reset(&batch);
     let key = SnapshotKey::derive(b"a secret");
     let before = wait(batch.save(&key, &[])).expect("it is saved");
@@ -255,7 +255,7 @@ fn a_refusal_changes_nothing() {
 #[test]
 fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "random"]), 256, 0, 2);
+    let batch = open(&table, &plan(&["agent", "random"]), 256, 0, 2);
     let shown = reset(&batch);
     let actions = choices(&shown, 0, 0);
     wait(async {
@@ -275,7 +275,7 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
 #[test]
 fn whoever_waits_is_not_overtaken() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "random"]), 256, 0, 2);
+    let batch = open(&table, &plan(&["agent", "random"]), 256, 0, 2);
     let actions = choices(&reset(&batch), 0, 0);
     let first = Actions::of_all(Bytes::copy_from_slice(&actions[..128]));
     let second = Actions::of_all(Bytes::copy_from_slice(&actions[128..]));
@@ -307,7 +307,7 @@ fn whoever_waits_is_not_overtaken() {
 #[test]
 fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
     let table = table("rauha", 2);
-    let plain = plan(&["learner", "random"]);
+    let plain = plan(&["agent", "random"]);
     for environments in [1, 3, BLOCK + 1, ALONE] {
         let [asked, at_once] = [(); 2].map(|()| open(&table, &plain, environments, 0, 1));
         let (mut one, mut other) = (reset(&asked), reset(&at_once));
@@ -326,7 +326,7 @@ fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
         drop(held);
         assert!(at_once.step_at_once(0, 0, actions).is_ok_and(|step| step.is_ok()));
     }
-    for (plan, environments) in [(&plain, ALONE + 1), (&plan(&["learner", "greedy:2"]), 1)] {
+    for (plan, environments) in [(&plain, ALONE + 1), (&plan(&["agent", "greedy:2"]), 1)] {
         let batch = open(&table, plan, environments, 0, 1);
         let actions = Actions::of_all(choices(&reset(&batch), 0, 1).into());
         assert_eq!(batch.step_at_once(0, 0, actions.clone()), Err(actions), "there is more to do");
@@ -336,7 +336,7 @@ fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
 #[test]
 fn a_batch_that_has_ended_refuses_those_who_wait() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "random"]), 4, 0, 1);
+    let batch = open(&table, &plan(&["agent", "random"]), 4, 0, 1);
     wait(async {
         let held = batch.take(0..4).await.expect("it is idle");
         let mut waiting = Box::pin(batch.reset(Reset::default(), None));
@@ -351,7 +351,7 @@ fn a_batch_that_has_ended_refuses_those_who_wait() {
 #[test]
 fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 1);
+    let batch = open(&table, &plan(&["agent", "greedy:1024"]), 200, 0, 1);
     let shown = reset(&batch);
     let key = SnapshotKey::derive(b"a secret");
     let before = wait(batch.save(&key, &[])).expect("it is saved");
@@ -361,7 +361,7 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
     });
     assert_eq!(wait(batch.save(&key, &[])).expect("it is saved"), before);
-    let other = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 2);
+    let other = open(&table, &plan(&["agent", "greedy:1024"]), 200, 0, 2);
     reset(&other);
     let stepped = wait(batch.step(0, 0, actions.clone(), None)).expect("legal");
     assert_eq!(stepped, wait(other.step(0, 0, actions, None)).expect("legal"));
@@ -370,7 +370,7 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
 #[test]
 fn a_batch_that_ends_while_bots_think_tells_its_caller() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 1);
+    let batch = open(&table, &plan(&["agent", "greedy:1024"]), 200, 0, 1);
     let actions = Actions::of_all(choices(&reset(&batch), 0, 0).into());
     wait(async {
         let mut step = Box::pin(batch.step(0, 0, actions, None));

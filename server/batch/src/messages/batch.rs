@@ -5,14 +5,12 @@ use std::sync::Arc;
 use boardwire_api::v1;
 use boardwire_bots::UnknownBot;
 
-use super::{bad_enum, count, illegal, illegal_to, options, reward, reward_to};
+use super::player::{bot, bot_to, player, player_name, player_to};
+use super::{bad_enum, count, illegal, illegal_to, missing, options, reward, reward_to};
 use crate::batch::{Actions, Adviser, Autoreset, Batch, Column, Columns, LineUp, Plan, Reset, Step};
 use crate::players::Player;
 use crate::refused::Refused;
 use crate::tables::{Table, Tables};
-
-/// What a seat of a batch is called in a request.
-pub const LEARNER: &str = "learner";
 
 /// The table of a new batch, and how its environments are to be played.
 ///
@@ -21,6 +19,7 @@ pub const LEARNER: &str = "learner";
 pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Refused> {
     const MOST_LINE_UPS: usize = 1_024;
     let refuse = |value: String, expected| Refused::BadField { field: "line_ups", value, expected };
+    let asked = asked.config.as_ref().ok_or_else(|| missing("config", "a BatchConfig"))?;
     let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
     if !(1..=MOST_LINE_UPS).contains(&count) {
         return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
@@ -28,14 +27,14 @@ pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>
     let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let table = tables.table(&asked.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
     let line_up = |given: &v1::LineUp| {
-        let words = || given.players.join(", ");
+        let words = || given.players.iter().map(player_name).collect::<Vec<_>>().join(", ");
         if given.players.len() != seats {
             return Err(refuse(words(), format!("of {seats} seats each, as the first is")));
         }
         let players = given.players.iter().enumerate();
-        let players = players.map(|(seat, name)| tables.player(&table, seat, name, LEARNER));
+        let players = players.map(|(seat, given)| player(tables, &table, seat, given));
         let players: Vec<Player> = players.collect::<Result<_, _>>()?;
-        LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one learner each".to_owned()))
+        LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one agent each".to_owned()))
     };
     let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
     let plan = Plan {
@@ -51,29 +50,27 @@ pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>
     Ok((table, plan))
 }
 
-/// Who advises the learner of a new batch, if anybody is to.
+/// Who advises the agent of a new batch, if anybody is to.
 fn adviser(
     tables: &Tables,
     table: &Table,
     columns: Option<&v1::BatchColumns>,
 ) -> Result<Option<Adviser>, Refused> {
     let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
-    if advice.is_empty() && *shares {
+    if advice.is_none() && *shares {
         return Err(Refused::BadField {
             field: "columns.advice_shares",
             value: "true".to_owned(),
             expected: "false unless `columns.advice` names a bot".to_owned(),
         });
     }
-    if advice.is_empty() {
-        return Ok(None);
-    }
+    let Some(advice) = advice else { return Ok(None) };
     let unknown = |UnknownBot { given: value, expected }| Refused::BadField {
         field: "columns.advice",
         value,
-        expected: format!("empty or a bot: {expected}"),
+        expected: format!("nothing or a bot: {expected}"),
     };
-    Ok(Some(Adviser { bot: tables.bot(table, advice).map_err(unknown)?, shares: *shares }))
+    Ok(Some(Adviser { bot: bot(tables, table, advice).map_err(unknown)?, shares: *shares }))
 }
 
 /// What a step makes of each environment.
@@ -93,14 +90,13 @@ pub fn reset(asked: &v1::ResetBatchRequest) -> Reset {
 pub fn batch(batch: &Batch) -> v1::Batch {
     let (opening, info) = (batch.opening(), batch.table().rules.info());
     let (plan, adviser) = (&opening.plan, opening.plan.adviser.as_ref());
-    v1::Batch {
-        id: batch.id().to_owned(),
+    let config = v1::BatchConfig {
         game: info.id.to_owned(),
         line_ups: plan.line_ups.iter().map(line_up).collect(),
         options: options(info),
         environments: count(opening.environments),
         first_environment: opening.first,
-        seed: opening.seed,
+        seed: Some(opening.seed),
         duplicate_deals: plan.duplicate_deals,
         reward: reward_to(plan.reward).into(),
         autoreset: autoreset_to(plan.autoreset).into(),
@@ -111,22 +107,22 @@ pub fn batch(batch: &Batch) -> v1::Batch {
             final_views: plan.columns.final_views,
             episodes: plan.columns.episodes,
             oracle: plan.columns.oracle,
-            advice: adviser.map_or_else(String::new, |adviser| adviser.bot.to_string()),
+            advice: adviser.map(|adviser| bot_to(&adviser.bot)),
             advice_shares: adviser.is_some_and(|adviser| adviser.shares),
         }),
+    };
+    v1::Batch {
+        id: batch.id().to_owned(),
+        config: Some(config),
         view_bytes: count(info.layout.bytes()),
         mask_bytes: count(info.actions.mask_bytes()),
-        learners: count(plan.learners()),
+        agents: count(plan.agents()),
         spec_digest: batch.table().digest.to_string(),
     }
 }
 
 fn line_up(line_up: &LineUp) -> v1::LineUp {
-    let name = |player: &Player| match player {
-        Player::Remote => LEARNER.to_owned(),
-        Player::Bot(bot) => bot.to_string(),
-    };
-    v1::LineUp { players: line_up.players.iter().map(name).collect() }
+    v1::LineUp { players: line_up.players.iter().map(player_to).collect() }
 }
 
 /// The rows of a step.

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    ActRequest, CreateMatchRequest, CreateMatchResponse, JoinMatchRequest, JoinMatchResponse, Observation,
-    ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request, play_response,
+    ActRequest, CreateMatchRequest, CreateMatchResponse, JoinMatchRequest, JoinMatchResponse, MatchConfig,
+    Observation, ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request, play_response,
 };
+use boardwire_batch::messages::players;
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -93,10 +94,13 @@ pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
 }
 
 /// Creates a match of Faraway for these players.
-pub(crate) async fn create(channel: Channel, players: [&str; 2]) -> anyhow::Result<CreateMatchResponse> {
+pub(crate) async fn create(channel: Channel, seats: [&str; 2]) -> anyhow::Result<CreateMatchResponse> {
     let create = CreateMatchRequest {
-        game: "faraway".to_owned(),
-        players: players.map(str::to_owned).to_vec(),
+        config: Some(MatchConfig {
+            game: "faraway".to_owned(),
+            players: players(&seats),
+            ..MatchConfig::default()
+        }),
         seed: Some(SEED),
         ..CreateMatchRequest::default()
     };
@@ -104,18 +108,18 @@ pub(crate) async fn create(channel: Channel, players: [&str; 2]) -> anyhow::Resu
 }
 
 impl Agent {
-    /// Creates a match on a connection of its own, takes its remote seat, and looks.
+    /// Creates a match on a connection of its own, takes its agent's seat, and looks.
     pub(crate) async fn join(address: &str, way: Way) -> anyhow::Result<Self> {
         Self::sit(connect(address).await?, way).await
     }
 
     /// The same on a connection that there is.
     pub(crate) async fn sit(channel: Channel, way: Way) -> anyhow::Result<Self> {
-        let created = create(channel.clone(), ["remote", "random"]).await?;
+        let created = create(channel.clone(), ["agent", "random"]).await?;
         Self::take(channel, way, created, 0).await
     }
 
-    /// Takes one of the remote seats of a match, and looks.
+    /// Takes one of the agents' seats of a match, and looks.
     pub(crate) async fn take(
         channel: Channel,
         way: Way,

@@ -86,7 +86,8 @@ impl Tape {
             shown = client.step_batch(next).await?.into_inner().step.context("rows")?;
             steps.push(shown.clone());
         }
-        let environments = batch.environments as usize;
+        let environments =
+            batch.config.as_ref().context("a batch without a configuration")?.environments as usize;
         Ok((opened, Self { steps, environments, given: AtomicUsize::new(0) }))
     }
 

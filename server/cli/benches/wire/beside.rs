@@ -8,7 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
-use boardwire_api::v1::{CreateMatchRequest, LineUp, OpenBatchRequest, ResetBatchRequest, StepBatchRequest};
+use boardwire_api::v1::{
+    BatchConfig, CreateMatchRequest, LineUp, MatchConfig, OpenBatchRequest, ResetBatchRequest,
+    StepBatchRequest,
+};
+use boardwire_batch::messages::players;
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 use tonic::Request;
@@ -161,9 +165,12 @@ async fn batch(address: &str) -> anyhow::Result<()> {
     let mut client =
         BatchServiceClient::new(connect(address).await?).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let open = OpenBatchRequest {
-        game: "faraway".to_owned(),
-        line_ups: vec![LineUp { players: ["learner", "greedy"].map(str::to_owned).to_vec() }],
-        environments: ENVIRONMENTS,
+        config: Some(BatchConfig {
+            game: "faraway".to_owned(),
+            line_ups: vec![LineUp { players: players(&["agent", "greedy"]) }],
+            environments: ENVIRONMENTS,
+            ..BatchConfig::default()
+        }),
         ..OpenBatchRequest::default()
     };
     let opened = client.open_batch(open).await?.into_inner();
@@ -189,10 +196,12 @@ async fn batch(address: &str) -> anyhow::Result<()> {
 async fn thinkers(address: &str) -> anyhow::Result<()> {
     let mut client = MatchServiceClient::new(connect(address).await?);
     for _ in 0..MATCHES {
-        let seats = THINKERS.map(str::to_owned).to_vec();
         let create = CreateMatchRequest {
-            game: "faraway".to_owned(),
-            players: seats,
+            config: Some(MatchConfig {
+                game: "faraway".to_owned(),
+                players: players(&THINKERS),
+                ..MatchConfig::default()
+            }),
             ..CreateMatchRequest::default()
         };
         client.create_match(create).await?;

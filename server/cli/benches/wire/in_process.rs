@@ -41,7 +41,7 @@ pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
 /// Decisions a second of every sample, the time of the steps alone.
 fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let line_up = LineUp::of(vec![Player::Remote; 2]).context("learners")?;
+    let line_up = LineUp::of(vec![Player::Agent; 2]).context("agents")?;
     let plan = Plan { autoreset: Autoreset::SameStep, ..Plan::of(vec![line_up]) };
     let opening = Opening { plan, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
     let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, &pool.alone()))?;

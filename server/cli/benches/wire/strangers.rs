@@ -99,7 +99,7 @@ impl Place {
         let mut agents = Vec::new();
         for _ in 0..SEATS / 2 {
             let first = self.connect(server).await?;
-            let created = create(first.clone(), ["remote", "remote"]).await?;
+            let created = create(first.clone(), ["agent", "agent"]).await?;
             agents.push(Agent::take(first, Way::Stream, created.clone(), 0).await?);
             agents.push(Agent::take(self.connect(server).await?, Way::Stream, created, 1).await?);
         }
@@ -216,7 +216,7 @@ fn mega(bytes: u64) -> f64 {
 /// Begins a share of the open matches: one decision is made in each.
 async fn begin(channel: Channel) -> anyhow::Result<()> {
     for _ in 0..OPEN / AT_ONCE {
-        let created = create(channel.clone(), ["remote", "remote"]).await?;
+        let created = create(channel.clone(), ["agent", "agent"]).await?;
         Agent::take(channel.clone(), Way::Unary, created, 0).await?.decide(false).await?;
     }
     Ok(())

@@ -151,7 +151,7 @@ impl Sitting {
             ends.entry(position.episode).or_insert((position.ply, position.digest));
         }
         let joined = self.arbiter.summary(Looker::Seat(Seat::FIRST)).joined;
-        let joined = self.arbiter.settings().remote().iter().all(|seat| joined.contains(seat));
+        let joined = self.arbiter.settings().agents().iter().all(|seat| joined.contains(seat));
         let (verdict, resets) = {
             let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
             trouble.strike(toward, joined, &position)

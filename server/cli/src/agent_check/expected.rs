@@ -16,7 +16,7 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     let pool = Pool::new(1)?;
     let settings = scenario.settings();
     let seats: Vec<Seat> = settings.seats().collect();
-    let remote = settings.remote();
+    let agents = settings.agents();
     let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.alone().owner(), 1));
     arbiter.begin();
     let mut ends = BTreeMap::new();
@@ -25,7 +25,7 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     }
     while ends.len() < scenario.episodes as usize {
         while arbiter.phase() == Phase::Playing {
-            for &seat in seats.iter().filter(|seat| remote.contains(**seat)) {
+            for &seat in seats.iter().filter(|seat| agents.contains(**seat)) {
                 let seen = arbiter.observe(seat, false, SEEN).await?;
                 if seen.pending.contains(seat) {
                     arbiter.act(seat, decide(&seen)).await?;

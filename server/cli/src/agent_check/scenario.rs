@@ -110,7 +110,7 @@ impl Scenario {
 
     pub(super) fn settings(&self) -> Settings {
         let player = |who: &Who| match who {
-            Who::Agent | Who::Kit => Player::Remote,
+            Who::Agent | Who::Kit => Player::Agent,
             Who::Random => Player::Bot(Bot::Random),
         };
         Settings {

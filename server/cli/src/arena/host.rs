@@ -9,10 +9,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CloseMatchRequest, CreateMatchRequest, CreateMatchResponse, GetReplayRequest, Outcome, ResetMatchRequest,
-    WatchRequest,
+    CloseMatchRequest, CreateMatchRequest, CreateMatchResponse, GetReplayRequest, MatchConfig, Outcome,
+    ResetMatchRequest, WatchRequest,
 };
-use boardwire_batch::messages::options;
+use boardwire_batch::Player;
+use boardwire_batch::messages::{bot_to, options, player_to};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::{Table, Tables};
 use futures_util::future::{join, join_all, try_join_all};
@@ -169,18 +170,20 @@ impl Host<'_> {
     ) -> anyhow::Result<(Way, Vec<Seated<'_>>)> {
         let line_up = &self.schedule.line_ups[number];
         let player = |&entrant: &usize| match &self.entrants[entrant] {
-            Entrant::Bot(bot) => bot.to_string(),
-            Entrant::Agent { .. } => "remote".to_owned(),
+            Entrant::Bot(bot) => bot_to(bot),
+            Entrant::Agent { .. } => player_to(&Player::Agent),
         };
-        let created = server.create_match(CreateMatchRequest {
+        let config = MatchConfig {
             game: self.table.rules.info().id.to_owned(),
             players: line_up.iter().map(player).collect(),
             options: options(self.table.rules.info()),
-            seed: Some(deal_seed(self.seed, first)?),
             private: true,
             host_begins: true,
-            ..CreateMatchRequest::default()
-        });
+            ..MatchConfig::default()
+        };
+        let seed = Some(deal_seed(self.seed, first)?);
+        let created = CreateMatchRequest { config: Some(config), seed, ..CreateMatchRequest::default() };
+        let created = server.create_match(created);
         let created = created.await.map_err(said)?.into_inner();
         let CreateMatchResponse { r#match, invitations, host_token, .. } = created;
         let mut seated = vec![];

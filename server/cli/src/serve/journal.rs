@@ -107,7 +107,7 @@ mod tests {
         let (matches, journal) = kept(&path);
         let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
         let clocks = vec![Some(clock), None];
-        let players = vec![Player::Remote, Player::Bot(Bot::Random)];
+        let players = vec![Player::Agent, Player::Bot(Bot::Random)];
         let settings = Settings { clocks, ..Settings::of(players) };
         let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
         arbiter.join(Seat::FIRST, None).expect("it is free");

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::*;
+use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
@@ -70,15 +71,25 @@ impl Server {
 
 /// One line-up of these players.
 fn line_up(names: &[&str]) -> Vec<LineUp> {
-    vec![LineUp { players: names.iter().map(|&name| name.to_owned()).collect() }]
+    vec![LineUp { players: players(names) }]
+}
+
+/// An opening of one environment that is changed so.
+fn changed(change: impl FnOnce(&mut BatchConfig)) -> OpenBatchRequest {
+    let mut opening = opening(1);
+    change(opening.config.as_mut().expect("it has one"));
+    opening
 }
 
 fn opening(environments: u32) -> OpenBatchRequest {
     OpenBatchRequest {
-        game: "faraway".to_owned(),
-        line_ups: line_up(&["learner", "random"]),
-        environments,
-        seed: Some(7),
+        config: Some(BatchConfig {
+            game: "faraway".to_owned(),
+            line_ups: line_up(&["agent", "random"]),
+            environments,
+            seed: Some(7),
+            ..BatchConfig::default()
+        }),
         ..OpenBatchRequest::default()
     }
 }
@@ -252,7 +263,13 @@ async fn a_lease_ends_when_it_has_been_idle() {
 #[tokio::test]
 async fn a_lease_is_not_idle_while_a_call_is_under_way() {
     let server = Server::start(Limits { idle: Duration::from_hours(1), ..Limits::default() }).await;
-    let slow = OpenBatchRequest { line_ups: line_up(&["learner", "greedy:1024"]), ..opening(900) };
+    let slow = OpenBatchRequest {
+        config: Some(BatchConfig {
+            line_ups: line_up(&["agent", "greedy:1024"]),
+            ..opening(900).config.unwrap_or_default()
+        }),
+        ..opening(900)
+    };
     let mut owned = Owned::open(server.client().await, slow).await;
     let actions = lowest(&owned.reset().await);
     let (mut client, asked) = (owned.client.clone(), owned.request(owned.stepping(0, 0, &actions)));
@@ -293,21 +310,21 @@ async fn a_full_server_says_so_until_a_batch_is_closed() {
 async fn openings_that_cannot_be_are_refused() {
     let server = Server::start(Limits { environments: usize::MAX, ..Limits::default() }).await;
     let mut client = server.client().await;
-    let many = std::iter::repeat_n(line_up(&["learner", "random"]), 1_025).flatten().collect();
-    let uneven = [line_up(&["learner", "random"]), line_up(&["learner", "random", "random"])].concat();
+    let many = std::iter::repeat_n(line_up(&["agent", "random"]), 1_025).flatten().collect();
+    let uneven = [line_up(&["agent", "random"]), line_up(&["agent", "random", "random"])].concat();
     let openings = [
-        (OpenBatchRequest { game: "chess".to_owned(), ..opening(1) }, "GAME_UNKNOWN"),
-        (OpenBatchRequest { line_ups: line_up(&["learner"]), ..opening(1) }, "SEATS_OUT_OF_RANGE"),
-        (OpenBatchRequest { line_ups: line_up(&["random", "random"]), ..opening(1) }, "FIELD_INVALID"),
-        (OpenBatchRequest { line_ups: line_up(&["learner", "remote"]), ..opening(1) }, "BOT_UNKNOWN"),
-        (OpenBatchRequest { line_ups: vec![], ..opening(1) }, "FIELD_INVALID"),
-        (OpenBatchRequest { line_ups: uneven, ..opening(1) }, "FIELD_INVALID"),
-        (OpenBatchRequest { line_ups: many, ..opening(1) }, "FIELD_INVALID"),
+        (changed(|config| config.game = "chess".to_owned()), "GAME_UNKNOWN"),
+        (changed(|config| config.line_ups = line_up(&["agent"])), "SEATS_OUT_OF_RANGE"),
+        (changed(|config| config.line_ups = line_up(&["random", "random"])), "FIELD_INVALID"),
+        (changed(|config| config.line_ups = line_up(&["agent", "clever"])), "BOT_UNKNOWN"),
+        (changed(|config| config.line_ups = vec![]), "FIELD_INVALID"),
+        (changed(|config| config.line_ups = uneven), "FIELD_INVALID"),
+        (changed(|config| config.line_ups = many), "FIELD_INVALID"),
         (OpenBatchRequest { max_message_bytes: 1_000, ..opening(1) }, "FIELD_INVALID"),
         (OpenBatchRequest { max_message_bytes: 20_000, ..opening(200) }, "FIELD_INVALID"),
         (opening(0), "FIELD_INVALID"),
         (opening(u32::MAX), "FIELD_INVALID"),
-        (OpenBatchRequest { autoreset: 9, ..opening(1) }, "FIELD_INVALID"),
+        (changed(|config| config.autoreset = 9), "FIELD_INVALID"),
     ];
     for (opening, wanted) in openings {
         assert_eq!(reason(&client.open_batch(opening).await.expect_err(wanted)), wanted);
@@ -333,7 +350,13 @@ async fn a_search_that_does_not_fit_is_refused_before_anything_is_copied() {
     let server = Server::start(Limits { environments: 1_000, ..Limits::default() }).await;
     let channel = Channel::from_shared(server.address.clone()).expect("an address");
     let channel = channel.connect().await.expect("it serves");
-    let slow = OpenBatchRequest { line_ups: line_up(&["learner", "greedy:1024"]), ..opening(900) };
+    let slow = OpenBatchRequest {
+        config: Some(BatchConfig {
+            line_ups: line_up(&["agent", "greedy:1024"]),
+            ..opening(900).config.unwrap_or_default()
+        }),
+        ..opening(900)
+    };
     let mut owned = Owned::open(Client::new(channel.clone()), slow).await;
     let actions = lowest(&owned.reset().await);
     let (mut client, asked) = (owned.client.clone(), owned.request(owned.stepping(0, 0, &actions)));

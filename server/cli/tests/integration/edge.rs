@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
+use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
@@ -162,7 +163,7 @@ fn with_token<T>(message: T, token: &str) -> tonic::Request<T> {
     request
 }
 
-/// A seat of a match of two remote agents: it waits for the other one as long as it is asked to.
+/// A seat of a match of two agents: it waits for the other one as long as it is asked to.
 struct Seat {
     client: MatchServiceClient<Channel>,
     match_id: String,
@@ -174,8 +175,11 @@ impl Seat {
     async fn sit(channel: Channel) -> Self {
         let mut client = MatchServiceClient::new(channel);
         let create = CreateMatchRequest {
-            game: "faraway".to_owned(),
-            players: vec!["remote".to_owned(); 2],
+            config: Some(MatchConfig {
+                game: "faraway".to_owned(),
+                players: players(&["agent"; 2]),
+                ..MatchConfig::default()
+            }),
             ..CreateMatchRequest::default()
         };
         let created = client.create_match(create).await.expect("it is created").into_inner();

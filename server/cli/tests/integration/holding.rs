@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
-    OpenBatchRequest, PlayRequest, SeedSource,
+    BatchConfig, CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
+    MatchConfig, OpenBatchRequest, PlayRequest, SeedSource,
 };
+use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
@@ -72,8 +73,11 @@ async fn until(holds: impl Fn() -> bool) {
 
 fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
     CreateMatchRequest {
-        game: "faraway".to_owned(),
-        players: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        config: Some(MatchConfig {
+            game: "faraway".to_owned(),
+            players: players(seats),
+            ..MatchConfig::default()
+        }),
         request_id: request_id.to_owned(),
         ..CreateMatchRequest::default()
     }
@@ -81,9 +85,12 @@ fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
 
 fn open(environments: u32, bot: &str, request_id: &str) -> OpenBatchRequest {
     OpenBatchRequest {
-        game: "faraway".to_owned(),
-        line_ups: vec![LineUp { players: vec![bot.to_owned(), "learner".to_owned()] }],
-        environments,
+        config: Some(BatchConfig {
+            game: "faraway".to_owned(),
+            line_ups: vec![LineUp { players: players(&[bot, "agent"]) }],
+            environments,
+            ..BatchConfig::default()
+        }),
         request_id: request_id.to_owned(),
         ..OpenBatchRequest::default()
     }
@@ -104,18 +111,18 @@ fn reason(status: &Status) -> String {
 async fn of_eight_creations_with_one_id_one_is_made() {
     let server = Server::plain().await;
     let creations = (0..8).map(|_| async {
-        let created = server.host().await.create_match(create(&["remote", "random"], ID)).await;
+        let created = server.host().await.create_match(create(&["agent", "random"], ID)).await;
         created.expect("it is created").into_inner()
     });
     let created = futures_util::future::join_all(creations).await;
     assert!(created.iter().all(|other| *other == created[0]));
     assert_eq!(server.matches.len(), 1);
     // With other parameters it is another request: nobody is given what was made for the first.
-    let other = server.host().await.create_match(create(&["remote", "greedy"], ID)).await;
+    let other = server.host().await.create_match(create(&["agent", "greedy"], ID)).await;
     let other = other.expect_err("the id has been used");
     assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
     for wrong in ["a", &"7".repeat(40_000)] {
-        let refused = server.host().await.create_match(create(&["remote", "random"], wrong)).await;
+        let refused = server.host().await.create_match(create(&["agent", "random"], wrong)).await;
         assert_eq!(reason(&refused.expect_err("it is no UUID")), "FIELD_INVALID");
         let join = JoinMatchRequest {
             code: "x".to_owned(),
@@ -205,10 +212,10 @@ async fn one_caller_does_not_fill_the_server() {
     let server = Server::start(held, leased).await;
     let (mut host, mut trainer) = (server.host().await, server.trainer().await);
     for _ in 0..3 {
-        host.create_match(create(&["remote", "random"], "")).await.expect("it is created");
+        host.create_match(create(&["agent", "random"], "")).await.expect("it is created");
     }
     // Another connection of the same host is the same caller.
-    let refused = server.host().await.create_match(create(&["remote", "random"], "")).await;
+    let refused = server.host().await.create_match(create(&["agent", "random"], "")).await;
     assert_eq!(reason(&refused.expect_err("three are the limit")), "CALLER_FULL");
     trainer.open_batch(open(90, "random", "")).await.expect("it is opened");
     let refused = trainer.open_batch(open(11, "random", "")).await.expect_err("100 are the limit");
@@ -249,8 +256,8 @@ async fn a_match_that_nobody_uses_expires() {
     let held = matches::Limits { idle: Duration::from_hours(1), ..matches::Limits::default() };
     let server = Server::start(held, batches::Limits::default()).await;
     let mut host = server.host().await;
-    let used = host.create_match(create(&["remote", "random"], ID)).await.expect("created").into_inner();
-    let unused = host.create_match(create(&["remote", "random"], "")).await.expect("created").into_inner();
+    let used = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
+    let unused = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();
     let id = |of: &Option<Match>| of.as_ref().expect("a match").id.clone();
     server.matches.expire(Instant::now() + Duration::from_secs(3500));
     assert_eq!(server.matches.len(), 2);
@@ -268,7 +275,7 @@ async fn a_match_that_nobody_uses_expires() {
     server.matches.expire(later + Duration::from_hours(1));
     assert!(server.matches.is_empty());
     // A request that is repeated after all this is a new one.
-    let again = host.create_match(create(&["remote", "random"], ID)).await.expect("created").into_inner();
+    let again = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
     assert_ne!(id(&again.r#match), id(&used.r#match));
 }
 
@@ -276,12 +283,19 @@ async fn a_match_that_nobody_uses_expires() {
 async fn a_private_match_is_shown_to_those_who_play_it() {
     let server = Server::plain().await;
     let mut host = server.host().await;
-    let private = CreateMatchRequest { private: true, ..create(&["random", "random"], "") };
+    let private = CreateMatchRequest {
+        config: Some(MatchConfig {
+            private: true,
+            ..create(&["random", "random"], "").config.unwrap_or_default()
+        }),
+        ..create(&["random", "random"], "")
+    };
     let hidden = host.create_match(private).await.expect("created").into_inner();
     let open = host.create_match(create(&["random", "random"], "")).await.expect("created").into_inner();
     let (hidden_token, open_token) = (hidden.host_token, open.host_token);
     let (hidden, open) = (hidden.r#match.expect("a match"), open.r#match.expect("a match"));
-    assert!(hidden.private && !open.private);
+    let is_private = |created: &Match| created.config.as_ref().expect("it tells").private;
+    assert!(is_private(&hidden) && !is_private(&open));
     let listed = host.list_matches(ListMatchesRequest::default()).await.expect("a page").into_inner();
     assert_eq!(listed.matches.iter().map(|one| &one.id).collect::<Vec<_>>(), [&open.id]);
     let get = |of: &Match| GetMatchRequest { match_id: of.id.clone() };
@@ -307,6 +321,6 @@ async fn a_stream_is_opened_by_a_token_that_somebody_holds() {
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
     let refused = host.play(with_token(nothing(), "guessed")).await.expect_err("nobody's token");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "TOKEN_UNKNOWN"));
-    let created = host.create_match(create(&["remote", "random"], "")).await.expect("created").into_inner();
+    let created = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();
     host.play(with_token(nothing(), &created.host_token)).await.expect("the host's opens one");
 }

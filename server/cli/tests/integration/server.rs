@@ -6,6 +6,7 @@ use std::time::Duration;
 use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
+use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
@@ -43,8 +44,11 @@ async fn server(limit: usize) -> Server {
 
 fn create(seats: &[&str]) -> CreateMatchRequest {
     CreateMatchRequest {
-        game: "faraway".to_owned(),
-        players: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        config: Some(MatchConfig {
+            game: "faraway".to_owned(),
+            players: players(seats),
+            ..MatchConfig::default()
+        }),
         seed: Some(7),
         ..CreateMatchRequest::default()
     }
@@ -73,7 +77,7 @@ async fn a_match_is_played_by_single_calls_and_by_a_stream() {
     let mut client = MatchServiceClient::new(server.channel.clone());
     let mut ends = Vec::new();
     for by_stream in [false, true] {
-        let created = client.create_match(create(&["remote", "random"])).await.expect("it is created");
+        let created = client.create_match(create(&["agent", "random"])).await.expect("it is created");
         let created = created.into_inner();
         let code = created.invitations[0].code.clone();
         let joined = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
@@ -120,7 +124,7 @@ async fn a_match_is_played_by_single_calls_and_by_a_stream() {
 async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
-    let created = client.create_match(create(&["remote", "random"])).await.expect("created").into_inner();
+    let created = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
     let code = created.invitations[0].code.clone();
     let joined = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
     let joined = joined.await.expect("it is joined").into_inner();
@@ -154,7 +158,7 @@ async fn requests_repeated_with_the_same_id_create_and_join_once() {
     let mut client = MatchServiceClient::new(server.channel.clone());
     let request = CreateMatchRequest {
         request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(),
-        ..create(&["remote", "random"])
+        ..create(&["agent", "random"])
     };
     let one = client.create_match(request.clone()).await.expect("it is created").into_inner();
     let two = client.create_match(request).await.expect("it is answered again").into_inner();
@@ -168,7 +172,7 @@ async fn lists_come_in_pages() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     for _ in 0..5 {
-        client.create_match(create(&["remote", "random"])).await.expect("it is created");
+        client.create_match(create(&["agent", "random"])).await.expect("it is created");
     }
     let (mut ids, mut page_token) = (Vec::new(), String::new());
     loop {
@@ -202,7 +206,14 @@ async fn lists_are_filtered_by_game_state_and_labels() {
     {
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let labels = labels.into_iter().map(own).collect();
-        let asked = CreateMatchRequest { game: game.to_owned(), labels, ..create(&["remote", "random"]) };
+        let asked = CreateMatchRequest {
+            config: Some(MatchConfig {
+                game: game.to_owned(),
+                labels,
+                ..create(&["agent", "random"]).config.unwrap_or_default()
+            }),
+            ..create(&["agent", "random"])
+        };
         let created = client.create_match(asked).await.expect("it is created").into_inner();
         ids.push((created.r#match.expect("a match").id, created.host_token));
     }
@@ -265,8 +276,8 @@ async fn a_server_tells_what_it_is() {
 async fn a_full_server_says_so_until_a_match_is_closed() {
     let server = server(1).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
-    let first = client.create_match(create(&["remote", "random"])).await.expect("created").into_inner();
-    let full = client.create_match(create(&["remote", "random"])).await.expect_err("one is the limit");
+    let first = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
+    let full = client.create_match(create(&["agent", "random"])).await.expect_err("one is the limit");
     assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "MATCHES_FULL"));
     let match_id = first.r#match.expect("a match").id;
     let close = CloseMatchRequest { match_id: match_id.clone() };
@@ -275,7 +286,7 @@ async fn a_full_server_says_so_until_a_match_is_closed() {
         let closed = closed.expect("closing is safe to retry").into_inner().r#match.expect("a match");
         assert_eq!(closed.state(), MatchState::Closed);
     }
-    client.create_match(create(&["remote", "random"])).await.expect("there is room again");
+    client.create_match(create(&["agent", "random"])).await.expect("there is room again");
     let code = first.invitations[0].code.clone();
     let gone = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
     assert_eq!(reason(&gone.await.expect_err("it is closed")), "MATCH_CLOSED");
@@ -285,7 +296,7 @@ async fn a_full_server_says_so_until_a_match_is_closed() {
 async fn stopping_answers_whoever_waits_and_ends() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
-    let created = client.create_match(create(&["remote", "remote"])).await.expect("created").into_inner();
+    let created = client.create_match(create(&["agent", "agent"])).await.expect("created").into_inner();
     let mut tokens = Vec::new();
     for invited in created.invitations {
         let join = JoinMatchRequest { code: invited.code, ..JoinMatchRequest::default() };

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use boardwire_api::v1::match_service_client::MatchServiceClient;
-use boardwire_api::v1::{ActRequest, CreateMatchRequest, JoinMatchRequest, ObserveRequest};
+use boardwire_api::v1::{ActRequest, CreateMatchRequest, JoinMatchRequest, MatchConfig, ObserveRequest};
+use boardwire_batch::messages::players;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
     TraceService, TraceServiceServer,
 };
@@ -70,8 +71,11 @@ fn attribute(span: &Span, key: &str) -> Option<String> {
 async fn play(address: String) -> (String, Vec<String>) {
     let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it listens");
     let mut client = MatchServiceClient::new(channel);
-    let players = vec!["remote".to_owned(), "random".to_owned()];
-    let create = CreateMatchRequest { game: "faraway".to_owned(), players, ..CreateMatchRequest::default() };
+    let players = players(&["agent", "random"]);
+    let create = CreateMatchRequest {
+        config: Some(MatchConfig { game: "faraway".to_owned(), players, ..MatchConfig::default() }),
+        ..CreateMatchRequest::default()
+    };
     let created = client.create_match(create).await.expect("it is created").into_inner();
     let code = created.invitations[0].code.clone();
     let join = JoinMatchRequest { code: code.clone(), ..JoinMatchRequest::default() };

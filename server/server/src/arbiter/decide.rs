@@ -204,11 +204,11 @@ impl Standing {
     fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
         let bot = |seat: Seat| match &settings.players[seat.index()] {
             Player::Bot(bot) => Some((seat, bot.clone())),
-            Player::Remote if self.places[seat.index()].lapsed => match &settings.clock(seat)?.on_timeout {
+            Player::Agent if self.places[seat.index()].lapsed => match &settings.clock(seat)?.on_timeout {
                 OnTimeout::Bot(bot) => Some((seat, bot.clone())),
                 OnTimeout::Forfeit | OnTimeout::FirstLegal | OnTimeout::SeededLegal => None,
             },
-            Player::Remote => None,
+            Player::Agent => None,
         };
         self.pending().iter().filter_map(bot).collect()
     }
@@ -254,6 +254,6 @@ impl Standing {
         if !settings.skip_forced || self.is_over() {
             return None;
         }
-        settings.remote().iter().find_map(|seat| Some((seat, self.play.forced(seat)?)))
+        settings.agents().iter().find_map(|seat| Some((seat, self.play.forced(seat)?)))
     }
 }

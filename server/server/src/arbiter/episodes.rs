@@ -37,7 +37,7 @@ impl Arbiter {
     }
 
     /// Asks for the next episode, for a seat, and waits for it. It begins at once for an agent that plays against bots alone,
-    /// else when every remote seat has asked for it, or when the host begins it.
+    /// else when every agent's seat has asked for it, or when the host begins it.
     ///
     /// # Errors
     /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
@@ -98,8 +98,8 @@ impl Arbiter {
     /// Counts the vote of `seat` for the next episode; whether it may begin now.
     fn counts_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, ServiceError> {
         let Settings { seat_may_seed, fair_deals, episodes, host_begins, .. } = self.settings;
-        let remote = self.settings.remote();
-        let alone = remote.len() == 1;
+        let agents = self.settings.agents();
+        let alone = agents.len() == 1;
         // Whoever gives a seed knows every card.
         if seed.is_some() && !(alone && seat_may_seed) {
             return Err(ServiceError::HostOnly { id: self.name.id.clone() });
@@ -111,13 +111,13 @@ impl Arbiter {
         inner.standing.check_over()?;
         let is_new = !inner.standing.votes.contains(seat);
         self.happened(inner, is_new.then_some(What::Voted { seat }))?;
-        Ok(!host_begins && inner.standing.votes == remote)
+        Ok(!host_begins && inner.standing.votes == agents)
     }
 
     /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it.
     ///
     /// # Errors
-    /// A seat that is not the caller's, or not remote; an episode that is over or has not come; a match that has ended
+    /// A seat that is not the caller's, or not an agent's; an episode that is over or has not come; a match that has ended
     /// for good; more calls that wait than a seat may have.
     pub async fn resign(
         self: &Arc<Self>,
@@ -139,8 +139,8 @@ impl Arbiter {
     }
 
     fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, ServiceError> {
-        let remote = self.settings.remote();
-        let named_seat = named.and_then(|seat| remote.iter().find(|known| u32::from(known.number()) == seat));
+        let agents = self.settings.agents();
+        let named_seat = named.and_then(|seat| agents.iter().find(|known| u32::from(known.number()) == seat));
         match (role, named) {
             (Role::Seat(seat), None) => Ok(Forfeited { seat, why: Forfeit::Resigned }),
             (Role::Seat(seat), Some(_)) if named_seat == Some(seat) => {
@@ -151,7 +151,7 @@ impl Arbiter {
                 let seat = named_seat.ok_or_else(|| Refused::BadField {
                     field: "seat",
                     value: named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string()),
-                    expected: format!("a remote seat: {}", list(remote)),
+                    expected: format!("an agent's seat: {}", list(agents)),
                 })?;
                 Ok(Forfeited { seat, why: Forfeit::Host })
             }

@@ -140,7 +140,7 @@ impl Standing {
         let Some(fair) = &self.fair else { return SeatSet::EMPTY };
         let without = |parts: &[Option<Part>]| -> SeatSet {
             let seats = (0..).zip(parts).filter(|(_, part)| part.is_none());
-            seats.map(|(seat, _)| Seat::new(seat)).filter(|seat| self.remote.contains(*seat)).collect()
+            seats.map(|(seat, _)| Seat::new(seat)).filter(|seat| self.agents.contains(*seat)).collect()
         };
         let unbound = without(&fair.bound);
         if unbound.is_empty() { without(&fair.opened) } else { unbound }
@@ -149,7 +149,7 @@ impl Standing {
     /// Whether all are bound, and some have yet to open.
     pub(super) fn is_opening(&self) -> bool {
         let is_bound = |seat: Seat| self.fair.as_ref().is_some_and(|fair| fair.bound[seat.index()].is_some());
-        self.is_gathering() && self.remote.iter().all(is_bound)
+        self.is_gathering() && self.agents.iter().all(is_bound)
     }
 
     /// Refuses while nothing has been dealt.

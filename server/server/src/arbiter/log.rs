@@ -50,7 +50,7 @@ struct Created {
     /// The same of the spectators' token.
     #[serde(with = "forms::hex")]
     spectator: [u8; 32],
-    /// The same of the invitation to each remote seat, ascending.
+    /// The same of the invitation to each agent's seat, ascending.
     invitations: Vec<Invited>,
     opened: Opened,
     seeds: Seeds,
@@ -274,7 +274,7 @@ impl Arbiter {
         }
         let mut invited = invitations.into_iter();
         let ticket = |(player, anew): (&Player, &Option<[u8; 32]>)| match player {
-            Player::Remote => {
+            Player::Agent => {
                 let Invited(first) = invited.next().ok_or("an invitation is missing")?;
                 Ok::<_, String>(Ticket::restored(anew.unwrap_or(first)))
             }
@@ -310,7 +310,7 @@ impl Created {
             return Err(format!("it is played by other rules or components: {spec}, not {}", table.digest));
         }
         let player = |name: &String| match name.as_str() {
-            "remote" => Ok(Player::Remote),
+            "agent" => Ok(Player::Agent),
             name => tables.bot(&table, name).map(Player::Bot).map_err(|error| error.to_string()),
         };
         let clock_of =

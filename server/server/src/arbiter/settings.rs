@@ -19,11 +19,11 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// What seats are rewarded for.
     pub reward: RewardKind,
-    /// Whether decisions of the remote seat with a single legal action are played by the engine.
+    /// Whether decisions of the agent with a single legal action are played by the engine.
     pub skip_forced: bool,
     /// What happens to illegal actions.
     pub illegal_actions: IllegalActions,
-    /// Whether the only remote seat may give the seed of an episode that it asks for.
+    /// Whether the only agent may give the seed of an episode that it asks for.
     pub seat_may_seed: bool,
     /// Whether the match is shown to its host and its seats alone.
     pub private: bool,
@@ -94,14 +94,14 @@ impl Settings {
             }
         }
         let is_of_an_agent = |(seat, clock): (usize, &Option<Clock>)| {
-            clock.is_none() || self.players.get(seat) == Some(&Player::Remote)
+            clock.is_none() || self.players.get(seat) == Some(&Player::Agent)
         };
         if !self.clocks.iter().enumerate().all(is_of_an_agent) {
             let (value, expected) =
-                (format!("{} clocks", self.clocks.len()), "of remote seats alone".to_owned());
+                (format!("{} clocks", self.clocks.len()), "of agents' seats alone".to_owned());
             return Err(Refused::BadField { field: "clocks", value, expected });
         }
-        if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.remote().is_empty()) {
+        if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.agents().is_empty()) {
             return Err(Refused::BadField {
                 field: "fair_deals",
                 value: "true".to_owned(),
@@ -116,11 +116,11 @@ impl Settings {
             });
         }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
-        if self.skip_forced && self.remote().len() > 1 {
+        if self.skip_forced && self.agents().len() > 1 {
             return Err(Refused::BadField {
                 field: "skip_forced",
                 value: "true".to_owned(),
-                expected: "false where more than one seat is remote: it would tell what a hidden hand allows"
+                expected: "false where more than one agent plays: it would tell what a hidden hand allows"
                     .to_owned(),
             });
         }
@@ -145,9 +145,9 @@ impl Settings {
 
     /// The seats at which agents play.
     #[must_use]
-    pub fn remote(&self) -> SeatSet {
+    pub fn agents(&self) -> SeatSet {
         let seats = self.seats().zip(&self.players);
-        seats.filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect()
+        seats.filter(|(_, player)| **player == Player::Agent).map(|(seat, _)| seat).collect()
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Standing {
     /// What everybody contributes to deals, if they are fair.
     pub(super) fair: Option<Fair>,
     /// The seats at which agents play.
-    pub(super) remote: SeatSet,
+    pub(super) agents: SeatSet,
     /// The clocks of seats that have one.
     pub(super) clocks: Vec<Option<Clock>>,
     /// The present episode as it stands.
@@ -101,7 +101,7 @@ impl Standing {
         Self {
             id: id.into(),
             fair: fair.map(|root| Fair::new(root, settings.players.len())),
-            remote: settings.remote(),
+            agents: settings.agents(),
             clocks: settings.clocks.clone(),
             play: table.rules.clone().deal(opened.key),
             present,
@@ -253,7 +253,7 @@ impl Standing {
             // was played: another hidden choice chains up to something else, which nobody can tell from the first.
             id: self.id.clone(),
             fair: self.fair.clone(),
-            remote: self.remote,
+            agents: self.agents,
             clocks: self.clocks.clone(),
             present: self.present.clone(),
             past: self.past.clone(),

@@ -111,7 +111,7 @@ impl Arbiter {
         let phase = inner.phase();
         let standing = &inner.standing;
         let revealed = standing.revealed(&standing.present, looker);
-        let bots = self.settings.seats().filter(|seat| !self.settings.remote().contains(*seat));
+        let bots = self.settings.seats().filter(|seat| !self.settings.agents().contains(*seat));
         let agents = self.settings.seats().filter(|seat| standing.holders[seat.index()].is_some());
         Summary {
             joined: bots.chain(agents).collect(),
@@ -119,7 +119,7 @@ impl Arbiter {
                 Phase::Gathering => standing.missing(),
                 Phase::Playing => standing.pending(),
                 Phase::Over => {
-                    self.settings.remote().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
+                    self.settings.agents().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
                 }
                 Phase::Closed(_) => SeatSet::EMPTY,
             },

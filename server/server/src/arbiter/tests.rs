@@ -47,7 +47,7 @@ fn arbiter(table: Arc<Table>, settings: Settings) -> Arc<Arbiter> {
     arbiter
 }
 
-const REMOTE: Player = Player::Remote;
+const AGENT: Player = Player::Agent;
 const RANDOM: Player = Player::Bot(Bot::Random);
 
 fn faraway(settings: Settings) -> Arc<Arbiter> {
@@ -77,10 +77,10 @@ fn answer(seen: &Observation, action: u32) -> Decision {
     Decision { episode: seen.episode, number: seen.decision, action }
 }
 
-/// Plays the first legal action for every remote seat until the episode is over.
+/// Plays the first legal action for every agent's seat until the episode is over.
 async fn play_out(arbiter: &Arc<Arbiter>) {
     while arbiter.phase() == Phase::Playing {
-        for seat in arbiter.settings.remote().iter() {
+        for seat in arbiter.settings.agents().iter() {
             let seen = look(arbiter, seat).await;
             if seen.pending.contains(seat) {
                 arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("a legal action is accepted");
@@ -91,7 +91,7 @@ async fn play_out(arbiter: &Arc<Arbiter>) {
 
 #[tokio::test]
 async fn a_repeated_decision_changes_nothing() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
     let seen = look(&arbiter, seat).await;
     let decision = answer(&seen, legal(&seen)[0]);
@@ -108,7 +108,7 @@ async fn a_repeated_decision_changes_nothing() {
 
 #[tokio::test]
 async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
-    let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+    let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let seat = Seat::new(0);
     let seen = look(&arbiter, seat).await;
     for (episode, number) in [(0, 1), (1, 0)] {
@@ -125,7 +125,7 @@ async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
 
 #[tokio::test]
 async fn a_seat_that_owes_nothing_is_told_so() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
     let seen = look(&arbiter, seat).await;
     arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
@@ -138,7 +138,7 @@ async fn a_seat_that_owes_nothing_is_told_so() {
 
 #[tokio::test]
 async fn a_refused_action_changes_nothing() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(1);
     let seen = look(&arbiter, seat).await;
     let refused = arbiter.act(seat, answer(&seen, illegal(&seen))).await;
@@ -150,7 +150,7 @@ async fn a_refused_action_changes_nothing() {
 
 #[tokio::test]
 async fn illegal_actions_are_treated_as_the_match_was_created() {
-    let policy = |illegal_actions| faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM]) });
+    let policy = |illegal_actions| faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
 
     let first = policy(IllegalActions::FirstLegal);
@@ -183,7 +183,7 @@ async fn illegal_actions_are_treated_as_the_match_was_created() {
 async fn an_index_out_of_range_is_refused_under_every_policy() {
     use IllegalActions::{FirstLegal, Forfeit, Reject, SeededLegal};
     for illegal_actions in [Reject, FirstLegal, SeededLegal, Forfeit] {
-        let arbiter = faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM]) });
+        let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
         let seat = Seat::new(0);
         let seen = look(&arbiter, seat).await;
         let refused = arbiter.act(seat, answer(&seen, 1_000)).await;
@@ -194,7 +194,7 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
 #[tokio::test]
 async fn forced_decisions_are_skipped_when_asked_for() {
     for game in boardwire_games::IDS {
-        let skipping = Settings { skip_forced: true, ..settings(&[REMOTE, RANDOM]) };
+        let skipping = Settings { skip_forced: true, ..settings(&[AGENT, RANDOM]) };
         let (arbiter, seat) = (arbiter(table(game, 2), skipping), Seat::new(0));
         for _ in 0..40 {
             let seen = look(&arbiter, seat).await;
@@ -209,32 +209,32 @@ async fn forced_decisions_are_skipped_when_asked_for() {
 #[test]
 fn forced_decisions_are_not_skipped_before_other_agents() {
     let skipping = |players: &[Player]| Settings { skip_forced: true, ..settings(players) }.check();
-    assert_eq!(skipping(&[REMOTE, RANDOM]), Ok(()));
-    let refused = skipping(&[REMOTE, RANDOM, REMOTE]);
+    assert_eq!(skipping(&[AGENT, RANDOM]), Ok(()));
+    let refused = skipping(&[AGENT, RANDOM, AGENT]);
     assert!(matches!(refused, Err(Refused::BadField { field: "skip_forced", .. })), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     let seat = Seat::new(0);
-    let strict = faraway(settings(&[REMOTE, RANDOM]));
+    let strict = faraway(settings(&[AGENT, RANDOM]));
     let refused = strict.reset(seat, Some(3), None).await;
     assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
     assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).episode, 0);
     strict.reset_match(Some(3), None).await.expect("the host may");
     assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
     strict.reset(seat, None, None).await.expect("without a seed it may");
-    let free = faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
+    let free = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, RANDOM]) });
     free.reset(seat, Some(3), None).await.expect("the match allows it");
     assert_eq!(free.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
-    let shared = faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, REMOTE]) });
+    let shared = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, AGENT]) });
     let refused = shared.reset(seat, Some(3), None).await;
     assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "another agent plays there");
 }
 
 #[tokio::test]
 async fn a_seat_has_few_calls_waiting() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
     let seen = look(&arbiter, seat).await;
     arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
@@ -257,7 +257,7 @@ async fn a_seat_has_few_calls_waiting() {
 
 #[tokio::test]
 async fn agents_that_share_a_match_begin_the_next_episode_together() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
     let early = arbiter.reset(zero, None, None).await;
     assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }));
@@ -273,7 +273,7 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
 
 #[tokio::test]
 async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
-    let arbiter = faraway(Settings { episodes: 2, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { episodes: 2, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
     for episode in 0..2 {
         let early = arbiter.reset(seat, None, None).await;
@@ -300,7 +300,7 @@ async fn bots_alone_finish_a_match_of_one_episode() {
 
 #[tokio::test]
 async fn where_the_host_begins_episodes_seats_wait_for_it() {
-    let arbiter = faraway(Settings { host_begins: true, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { host_begins: true, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
     let early = arbiter.reset(seat, None, None).await;
     assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
@@ -316,13 +316,13 @@ async fn where_the_host_begins_episodes_seats_wait_for_it() {
     let revealed = |looker| arbiter.replay(looker, None).expect("it is kept").revealed;
     assert!(revealed(Looker::Host).is_some(), "it has given the seed");
     assert_eq!((revealed(Looker::Seat(seat)), revealed(Looker::Public)), (None, None));
-    let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) };
+    let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[AGENT, RANDOM]) };
     assert!(both.check().expect_err("two would give seeds").to_string().contains("host_begins"));
 }
 
 #[tokio::test]
 async fn equal_seeds_show_equal_episodes() {
-    let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
+    let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, RANDOM]) });
     let (one, two) = (may_seed(), may_seed());
     let role = Seat::new(0);
     two.reset(role, Some(99), None).await.expect("an agent alone may give a seed");
@@ -339,7 +339,7 @@ async fn equal_seeds_show_equal_episodes() {
 
 #[tokio::test]
 async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
-    let given = faraway(settings(&[REMOTE, RANDOM]));
+    let given = faraway(settings(&[AGENT, RANDOM]));
     play_out(&given).await;
     assert_eq!(given.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(7));
     assert_eq!(
@@ -358,7 +358,7 @@ async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
         given.summary(Looker::Seat(Seat::FIRST)).commitment.expect("it is dealt")
     );
 
-    let drawn = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
+    let drawn = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     assert_eq!(
         (drawn.summary(Looker::Seat(Seat::FIRST)).source, drawn.summary(Looker::Seat(Seat::FIRST)).revealed),
         (SeedSource::Drawn, None)
@@ -369,7 +369,7 @@ async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
 
 #[tokio::test]
 async fn tokens_open_their_own_seat_only() {
-    let arbiter = faraway(settings(&[REMOTE, RANDOM, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, RANDOM, AGENT]));
     let seats: Vec<Seat> = arbiter.invitations().into_iter().map(|(seat, _)| seat).collect();
     assert_eq!(seats, [Seat::new(0), Seat::new(2)]);
     let once = Some(Uuid::from_u128(1));
@@ -389,7 +389,7 @@ async fn tokens_open_their_own_seat_only() {
 
 #[tokio::test]
 async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
     let seen = look(&arbiter, zero).await;
     arbiter.act(zero, answer(&seen, legal(&seen)[0])).await.expect("it is due");

@@ -36,7 +36,7 @@ impl Ticket {
     /// A ticket for whoever plays at the seat: an invitation, unless it is a bot.
     pub(super) fn of(player: &Player) -> Self {
         match player {
-            Player::Remote => Self { invitation: Some(Found::fresh()), ..Self::default() },
+            Player::Agent => Self { invitation: Some(Found::fresh()), ..Self::default() },
             Player::Bot(_) => Self::default(),
         }
     }
@@ -59,7 +59,7 @@ impl Arbiter {
         &self.name.host.secret
     }
 
-    /// The invitation of every remote seat; empty after a restart.
+    /// The invitation of every agent's seat; empty after a restart.
     #[must_use]
     pub fn invitations(&self) -> Vec<(Seat, String)> {
         self.each_ticket(|ticket| ticket.invitation.as_ref().map(|invitation| invitation.secret.clone()))
@@ -91,17 +91,17 @@ impl Arbiter {
     /// had the seat has it no longer.
     ///
     /// # Errors
-    /// A seat that is not remote; agents that are opening what they contribute to the deal, since the new one would choose
+    /// A seat that is not an agent's; agents that are opening what they contribute to the deal, since the new one would choose
     /// what to contribute when others have opened; a match that has ended for good; a journal that cannot be written.
     pub fn invite(&self, number: u32) -> Result<(Seat, String), ServiceError> {
         let mut inner = self.lock();
         self.refuse_closed(&inner)?;
-        let remote = self.settings.remote();
-        let seat = remote.iter().find(|seat| u32::from(seat.number()) == number);
+        let agents = self.settings.agents();
+        let seat = agents.iter().find(|seat| u32::from(seat.number()) == number);
         let seat = seat.ok_or_else(|| Refused::BadField {
             field: "seat",
             value: number.to_string(),
-            expected: format!("a remote seat: {}", list(remote)),
+            expected: format!("an agent's seat: {}", list(agents)),
         })?;
         if inner.standing.is_opening() {
             inner.standing.check_dealt()?;

@@ -180,7 +180,7 @@ impl Standing {
 
     /// Whether every seat that an agent plays at has been taken.
     fn have_joined(&self) -> bool {
-        self.remote.iter().all(|seat| self.holders[seat.index()].is_some())
+        self.agents.iter().all(|seat| self.holders[seat.index()].is_some())
     }
 
     /// The seats of agents with clocks that are to choose now.

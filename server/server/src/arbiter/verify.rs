@@ -1,7 +1,7 @@
 //! Checks an episode that somebody has been shown: plays it once more from its key, and compares everything.
 
 use boardwire_api::v1;
-use boardwire_batch::Player;
+use boardwire_api::v1::player::Kind;
 use boardwire_batch::release::Release;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
@@ -101,9 +101,13 @@ pub struct Verified {
 /// # Errors
 /// The first thing that is wrong.
 pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch> {
-    let options = shown.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let seats = u32::try_from(shown.players.len()).unwrap_or(u32::MAX);
-    let table = tables.table(&shown.game, seats, options).map_err(|error| unreadable(&error))?;
+    let config = shown
+        .config
+        .as_ref()
+        .ok_or_else(|| unreadable(&"it does not tell what the match was created with"))?;
+    let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let seats = u32::try_from(config.players.len()).unwrap_or(u32::MAX);
+    let table = tables.table(&config.game, seats, options).map_err(|error| unreadable(&error))?;
     if shown.release != Release::OWN.to_string() {
         let given = if shown.release.is_empty() { "0.2.0 or an earlier one" } else { &shown.release };
         return Err(Mismatch::Release { given: given.to_owned() });
@@ -125,7 +129,7 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     let mut last = None;
     for (index, given) in shown.frames.iter().enumerate() {
         if let Some(played) = index.checked_sub(1).and_then(|at| record.moves.get(at)) {
-            let is_bot = shown.players[played.seat.index()] != Player::Remote.to_string();
+            let is_bot = !is_agent(&players(shown)[played.seat.index()]);
             retrace
                 .check_cause(played, is_bot)
                 .map_err(|what| unreadable(&format!("frame {index}: {what}")))?;
@@ -149,12 +153,20 @@ fn unreadable(what: &impl ToString) -> Mismatch {
     Mismatch::Unreadable(what.to_string())
 }
 
+fn players(shown: &v1::Replay) -> &[v1::Player] {
+    shown.config.as_ref().map_or(&[], |config| &config.players)
+}
+
+fn is_agent(player: &v1::Player) -> bool {
+    matches!(player.kind, Some(Kind::Agent(_)))
+}
+
 fn seats_of(table: &Table) -> u8 {
     table.rules.info().seats
 }
 
 fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
-    let seat = u8::try_from(number).ok().filter(|seat| usize::from(*seat) < shown.players.len());
+    let seat = u8::try_from(number).ok().filter(|seat| usize::from(*seat) < players(shown).len());
     seat.map(Seat::new).ok_or_else(|| unreadable(&format!("there is no seat {number}")))
 }
 
@@ -186,8 +198,8 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
 fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, Mismatch> {
     let unfair = |what: String| Mismatch::Unfair(what);
     let mut agents = Vec::new();
-    for (number, player) in (0..).zip(&shown.players) {
-        if player != "remote" {
+    for (number, player) in (0..).zip(players(shown)) {
+        if !is_agent(player) {
             continue;
         }
         let at = |parts: &[bytes::Bytes]| {

@@ -2,7 +2,8 @@
 
 use boardwire_api::v1;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_batch::{Player, Refused};
+use boardwire_batch::{Player, Refused, messages};
+use boardwire_bots::UnknownBot;
 
 use super::{duration, time};
 use crate::arbiter::clock::LONGEST;
@@ -25,8 +26,8 @@ pub(crate) fn clocks(
     let each = players.iter().zip(given.iter().cycle());
     let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
     each.map(|(player, given)| match player {
-        Player::Remote if is_none(given) => Ok(None),
-        Player::Remote => clock(given, tables, table).map(Some),
+        Player::Agent if is_none(given) => Ok(None),
+        Player::Agent => clock(given, tables, table).map(Some),
         Player::Bot(_) => Ok(None),
     })
     .collect()
@@ -40,14 +41,21 @@ fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, Ref
         Ok(v1::TimeoutPolicy::Unspecified | v1::TimeoutPolicy::Forfeit) => OnTimeout::Forfeit,
         Ok(v1::TimeoutPolicy::FirstLegal) => OnTimeout::FirstLegal,
         Ok(v1::TimeoutPolicy::SeededLegal) => OnTimeout::SeededLegal,
-        Ok(v1::TimeoutPolicy::Bot) => OnTimeout::Bot(tables.bot(table, bot).map_err(|unknown| {
-            let (value, expected) = (unknown.given, unknown.expected);
-            Refused::BadField { field: "clocks.bot", value, expected }
-        })?),
+        Ok(v1::TimeoutPolicy::Bot) => {
+            let given = bot.clone().unwrap_or_default();
+            OnTimeout::Bot(messages::bot(tables, table, &given).map_err(
+                |UnknownBot { given: value, expected }| Refused::BadField {
+                    field: "clocks.bot",
+                    value,
+                    expected,
+                },
+            )?)
+        }
         Err(_) => return refuse(on_timeout.to_string(), "of TimeoutPolicy".to_owned()),
     };
-    if !bot.is_empty() && !matches!(on_timeout, OnTimeout::Bot(_)) {
-        return refuse(format!("{on_timeout:?} with bot {bot}"), "TIMEOUT_POLICY_BOT with a bot".to_owned());
+    if let (Some(bot), false) = (bot, matches!(on_timeout, OnTimeout::Bot(_))) {
+        let value = format!("{on_timeout:?} with bot {}", messages::player_name(bot));
+        return refuse(value, "TIMEOUT_POLICY_BOT with a bot".to_owned());
     }
     let clock = Clock {
         limit: duration("clocks.limit", *limit, LONGEST)?,
@@ -63,10 +71,10 @@ fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, Ref
 pub(super) fn clock_to(clock: &Clock) -> v1::Clock {
     let Clock { limit, bank, increment, strikes, on_timeout } = clock;
     let (policy, bot) = match on_timeout {
-        OnTimeout::Forfeit => (v1::TimeoutPolicy::Forfeit, String::new()),
-        OnTimeout::FirstLegal => (v1::TimeoutPolicy::FirstLegal, String::new()),
-        OnTimeout::SeededLegal => (v1::TimeoutPolicy::SeededLegal, String::new()),
-        OnTimeout::Bot(bot) => (v1::TimeoutPolicy::Bot, bot.to_string()),
+        OnTimeout::Forfeit => (v1::TimeoutPolicy::Forfeit, None),
+        OnTimeout::FirstLegal => (v1::TimeoutPolicy::FirstLegal, None),
+        OnTimeout::SeededLegal => (v1::TimeoutPolicy::SeededLegal, None),
+        OnTimeout::Bot(bot) => (v1::TimeoutPolicy::Bot, Some(messages::bot_to(bot))),
     };
     let [limit, bank, increment] = [*limit, *bank, *increment].map(time);
     v1::Clock { limit, bank, increment, strikes: *strikes, on_timeout: policy.into(), bot }

@@ -1,7 +1,7 @@
 //! Matches and observations as messages.
 
 use boardwire_api::v1;
-use boardwire_batch::messages::{illegal_to, options, reward_to};
+use boardwire_batch::messages::{illegal_to, options, player_to, reward_to};
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
@@ -15,27 +15,9 @@ use crate::arbiter::{
 /// A match as somebody may know it.
 pub(crate) fn match_(arbiter: &Arbiter, looker: Looker) -> v1::Match {
     let summary = arbiter.summary(looker);
-    let settings = arbiter.settings();
-    let info = arbiter.table().rules.info();
     v1::Match {
         id: arbiter.id().to_owned(),
-        game: info.id.to_owned(),
-        players: settings.players.iter().map(ToString::to_string).collect(),
-        options: options(info),
-        reward: reward_to(settings.reward).into(),
-        skip_forced: settings.skip_forced,
-        illegal_actions: illegal_to(settings.illegal_actions).into(),
-        seat_may_seed: settings.seat_may_seed,
-        episodes: settings.episodes,
-        host_begins: settings.host_begins,
-        private: settings.private,
-        clocks: settings
-            .clocks
-            .iter()
-            .map(|given| given.as_ref().map(clock_to).unwrap_or_default())
-            .collect(),
-        watch_delay: time(settings.watch_delay),
-        labels: settings.labels.clone(),
+        config: Some(config(arbiter)),
         spec_digest: arbiter.table().digest.to_string(),
         state: match_state(&summary.phase).into(),
         close_reason: match &summary.phase {
@@ -52,6 +34,31 @@ pub(crate) fn match_(arbiter: &Arbiter, looker: Looker) -> v1::Match {
         fair: summary.fair.map(fair_deal),
         seed_source: seed_source(summary.source).into(),
         seed_opening: summary.revealed.map(|opened| seed_opening(opened, summary.server_part)),
+    }
+}
+
+/// What a match was created with.
+pub(super) fn config(arbiter: &Arbiter) -> v1::MatchConfig {
+    let (settings, info) = (arbiter.settings(), arbiter.table().rules.info());
+    v1::MatchConfig {
+        game: info.id.to_owned(),
+        players: settings.players.iter().map(player_to).collect(),
+        options: options(info),
+        reward: reward_to(settings.reward).into(),
+        skip_forced: settings.skip_forced,
+        illegal_actions: illegal_to(settings.illegal_actions).into(),
+        seat_may_seed: settings.seat_may_seed,
+        private: settings.private,
+        labels: settings.labels.clone(),
+        watch_delay: time(settings.watch_delay),
+        clocks: settings
+            .clocks
+            .iter()
+            .map(|given| given.as_ref().map(clock_to).unwrap_or_default())
+            .collect(),
+        fair_deals: settings.fair_deals,
+        episodes: settings.episodes,
+        host_begins: settings.host_begins,
     }
 }
 

@@ -1,23 +1,19 @@
 //! Episodes as they were played, as messages.
 
 use boardwire_api::v1;
-use boardwire_batch::messages::options;
 use boardwire_batch::release::Release;
 use boardwire_kernel::Seat;
 
-use super::match_::{fair_deal, outcome, seed_opening, seed_source};
+use super::match_::{config, fair_deal, outcome, seed_opening, seed_source};
 use super::{numbers, to_the_second};
 use crate::arbiter::{Arbiter, Cause, Depiction, Frame, Move, Replay};
 
 /// An episode as somebody may see it.
 pub(crate) fn replay(arbiter: &Arbiter, replay: Replay) -> v1::Replay {
-    let (table, settings) = (arbiter.table(), arbiter.settings());
-    let info = table.rules.info();
+    let table = arbiter.table();
     v1::Replay {
         match_id: arbiter.id().to_owned(),
-        game: info.id.to_owned(),
-        players: settings.players.iter().map(ToString::to_string).collect(),
-        options: options(info),
+        config: Some(config(arbiter)),
         spec_digest: table.digest.to_string(),
         episode: replay.episode,
         seed_commitment: replay.commitment.to_vec().into(),
@@ -27,7 +23,7 @@ pub(crate) fn replay(arbiter: &Arbiter, replay: Replay) -> v1::Replay {
         viewer: replay.viewer.seat().map(|seat| seat.number().into()),
         over: replay.over,
         release: Release::OWN.to_string(),
-        frames: replay.frames.into_iter().map(|shown| frame(shown, info.seats)).collect(),
+        frames: replay.frames.into_iter().map(|shown| frame(shown, table.rules.info().seats)).collect(),
     }
 }
 

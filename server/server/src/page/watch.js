@@ -126,6 +126,15 @@ function caption(frame, players) {
   return episode + (frame.has(10) ? "a seat has forfeited" : "the deal");
 }
 
+/** A player in words, such as `agent`, `mc:160` or `policy:lion:argmax`. */
+function named(bytes) {
+  const player = message(bytes);
+  if (player.has(1)) return "agent";
+  const [bot, policy] = [player.message(2), player.message(3)];
+  if (player.has(2)) return [bot.text(1), ...bot.all(2).map((entry) => message(entry).number(2))].join(":");
+  return `policy:${policy.text(1)}${policy.number(2) ? ":argmax" : ""}`;
+}
+
 const told = (words) => (element("about").textContent = words);
 const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
@@ -192,7 +201,8 @@ async function live() {
       for await (const page of pages()) {
         for (const bytes of page.all(1)) {
           const found = message(bytes);
-          const [id, game, players] = [found.text(1), found.text(2), found.all(3).map((name) => utf8.decode(name))];
+          const config = found.message(2);
+          const [id, game, players] = [found.text(1), config.text(1), config.all(2).map(named)];
           open.add(id);
           if (matches.has(id)) continue;
           matches.set(id, { id, game, players });

@@ -52,11 +52,12 @@ impl BatchPlane {
     async fn open(self: Arc<Self>, call: Call, asked: OpenBatchRequest) -> Result<Reply, ServiceError> {
         let id = request_id(&asked.request_id, call.caller(), &asked)?;
         let (table, plan) = messages::plan(self.matches.tables(), &asked)?;
+        let config = asked.config.unwrap_or_default();
         let opening = Opening {
             plan,
-            environments: asked.environments as usize,
-            first: asked.first_environment,
-            seed: asked.seed.unwrap_or_else(secret::seed),
+            environments: config.environments as usize,
+            first: config.first_environment,
+            seed: config.seed.unwrap_or_else(secret::seed),
             message_bytes: message_bytes(asked.max_message_bytes),
         };
         let terms = Terms {
@@ -67,9 +68,9 @@ impl BatchPlane {
         let (batch, token) = self.batches.open(id, table, opening, terms).await?;
         tracing::info!(
             batch_id = batch.id(),
-            game = asked.game,
-            line_ups = asked.line_ups.len(),
-            environments = asked.environments,
+            game = config.game,
+            line_ups = config.line_ups.len(),
+            environments = config.environments,
             "batch opened"
         );
         call.answer(&OpenBatchResponse { batch: Some(messages::batch(&batch)), token })

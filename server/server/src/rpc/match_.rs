@@ -74,8 +74,10 @@ impl MatchPlane {
         let id = request_id(&asked.request_id, call.caller(), &asked)?;
         let (table, settings) = settings(&self.0, &asked)?;
         let arbiter = self.0.create(id, call.caller().origin(), table, settings).await?;
-        tracing::info!(match_id = arbiter.id(), game = asked.game, players = ?asked.players, "match created");
-        timed.answered(arbiter.table().rules.info().id, false);
+        let (game, players) = (arbiter.table().rules.info().id, &arbiter.settings().players);
+        let players: Vec<_> = players.iter().map(ToString::to_string).collect();
+        tracing::info!(match_id = arbiter.id(), game, ?players, "match created");
+        timed.answered(game, false);
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         call.answer(&CreateMatchResponse {
             r#match: told(&arbiter, Looker::Host).await?,
@@ -244,28 +246,29 @@ impl MatchPlane {
 
 /// The table of a new match, and its settings.
 fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>, Settings), Refused> {
+    let config = asked.config.as_ref().ok_or_else(|| messages::missing("config", "a MatchConfig"))?;
     let tables = matches.tables();
-    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
-    let table = tables.table(&asked.game, seats, options)?;
-    let players = asked.players.iter().enumerate();
-    let players = players.map(|(seat, name)| tables.player(&table, seat, name, "remote"));
+    let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let seats = u32::try_from(config.players.len()).unwrap_or(u32::MAX);
+    let table = tables.table(&config.game, seats, options)?;
+    let players = config.players.iter().enumerate();
+    let players = players.map(|(seat, given)| messages::player(tables, &table, seat, given));
     let players = players.collect::<Result<Vec<_>, _>>()?;
     let settings = Settings {
-        clocks: convert::clocks(&asked.clocks, &players, tables, &table)?,
+        clocks: convert::clocks(&config.clocks, &players, tables, &table)?,
         players,
         seed: asked.seed,
-        reward: messages::reward(asked.reward)?,
-        skip_forced: asked.skip_forced,
-        illegal_actions: messages::illegal(asked.illegal_actions)?,
-        seat_may_seed: asked.seat_may_seed,
-        fair_deals: asked.fair_deals,
+        reward: messages::reward(config.reward)?,
+        skip_forced: config.skip_forced,
+        illegal_actions: messages::illegal(config.illegal_actions)?,
+        seat_may_seed: config.seat_may_seed,
+        fair_deals: config.fair_deals,
         opening: matches.limits().opening,
-        private: asked.private,
-        watch_delay: convert::duration("watch_delay", asked.watch_delay, MOST_WATCH_DELAY)?,
-        labels: asked.labels.clone(),
-        episodes: asked.episodes,
-        host_begins: asked.host_begins,
+        private: config.private,
+        watch_delay: convert::duration("watch_delay", config.watch_delay, MOST_WATCH_DELAY)?,
+        labels: config.labels.clone(),
+        episodes: config.episodes,
+        host_begins: config.host_begins,
     };
     Ok((table, settings))
 }
@@ -395,6 +398,8 @@ async fn answer(
 
 #[cfg(test)]
 mod tests {
+    use boardwire_api::v1::MatchConfig;
+    use boardwire_batch::messages::players;
     use boardwire_batch::pool::Pool;
     use boardwire_batch::registry::Registry;
     use boardwire_batch::tables::Tables;
@@ -410,10 +415,13 @@ mod tests {
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Matches::new(tables, Limits::default(), pool);
         let asked = CreateMatchRequest {
-            game: "faraway".to_owned(),
-            players: vec!["remote".to_owned(); 6],
-            labels: (0..16).map(|at| (format!("{at:063}"), "x".repeat(128))).collect(),
-            fair_deals: true,
+            config: Some(MatchConfig {
+                game: "faraway".to_owned(),
+                players: players(&["agent"; 6]),
+                labels: (0..16).map(|at| (format!("{at:063}"), "x".repeat(128))).collect(),
+                fair_deals: true,
+                ..MatchConfig::default()
+            }),
             ..CreateMatchRequest::default()
         };
         let (table, settings) = settings(&matches, &asked).expect("it is right");

@@ -18,10 +18,11 @@ use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
 use crate::error::ServiceError;
 
 /// What is described.
-pub(super) const SETS: [&[u8]; 3] = [
+pub(super) const SETS: [&[u8]; 4] = [
     boardwire_api::DESCRIPTORS,
     tonic_health::pb::FILE_DESCRIPTOR_SET,
     tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
+    tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
 ];
 /// About what the description of a file takes.
 const FILE_BYTES: usize = 128 << 10;
@@ -29,13 +30,17 @@ const FILE_BYTES: usize = 128 << 10;
 /// All files that describe what is served.
 pub(super) struct Reflection(DescriptorPool);
 
-pub(super) fn service() -> Service<Reflection> {
+/// The service under both of its names: older tools ask for the second, whose messages are the same.
+pub(super) fn services() -> [Service<Reflection>; 2] {
     let mut pool = DescriptorPool::new();
     for set in SETS {
         pool.decode_file_descriptor_set(set).expect("descriptors are generated");
     }
-    Service::new("grpc.reflection.v1.ServerReflection", Kind::Reflection, Arc::new(Reflection(pool)))
-        .stream("ServerReflectionInfo", Reflection::tell)
+    let plane = Arc::new(Reflection(pool));
+    ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"].map(|name| {
+        Service::new(name, Kind::Reflection, Arc::clone(&plane))
+            .stream("ServerReflectionInfo", Reflection::tell)
+    })
 }
 
 impl Reflection {

@@ -9,11 +9,13 @@ use boardwire_api::v1::create_search_request::Of;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::{
-    ActRequest, BatchColumns, CloseMatchRequest, CloseSearchRequest, CreateMatchRequest, CreateSearchRequest,
-    Extras, GetMatchRequest, IllegalActionPolicy, Invitation, JoinMatchRequest, LineUp, ListMatchesRequest,
-    Observation, ObserveRequest, OpenBatchRequest, PlayRequest, PlayResponse, ResetBatchRequest,
-    ResetRequest, RolloutRequest, StepBatchRequest, play_request, play_response,
+    ActRequest, BatchColumns, BatchConfig, CloseMatchRequest, CloseSearchRequest, CreateMatchRequest,
+    CreateSearchRequest, Extras, GetMatchRequest, IllegalActionPolicy, Invitation, JoinMatchRequest, LineUp,
+    ListMatchesRequest, MatchConfig, Observation, ObserveRequest, OpenBatchRequest, PlayRequest,
+    PlayResponse, ResetBatchRequest, ResetRequest, RolloutRequest, StepBatchRequest, play_request,
+    play_response,
 };
+use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
@@ -222,9 +224,12 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
         Channel::from_shared(address.to_owned()).expect("an address").connect().await.expect("it serves");
     let mut client = MatchServiceClient::new(channel.clone());
     let create = CreateMatchRequest {
-        game: game.to_owned(),
-        players: seats.iter().map(|&seat| seat.to_owned()).collect(),
-        skip_forced,
+        config: Some(MatchConfig {
+            game: game.to_owned(),
+            players: players(seats),
+            skip_forced,
+            ..MatchConfig::default()
+        }),
         ..CreateMatchRequest::default()
     };
     let created = client.create_match(create).await.expect("it is created").into_inner();
@@ -287,10 +292,10 @@ async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_kno
     let (address, matches, _) = serve().await;
     for game in boardwire_games::IDS {
         let lineups: [(&[&str], bool); 3] = [
-            (&["remote", "remote"], false),
-            (&["remote", "random", "remote"], false),
+            (&["agent", "agent"], false),
+            (&["agent", "random", "agent"], false),
             // Forced choices are skipped where one agent plays.
-            (&["random", "remote", "random"], true),
+            (&["random", "agent", "random"], true),
         ];
         for (seats, skip_forced) in lineups {
             compare(&matches, &log, &address, game, seats, skip_forced).await;
@@ -312,15 +317,18 @@ async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_ask
     let (address, _, batches) = serve().await;
     let mut client = BatchServiceClient::connect(address).await.expect("it serves");
     for (game, oracle) in boardwire_games::IDS.iter().flat_map(|&game| [(game, false), (game, true)]) {
-        let players = ["learner", "random", "learner"].map(str::to_owned).to_vec();
+        let players = players(&["agent", "random", "agent"]);
         let columns = BatchColumns { oracle, ..BatchColumns::default() };
         let opening = OpenBatchRequest {
-            game: game.to_owned(),
-            line_ups: vec![LineUp { players }],
-            environments: 4,
-            seed: Some(7),
-            illegal_actions: IllegalActionPolicy::FirstLegal.into(),
-            columns: Some(columns),
+            config: Some(BatchConfig {
+                game: game.to_owned(),
+                line_ups: vec![LineUp { players }],
+                environments: 4,
+                seed: Some(7),
+                illegal_actions: IllegalActionPolicy::FirstLegal.into(),
+                columns: Some(columns),
+                ..BatchConfig::default()
+            }),
             ..OpenBatchRequest::default()
         };
         let opened = client.open_batch(opening).await.expect("it is opened").into_inner();

@@ -100,7 +100,7 @@ impl World {
         let settings = Settings {
             seed: Some(7),
             clocks: vec![Some(clock.clone()), None, Some(clock)],
-            ..Settings::of(vec![Player::Remote, bot, Player::Remote])
+            ..Settings::of(vec![Player::Agent, bot, Player::Agent])
         };
         let arbiter =
             self.matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
@@ -132,7 +132,7 @@ impl World {
     pub(super) async fn agent(&self, seat: Seat) -> turmoil::Result {
         let arbiter = self.begun().await;
         let codes = arbiter.invitations();
-        let (_, code) = codes.iter().find(|(known, _)| *known == seat).expect("it is remote");
+        let (_, code) = codes.iter().find(|(known, _)| *known == seat).expect("it is an agent's");
         while let Err(status) = play(arbiter.id(), code).await {
             assert!(is_transient(&status), "{seat}: {status:?}");
             tokio::time::sleep(BACK_OFF).await;

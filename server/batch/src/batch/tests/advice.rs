@@ -1,4 +1,4 @@
-//! What a bot would choose in the learner's place.
+//! What a bot would choose in an agent's place.
 
 use boardwire_bots::Bot;
 use boardwire_kernel::{ADVICE_STREAM, RESAMPLE_STREAM};
@@ -36,7 +36,7 @@ fn advice_is_what_the_bot_would_choose_that_sits_there() {
     let bots = ["random", "greedy:2", "mc:4"];
     for (game, name) in boardwire_games::IDS.iter().flat_map(|&game| bots.map(|name| (game, name))) {
         let table = table(game, 3);
-        let plan = advised(plan(&["learner"; 3]), name);
+        let plan = advised(plan(&["agent"; 3]), name);
         let bot = name.parse().expect("a bot");
         let batch = open(&table, &plan, 2, 0, 2);
         let seeds = [0, 1].map(|number| RngStream::new(7, number).seed());
@@ -77,15 +77,15 @@ fn advice_does_not_depend_on_what_its_seat_cannot_know() {
     let all =
         boardwire_games::IDS.iter().flat_map(|&game| ["greedy:2", "mc:4", "policy"].map(|bot| (game, bot)));
     for (game, bot) in all {
-        let learners = ["learner"; 3];
+        let agents = ["agent"; 3];
         let (table, plan) = if bot == "policy" {
             let (table, plan) =
-                with_policy(game, &["learner", "learner", "policy:lion"], |lion, _| lion.uneven(1));
+                with_policy(game, &["agent", "agent", "policy:lion"], |lion, _| lion.uneven(1));
             let (_, lion) = plan.line_ups[0].bots[0].clone();
             let adviser = Some(Adviser { bot: lion, shares: true });
-            (table, Plan { adviser, ..super::plan(&learners) })
+            (table, Plan { adviser, ..super::plan(&agents) })
         } else {
-            (table(game, 3), advised(super::plan(&learners), bot))
+            (table(game, 3), advised(super::plan(&agents), bot))
         };
         let batch = open(&table, &plan, 8, 0, 2);
         let mut rng = RngStream::new(3, RESAMPLE_STREAM);
@@ -110,7 +110,7 @@ fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
         boardwire_games::IDS.iter().flat_map(|&game| ["random", "greedy:1", "mc:4"].map(|bot| (game, bot)))
     {
         let table = table(game, 2);
-        let plan = advised(plan(&["learner", "random"]), bot);
+        let plan = advised(plan(&["agent", "random"]), bot);
         let whole = history(&open(&table, &plan, 12, 5, 1), 25);
         assert_eq!(whole, history(&open(&table, &plan, 12, 5, 2), 25), "{game}, {bot}: two threads");
         let one = |number: u64| history(&open(&table, &plan, 1, 5 + number, 1), 25).remove(0);
@@ -120,7 +120,7 @@ fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
 
 #[test]
 fn who_takes_advice_plays_the_same_episodes() {
-    let line_ups = [["learner", "random"], ["greedy:1", "learner"]];
+    let line_ups = [["agent", "random"], ["greedy:1", "agent"]];
     for (game, names) in boardwire_games::IDS.iter().flat_map(|&game| line_ups.map(|names| (game, names))) {
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
             let plan = Plan { autoreset, ..plan(&names) };
@@ -146,7 +146,7 @@ fn who_takes_advice_plays_the_same_episodes() {
 
 #[test]
 fn shares_sum_to_one_over_legal_actions() {
-    let line_up = ["learner", "learner", "policy:lion"];
+    let line_up = ["agent", "agent", "policy:lion"];
     for game in boardwire_games::IDS {
         let (table, plan) = with_policy(game, &line_up, |lion, _| lion.uneven(1));
         let (_, lion) = plan.line_ups[0].bots[0].clone();
@@ -183,11 +183,11 @@ fn shares_sum_to_one_over_legal_actions() {
 #[test]
 fn rows_take_as_many_bytes_as_are_counted() {
     for game in boardwire_games::IDS {
-        let (table, plan) = (table(game, 3), plan(&["learner", "random", "learner"]));
+        let (table, plan) = (table(game, 3), plan(&["agent", "random", "agent"]));
         let plan = Plan { columns: Columns { oracle: true, ..plan.columns }, ..advised(plan, "random") };
         let shown = reset(&open(&table, &plan, 5, 0, 1));
         let bytes: usize = columns(&shown).iter().map(|column| column.len()).sum();
-        // An end: its environment, scores and ranks of three seats, views of two learners.
+        // An end: its environment, scores and ranks of three seats, views of two agents.
         let end = 4 + 3 * 5 + 2 * shown.view().len() / 5;
         assert_eq!(bytes, 5 * (row_bytes(table.rules.info(), &plan) - end), "{game}");
     }
@@ -196,7 +196,7 @@ fn rows_take_as_many_bytes_as_are_counted() {
 #[test]
 fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
     let table = table("rauha", 2);
-    let plain = plan(&["learner", "random"]);
+    let plain = plan(&["agent", "random"]);
     let batch = open(&table, &advised(plain.clone(), "mc:9"), 12, 0, 2);
     let key = SnapshotKey::derive(b"a secret");
     let mut now = reset(&batch);
@@ -228,9 +228,9 @@ fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
 
 /// A batch whose adviser fails in the second round, one without an adviser, and the latter's environments there.
 fn failing_batches() -> [Arc<Batch>; 2] {
-    let (table, plan) = with_policy("faraway", &["learner", "policy:lion"], failing);
+    let (table, plan) = with_policy("faraway", &["agent", "policy:lion"], failing);
     let (_, lion) = plan.line_ups[0].bots[0].clone();
-    let without = super::plan(&["learner", "random"]);
+    let without = super::plan(&["agent", "random"]);
     let adviser = Some(Adviser { bot: lion, shares: false });
     [Plan { adviser, ..without.clone() }, without].map(|plan| open(&table, &plan, 100, 0, 2))
 }
@@ -271,7 +271,7 @@ fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
 #[test]
 fn a_caller_that_goes_away_while_the_adviser_thinks_leaves_everything_as_it_was() {
     let table = table("faraway", 2);
-    let plain = plan(&["learner", "random"]);
+    let plain = plan(&["agent", "random"]);
     let (pool, key) = (Pool::stepped(), SnapshotKey::derive(b"a secret"));
     let opening = opening(&advised(plain.clone(), "mc:20"), 20, 0);
     let batch =

@@ -1,4 +1,4 @@
-//! What counts as a decision: what a learner has chosen, once.
+//! What counts as a decision: what an agent has chosen, once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,11 +15,11 @@ fn counted() -> (Arc<Table>, Arc<AtomicU64>) {
 }
 
 #[test]
-fn every_choice_of_a_learner_counts_and_no_other() {
+fn every_choice_of_a_agent_counts_and_no_other() {
     for environments in COUNTS {
         let ((table, counter), count) = (counted(), environments as u64);
         let made = || counter.swap(0, Ordering::Relaxed);
-        let batch = open(&table, &plan(&["learner", "random"]), environments, 0, 2);
+        let batch = open(&table, &plan(&["agent", "random"]), environments, 0, 2);
         let shown = reset(&batch);
         assert_eq!(made(), 0, "deals and bots");
         let numbered = |actions: Vec<u8>, mask: Vec<u8>, sequence| {
@@ -44,7 +44,7 @@ fn every_choice_of_a_learner_counts_and_no_other() {
 #[test]
 fn a_step_that_begins_an_episode_is_no_decision() {
     let (table, counter) = counted();
-    let batch = open(&table, &plan(&["learner", "learner"]), 1, 0, 1);
+    let batch = open(&table, &plan(&["agent", "agent"]), 1, 0, 1);
     let (mut shown, mut made) = (reset(&batch), 0);
     for salt in 0..200 {
         made += u64::from(shown.seat()[0] != NOBODY);

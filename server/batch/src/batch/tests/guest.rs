@@ -112,7 +112,7 @@ impl<const PLIES: u32> Estimate for Guest<PLIES> {
 fn a_game_without_an_end_is_cut_and_says_so() {
     let tables = Tables::new(Registry::standard().with::<Guest<10>>());
     let table = tables.table("guest", 2, []).expect("a table");
-    let batch = open(&table, &plan(&["learner", "learner"]), 3, 0, 1);
+    let batch = open(&table, &plan(&["agent", "agent"]), 3, 0, 1);
     let mut shown = reset(&batch);
     for salt in 0..10 {
         assert_eq!(shown.flags(), [0; 3]);

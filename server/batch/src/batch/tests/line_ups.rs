@@ -5,8 +5,8 @@ use super::*;
 /// Both seats in turn against a bot.
 fn turns(duplicate_deals: bool) -> Plan {
     let one = |names: &[&str]| plan(names).line_ups.remove(0);
-    let line_ups = vec![one(&["learner", "random"]), one(&["random", "learner"])];
-    Plan { line_ups, duplicate_deals, ..plan(&["learner", "random"]) }
+    let line_ups = vec![one(&["agent", "random"]), one(&["random", "agent"])];
+    Plan { line_ups, duplicate_deals, ..plan(&["agent", "random"]) }
 }
 
 /// The digests of every environment's rows when the lowest legal action is always chosen.
@@ -25,7 +25,7 @@ fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
 
 /// The line-up of an environment as if it were the only one.
 fn only(number: u64) -> Plan {
-    plan(if number.is_multiple_of(2) { &["learner", "random"] } else { &["random", "learner"] })
+    plan(if number.is_multiple_of(2) { &["agent", "random"] } else { &["random", "agent"] })
 }
 
 #[test]
@@ -54,10 +54,10 @@ fn duplicate_deals_are_the_same_episodes_for_every_line_up() {
 }
 
 #[test]
-fn final_views_have_a_row_for_each_learner_of_the_fullest_line_up() {
+fn final_views_have_a_row_for_each_agent_of_the_fullest_line_up() {
     let line_up = |names: &[&str]| plan(names).line_ups.remove(0);
-    let line_ups = vec![line_up(&["learner", "random"]), line_up(&["learner", "learner"])];
-    let batch = open(&table("faraway", 2), &Plan { line_ups, ..plan(&["learner"; 2]) }, 2, 0, 1);
+    let line_ups = vec![line_up(&["agent", "random"]), line_up(&["agent", "agent"])];
+    let batch = open(&table("faraway", 2), &Plan { line_ups, ..plan(&["agent"; 2]) }, 2, 0, 1);
     let mut shown = reset(&batch);
     let bytes = shown.view().len() / 2;
     let mut seen = [false; 2];
@@ -68,13 +68,13 @@ fn final_views_have_a_row_for_each_learner_of_the_fullest_line_up() {
             assert_eq!(
                 row(shown.final_view(), 2 * k, bytes),
                 row(shown.view(), at, bytes),
-                "the first learner"
+                "the first agent"
             );
             let second = row(shown.final_view(), 2 * k + 1, bytes);
             assert_eq!(
                 second.iter().all(|byte| *byte == 0),
                 at == 0,
-                "environment {at} has {} learners",
+                "environment {at} has {} agents",
                 at + 1
             );
             seen[at] = true;
@@ -94,7 +94,7 @@ fn saved_environments_go_on_in_places_of_their_line_up_alone() {
     step(&batch, choices(&shown, 0, 0)).expect("legal");
     let refused = wait(batch.load(&key, snapshot.clone(), &[0b1000])).expect_err("another line-up");
     let Refused::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
-    assert_eq!(problem, "it was played by learner, random, its place is for random, learner");
+    assert_eq!(problem, "it was played by agent, random, its place is for random, agent");
     let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
     let bytes = shown.view().len() / 4;
     assert_eq!(row(loaded.view(), 2, bytes), row(shown.view(), 0, bytes));

@@ -27,7 +27,7 @@ fn ends(step: &Step) -> Vec<[&[u8]; 4]> {
 fn environments_that_are_masked_out_stay_as_they_are() {
     for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
         let table = table("faraway", 2);
-        let plan = Plan { autoreset, ..plan(&["learner", "learner"]) };
+        let plan = Plan { autoreset, ..plan(&["agent", "agent"]) };
         let (whole, parted) = (open(&table, &plan, N, 0, 2), open(&table, &plan, N, 0, 2));
         let mut before = reset(&whole);
         assert_eq!(before, reset(&parted));
@@ -63,7 +63,7 @@ fn environments_that_are_masked_out_stay_as_they_are() {
 
 #[test]
 fn actions_that_are_masked_out_are_not_looked_at() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), N, 0, 1);
     let mut actions = choices(&reset(&batch), 0, 0);
     actions[70] = 255;
     let refused = masked(&batch, &actions, mask(|at| at == 70)).expect_err("there is no such action");
@@ -73,7 +73,7 @@ fn actions_that_are_masked_out_are_not_looked_at() {
 
 #[test]
 fn a_mask_that_does_not_fit_is_told_what_is_wrong_with_it() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), N, 0, 1);
     let actions = choices(&reset(&batch), 0, 0);
     let told =
         |mask: Vec<u8>| masked(&batch, &actions, mask.into()).expect_err("it does not fit").to_string();
@@ -87,7 +87,7 @@ fn a_mask_that_does_not_fit_is_told_what_is_wrong_with_it() {
 
 #[test]
 fn a_repetition_has_the_same_mask() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), N, 0, 1);
     let indices = Bytes::from(choices(&reset(&batch), 0, 0));
     let step = |mask| wait(batch.step(0, 0, Actions { indices: indices.clone(), mask }, Some(2)));
     let first = step(mask(|at| at < 9)).expect("it is due");

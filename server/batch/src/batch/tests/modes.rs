@@ -4,7 +4,7 @@ use super::*;
 use crate::players::IllegalActions;
 
 fn batch(autoreset: Autoreset, illegal_actions: IllegalActions) -> Arc<Batch> {
-    let plan = Plan { autoreset, illegal_actions, ..plan(&["random", "learner", "learner"]) };
+    let plan = Plan { autoreset, illegal_actions, ..plan(&["random", "agent", "agent"]) };
     open(&table("faraway", 3), &plan, 40, 0, 2)
 }
 
@@ -64,7 +64,7 @@ fn next_step_shows_the_end_and_then_begins() {
         assert_eq!(
             row(last.view(), at, view_bytes(&last)),
             &views[..view_bytes(&last)],
-            "of the lowest learner"
+            "of the lowest agent"
         );
     }
     let mut actions = choices(&last, 0, 99);

@@ -5,9 +5,9 @@ use boardwire_kernel::{RESAMPLE_STREAM, Viewer};
 use super::*;
 use crate::play::Play;
 
-/// A plan in which all seats are the learner's, with every seat's views.
+/// A plan in which all seats are an agent's, with every seat's views.
 fn all_seeing(seats: usize) -> Plan {
-    let plan = plan(&vec!["learner"; seats]);
+    let plan = plan(&vec!["agent"; seats]);
     Plan { columns: Columns { oracle: true, ..plan.columns }, ..plan }
 }
 

@@ -23,18 +23,18 @@ pub(super) fn with_policy(
     let registry = Registry::standard();
     let tables = Tables::new(registry).with_policies(policies);
     let player = |name: &&str| match *name {
-        "learner" => Player::Remote,
+        "agent" => Player::Agent,
         bot => Player::Bot(tables.bot(&table, bot).expect("a bot")),
     };
-    let line_up = LineUp::of(names.iter().map(player).collect()).expect("a learner");
-    let plan = Plan { line_ups: vec![line_up], ..plan(&["learner", "random"]) };
+    let line_up = LineUp::of(names.iter().map(player).collect()).expect("an agent");
+    let plan = Plan { line_ups: vec![line_up], ..plan(&["agent", "random"]) };
     (table, plan)
 }
 
 #[test]
 fn environments_do_not_depend_on_who_else_asks_the_policy() {
     for game in boardwire_games::IDS {
-        let names = ["learner", "policy:lion", "policy:lion:argmax"];
+        let names = ["agent", "policy:lion", "policy:lion:argmax"];
         let (table, plan) = with_policy(game, &names, |network, _| network.uneven(1));
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
             let plan = Plan { autoreset, ..plan.clone() };
@@ -61,9 +61,9 @@ pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
 
 #[test]
 fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
-    let (table, plan) = with_policy("faraway", &["learner", "policy:lion"], failing);
+    let (table, plan) = with_policy("faraway", &["agent", "policy:lion"], failing);
     let (batch, good) =
-        (open(&table, &plan, 100, 0, 2), open(&table, &super::plan(&["learner", "random"]), 1, 0, 2));
+        (open(&table, &plan, 100, 0, 2), open(&table, &super::plan(&["agent", "random"]), 1, 0, 2));
     let mut shown = reset(&batch);
     let key = SnapshotKey::derive(b"a secret");
     let refused = loop {

@@ -10,7 +10,7 @@ fn numbered(batch: &Arc<Batch>, run: Range<usize>, actions: &[u8], sequence: u64
 
 #[test]
 fn a_repeated_step_is_answered_again_and_steps_nothing() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 300, 0, 2);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 300, 0, 2);
     let shown = reset(&batch);
     assert_eq!(shown.sequence, 1);
     let actions = choices(&shown, 0, 0);
@@ -20,14 +20,14 @@ fn a_repeated_step_is_answered_again_and_steps_nothing() {
     let third = numbered(&batch, 0..300, &choices(&second, 0, 1), 3).expect("it is due");
     assert_ne!(third.view(), second.view());
     // What another has played is the same as if nothing had been repeated.
-    let other = open(&table("faraway", 2), &plan(&["learner", "random"]), 300, 0, 1);
+    let other = open(&table("faraway", 2), &plan(&["agent", "random"]), 300, 0, 1);
     step(&other, choices(&reset(&other), 0, 0)).expect("legal");
     assert_eq!(step(&other, choices(&second, 0, 1)), Ok(third));
 }
 
 #[test]
 fn any_other_number_or_content_is_stale_and_changes_nothing() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 8, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 8, 0, 1);
     let shown = reset(&batch);
     let actions = choices(&shown, 0, 0);
     let stale = |sequence, expected| Err(Refused::SequenceStale { expected, sequence });
@@ -43,7 +43,7 @@ fn any_other_number_or_content_is_stale_and_changes_nothing() {
 
 #[test]
 fn an_illegal_step_takes_no_number() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 8, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 8, 0, 1);
     let shown = reset(&batch);
     let refused = numbered(&batch, 0..8, &[112; 8], 2).expect_err("a region that nobody may play");
     assert!(matches!(refused, Refused::BatchActionIllegal { .. }), "{refused:?}");
@@ -52,7 +52,7 @@ fn an_illegal_step_takes_no_number() {
 
 #[test]
 fn each_run_counts_its_own_answers() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 200, 0, 2);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 200, 0, 2);
     let actions = choices(&reset(&batch), 0, 0);
     let low = numbered(&batch, 0..100, &actions, 2).expect("it is due");
     let next: Vec<u8> = choices(&low, 0, 1).into_iter().chain(actions[100..].to_vec()).collect();
@@ -70,7 +70,7 @@ fn each_run_counts_its_own_answers() {
 /// Fields of a message are parts of it, however little of it they are.
 #[test]
 fn a_request_that_is_remembered_does_not_keep_its_message() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 1, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 1, 0, 1);
     let chosen = choices(&reset(&batch), 0, 0)[0];
     let (actions, mask) = (Bytes::from(vec![chosen; 1 << 20]), Bytes::from(vec![1; 1 << 20]));
     let one = Actions { indices: actions.slice(..1), mask: mask.slice(..1) };
@@ -83,7 +83,7 @@ fn a_request_that_is_remembered_does_not_keep_its_message() {
 /// The sender goes away while bots think, and asks again.
 #[test]
 fn a_step_that_was_given_up_is_made_once() {
-    let (table, plan) = (table("faraway", 2), plan(&["learner", "greedy:4"]));
+    let (table, plan) = (table("faraway", 2), plan(&["agent", "greedy:4"]));
     let (pool, mut ends) = (Pool::stepped(), vec![]);
     for slices in (0..usize::BITS).map(|power| (1 << power) - 1) {
         let group = pool.alone();

@@ -27,7 +27,7 @@ fn go_on(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
 
 #[test]
 fn a_loaded_batch_goes_on_as_the_one_saved() {
-    for names in [["learner", "random"], ["greedy:1", "learner"]] {
+    for names in [["agent", "random"], ["greedy:1", "agent"]] {
         let table = table("faraway", 2);
         let plan = plan(&names);
         let batch = open(&table, &plan, 70, 0, 2);
@@ -49,7 +49,7 @@ fn a_loaded_batch_goes_on_as_the_one_saved() {
 
 #[test]
 fn some_environments_are_saved_and_take_other_places() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 12, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 12, 0, 1);
     let shown = reset(&batch);
     let snapshot = save(&batch, &[0b0000_0110, 0b1000]);
     step(&batch, choices(&shown, 0, 0)).expect("legal");
@@ -65,7 +65,7 @@ type Change = fn(&mut Saved);
 
 #[test]
 fn what_somebody_with_the_key_has_made_up_is_refused() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 2, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 2, 0, 1);
     reset(&batch);
     let snapshot = save(&batch, &[]);
     let changes: [(Change, &str); 6] = [
@@ -90,7 +90,7 @@ fn what_somebody_with_the_key_has_made_up_is_refused() {
 
 #[test]
 fn whatever_was_altered_is_refused_and_changes_nothing() {
-    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 3, 0, 1);
+    let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 3, 0, 1);
     reset(&batch);
     let snapshot = save(&batch, &[]);
     let refused = |batch: &Arc<Batch>, bytes: Vec<u8>| match load(batch, &bytes.into(), &[]) {
@@ -111,17 +111,15 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     assert_eq!(snapshot, save(&batch, &[]));
     let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
     assert!(other_key.is_err());
-    let other = open(&table("faraway", 2), &plan(&["learner", "greedy"]), 3, 0, 1);
-    assert!(
-        refused(&other, snapshot.to_vec()).contains("by learner, random, its place is for learner, greedy")
-    );
-    let other = open(&table("faraway", 3), &plan(&["learner", "random", "random"]), 3, 0, 1);
+    let other = open(&table("faraway", 2), &plan(&["agent", "greedy"]), 3, 0, 1);
+    assert!(refused(&other, snapshot.to_vec()).contains("by agent, random, its place is for agent, greedy"));
+    let other = open(&table("faraway", 3), &plan(&["agent", "random", "random"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another table"));
 }
 
 #[test]
 fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
-    let (table, plan) = (table("faraway", 2), plan(&["learner", "random"]));
+    let (table, plan) = (table("faraway", 2), plan(&["agent", "random"]));
     let batch = open(&table, &plan, 20, 0, 1);
     reset(&batch);
     let twelve = [0xFF, 0x0F, 0];
@@ -153,7 +151,7 @@ fn no_snapshot_takes_more_than_was_foretold() {
     for game in boardwire_games::IDS {
         for seats in 2..=6 {
             let Some(table) = seated(game, seats) else { continue };
-            let batch = open(&table, &plan(&vec!["learner"; seats as usize]), 4, 0, 1);
+            let batch = open(&table, &plan(&vec!["agent"; seats as usize]), 4, 0, 1);
             let mut shown = reset(&batch);
             for salt in 0..150 {
                 for mask in [&[][..], &[0b100]] {

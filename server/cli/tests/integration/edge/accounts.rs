@@ -5,6 +5,7 @@ use std::process::Command;
 
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
+use boardwire_batch::messages::players;
 use boardwire_server::edge::Accounts;
 use tempfile::TempDir;
 
@@ -41,16 +42,24 @@ fn from<T>(token: &str, message: T) -> tonic::Request<T> {
 }
 
 fn create() -> CreateMatchRequest {
-    let players = vec!["remote".to_owned(), "random".to_owned()];
-    CreateMatchRequest { game: "faraway".to_owned(), players, ..CreateMatchRequest::default() }
+    CreateMatchRequest {
+        config: Some(MatchConfig {
+            game: "faraway".to_owned(),
+            players: players(&["agent", "random"]),
+            ..MatchConfig::default()
+        }),
+        ..CreateMatchRequest::default()
+    }
 }
 
 fn open(environments: u32) -> OpenBatchRequest {
-    let players = vec!["learner".to_owned(), "random".to_owned()];
     OpenBatchRequest {
-        game: "faraway".to_owned(),
-        line_ups: vec![LineUp { players }],
-        environments,
+        config: Some(BatchConfig {
+            game: "faraway".to_owned(),
+            line_ups: vec![LineUp { players: players(&["agent", "random"]) }],
+            environments,
+            ..BatchConfig::default()
+        }),
         ..OpenBatchRequest::default()
     }
 }

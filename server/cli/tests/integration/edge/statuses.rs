@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
+use boardwire_batch::messages::players;
 use prost::Message as _;
 
 use super::*;
@@ -16,6 +17,7 @@ const STEP_BATCH: &str = "/boardwire.v1.BatchService/StepBatch";
 const RUN_BATCH: &str = "/boardwire.v1.BatchService/RunBatch";
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+const OLDER_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
 #[tokio::test]
 async fn every_status_of_the_transport_is_named() {
@@ -43,6 +45,7 @@ async fn every_status_of_the_transport_is_named() {
         ("/chess.v1.Chess/Move", framed(0, b""), Code::Unimplemented, "SERVICE_UNKNOWN"),
         (HEALTH, framed(0, &unknown_health.encode_to_vec()), Code::NotFound, "HEALTH_UNKNOWN"),
         (REFLECTION, framed(0, &unknown_symbol.encode_to_vec()), Code::NotFound, "DESCRIPTOR_UNKNOWN"),
+        (OLDER_REFLECTION, framed(0, &unknown_symbol.encode_to_vec()), Code::NotFound, "DESCRIPTOR_UNKNOWN"),
         (REFLECTION, framed(0, &no_symbol.encode_to_vec()), Code::InvalidArgument, "FIELD_INVALID"),
     ] {
         let answer = raw.send(request(path), body).await;
@@ -152,23 +155,28 @@ async fn huge_values_are_cut_and_the_code_arrives() {
     let mut batches = BatchServiceClient::new(channel.clone());
     let mut catalog = CatalogServiceClient::new(channel);
     let huge = || "ä".repeat(10_000);
-    let seats = || vec!["remote".to_owned(), "random".to_owned()];
     let game = || "faraway".to_owned();
-    let create = || CreateMatchRequest { game: game(), players: seats(), ..Default::default() };
-    let options = |name: String, value: String| [(name, value)].into();
+    let config =
+        || MatchConfig { game: game(), players: players(&["agent", "random"]), ..MatchConfig::default() };
+    let options = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
     let mut statuses = vec![];
-    for request in [
-        CreateMatchRequest { game: huge(), ..create() },
-        CreateMatchRequest { options: options(huge(), "x".to_owned()), ..create() },
-        CreateMatchRequest { options: options("variant".to_owned(), huge()), ..create() },
-        CreateMatchRequest { players: vec!["remote".to_owned(), huge()], ..create() },
-        CreateMatchRequest { request_id: huge(), game: huge(), ..create() },
+    for (config, request_id) in [
+        (MatchConfig { game: huge(), ..config() }, String::new()),
+        (MatchConfig { options: options(&huge(), "x"), ..config() }, String::new()),
+        (MatchConfig { options: options("variant", &huge()), ..config() }, String::new()),
+        (MatchConfig { players: players(&["agent", &huge()]), ..config() }, String::new()),
+        (config(), huge()),
     ] {
+        let request =
+            CreateMatchRequest { config: Some(config), request_id, ..CreateMatchRequest::default() };
         statuses.push(matches.create_match(request).await.expect_err("it is wrong"));
     }
-    for players in [vec![huge(), huge()], vec!["random".to_owned(); 7_000]] {
+    for players in [players(&[&huge(), &huge()]), players(&vec!["random"; 5_000])] {
         let line_ups = vec![LineUp { players }];
-        let open = OpenBatchRequest { game: game(), line_ups, ..Default::default() };
+        let open = OpenBatchRequest {
+            config: Some(BatchConfig { game: game(), line_ups, ..BatchConfig::default() }),
+            ..OpenBatchRequest::default()
+        };
         statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
     }
     let close = CloseBatchRequest { batch_id: huge() };

@@ -1,4 +1,4 @@
-//! What an agent is shown in a match is what the learner is shown in a batch.
+//! What an agent is shown in a match is what the agent is shown in a batch.
 
 use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset, flag};
 use boardwire_policy::{Policies, testkit::Linear};
@@ -6,22 +6,22 @@ use boardwire_policy::{Policies, testkit::Linear};
 use super::*;
 use crate::run::MAX_MESSAGE_BYTES;
 
-/// A plan from names, `learner` or a bot's.
+/// A plan from names, `agent` or a bot's.
 fn plan(tables: &Tables, table: &Table, names: &[&str]) -> Plan {
     let player = |name: &&str| match *name {
-        "learner" => REMOTE,
+        "agent" => AGENT,
         bot => Player::Bot(tables.bot(table, bot).expect("a bot")),
     };
-    Plan::of(vec![LineUp::of(names.iter().map(player).collect()).expect("a learner")])
+    Plan::of(vec![LineUp::of(names.iter().map(player).collect()).expect("an agent")])
 }
 
 #[tokio::test]
 async fn a_batch_plays_as_a_match_does() {
     let line_ups: [&[&str]; 4] = [
-        &["learner", "random"],
-        &["greedy:2", "learner"],
-        &["learner", "learner"],
-        &["random", "greedy:2", "learner", "greedy"],
+        &["agent", "random"],
+        &["greedy:2", "agent"],
+        &["agent", "agent"],
+        &["random", "greedy:2", "agent", "greedy"],
     ];
     for (game, names) in boardwire_games::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
         let table = table(game, u32::try_from(names.len()).expect("few"));
@@ -33,9 +33,9 @@ async fn a_batch_plays_as_a_match_does() {
 #[tokio::test]
 async fn a_policy_plays_in_a_batch_as_in_a_match() {
     let line_ups: [&[&str]; 3] = [
-        &["learner", "policy:lion"],
-        &["policy:lion:argmax", "learner"],
-        &["random", "greedy:2", "learner", "policy:lion"],
+        &["agent", "policy:lion"],
+        &["policy:lion:argmax", "agent"],
+        &["random", "greedy:2", "agent", "policy:lion"],
     ];
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("lion.onnx");
@@ -59,7 +59,7 @@ fn choice(seen: &Observation, salt: u64) -> u8 {
     u8::try_from(action).expect("actions are bytes")
 }
 
-/// Plays one episode both ways, and compares all that a learner is shown.
+/// Plays one episode both ways, and compares all that an agent is shown.
 async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let opening =
         Opening { plan: plan.clone(), environments: 1, first: 3, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
@@ -76,7 +76,7 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
     for salt in 0.. {
         let over = shown.flags()[0] & flag::TERMINATED > 0;
-        let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat()[0]) };
+        let seat = if over { plan.line_ups[0].first_agent } else { Seat::new(shown.seat()[0]) };
         let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
         assert_eq!(
             (&seen.view[..], &seen.mask[..]),

@@ -27,7 +27,7 @@ fn policy(seen: &Observation) -> u32 {
 /// Of agents who choose at the same time the later seat goes first if `reversed`; bots are late if `slow`.
 async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
     let pool = Pool::new(1).expect("a thread starts");
-    let players = [REMOTE, Player::Bot(Bot::Greedy { worlds: 2 }), REMOTE, RANDOM];
+    let players = [AGENT, Player::Bot(Bot::Greedy { worlds: 2 }), AGENT, RANDOM];
     let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
     let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.alone().owner(), 3));
     arbiter.begin();
@@ -194,7 +194,7 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
     ] {
         for bot in [Bot::Random, Bot::Greedy { worlds: 1 }] {
             let name = bot.to_string();
-            let settings = settings(&[REMOTE, Player::Bot(bot)]);
+            let settings = settings(&[AGENT, Player::Bot(bot)]);
             let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3));
             {
                 let standing = &mut arbiter.lock().standing;

@@ -14,14 +14,14 @@ fn clock(on_timeout: OnTimeout) -> Clock {
     Clock { limit: SECOND, bank: 10 * SECOND, increment: SECOND / 2, strikes: 0, on_timeout }
 }
 
-/// A match whose remote seats have all been taken.
+/// A match whose agents' seats have all been taken.
 fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
     held_up::tests::ignore();
-    let each = |player: &Player| (*player == REMOTE).then(|| clock.clone());
+    let each = |player: &Player| (*player == AGENT).then(|| clock.clone());
     let clocks = players.iter().map(each).collect();
     let seats = u32::try_from(players.len()).expect("few");
     let arbiter = arbiter(table(game, seats), Settings { clocks, ..settings(players) });
-    for seat in arbiter.settings.remote().iter() {
+    for seat in arbiter.settings.agents().iter() {
         arbiter.join(seat, None).expect("it is free");
     }
     arbiter
@@ -55,7 +55,7 @@ async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -
 
 #[tokio::test(start_paused = true)]
 async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
-    let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock(OnTimeout::Forfeit));
+    let arbiter = timed("faraway", &[AGENT, RANDOM], &clock(OnTimeout::Forfeit));
     let seat = Seat::new(0);
     let fresh = reading(&arbiter, seat).await;
     assert_eq!((fresh.left, fresh.bank, fresh.running), (11 * SECOND, 10 * SECOND, true));
@@ -82,7 +82,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
-    let arbiter = timed("faraway", &[REMOTE, REMOTE], &clock(OnTimeout::Forfeit));
+    let arbiter = timed("faraway", &[AGENT, AGENT], &clock(OnTimeout::Forfeit));
     let (fast, slow) = (Seat::new(0), Seat::new(1));
     let began = Instant::now();
     while look(&arbiter, fast).await.pending.contains(fast) {
@@ -106,8 +106,8 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
     let mut lost = [0; 2];
     for seed in 0..200 {
         let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
-        let arbiter = faraway(Settings { clocks, seed: Some(seed), ..settings(&[REMOTE, REMOTE]) });
-        for seat in arbiter.settings.remote().iter() {
+        let arbiter = faraway(Settings { clocks, seed: Some(seed), ..settings(&[AGENT, AGENT]) });
+        for seat in arbiter.settings.agents().iter() {
             arbiter.join(seat, None).expect("it is free");
         }
         let seen = arbiter.observe(Seat::new(0), false, Extras::default()).await.expect("it is open");
@@ -125,7 +125,7 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
 async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
     let seat = Seat::new(0);
     for on_timeout in [OnTimeout::Forfeit, OnTimeout::FirstLegal] {
-        let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock(on_timeout.clone()));
+        let arbiter = timed("faraway", &[AGENT, RANDOM], &clock(on_timeout.clone()));
         let seen = arbiter.observe(seat, true, Extras::default()).await.expect("open");
         advance(11 * SECOND + Duration::from_millis(1)).await;
         let late = answer(&seen, legal(&seen)[0]);
@@ -146,7 +146,7 @@ async fn others_decide_for_whoever_is_late() {
     for game in boardwire_games::IDS {
         for on_timeout in [OnTimeout::FirstLegal, OnTimeout::SeededLegal] {
             let clock = Clock { bank: Duration::ZERO, ..clock(on_timeout) };
-            let arbiter = timed(game, &[REMOTE, RANDOM], &clock);
+            let arbiter = timed(game, &[AGENT, RANDOM], &clock);
             let seat = Seat::new(0);
             let seen = arbiter.observe(seat, true, Extras::default()).await.expect("open");
             advance(2 * SECOND).await;
@@ -180,7 +180,7 @@ async fn a_bot_decides_for_whoever_is_late() {
     for game in boardwire_games::IDS {
         let on_timeout = OnTimeout::Bot(Bot::Search { playouts: 20 });
         let (limit, bank) = (Duration::from_millis(20), Duration::ZERO);
-        let arbiter = timed(game, &[REMOTE, RANDOM], &Clock { limit, bank, ..clock(on_timeout) });
+        let arbiter = timed(game, &[AGENT, RANDOM], &Clock { limit, bank, ..clock(on_timeout) });
         let seat = Seat::new(0);
         while arbiter.lock().standing.places[0].decision < 2 {
             arbiter.changed.notified().await;
@@ -197,7 +197,7 @@ async fn a_bot_decides_for_whoever_is_late() {
 #[tokio::test(start_paused = true)]
 async fn a_strike_is_forgiven_and_the_next_is_not() {
     let clock = Clock { strikes: 1, bank: SECOND, ..clock(OnTimeout::Forfeit) };
-    let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock);
+    let arbiter = timed("faraway", &[AGENT, RANDOM], &clock);
     let seat = Seat::new(0);
     advance(3 * SECOND).await;
     let second = reading(&arbiter, seat).await;
@@ -215,7 +215,7 @@ async fn a_strike_is_forgiven_and_the_next_is_not() {
 async fn time_on_the_wire_is_given_back_within_bounds() {
     let clock = Clock { bank: Duration::ZERO, increment: Duration::ZERO, ..clock(OnTimeout::Forfeit) };
     let gain = SECOND / 20 + 40 * SECOND / 250;
-    let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock);
+    let arbiter = timed("faraway", &[AGENT, RANDOM], &clock);
     let seat = Seat::new(0);
     settle().await;
     for (all, thought, charged) in [
@@ -252,7 +252,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
 async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     held_up::tests::ignore();
     let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
-    let arbiter = faraway(Settings { clocks, ..settings(&[REMOTE, REMOTE]) });
+    let arbiter = faraway(Settings { clocks, ..settings(&[AGENT, AGENT]) });
     let (early, late) = (Seat::new(0), Seat::new(1));
     arbiter.join(early, None).expect("it is free");
     advance(50 * SECOND).await;
@@ -269,7 +269,7 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     assert_eq!(reading(&arbiter, late).await.left, shown.left.saturating_sub(SECOND));
 
     let alone =
-        faraway(Settings { clocks: vec![Some(clock(OnTimeout::Forfeit)); 2], ..settings(&[REMOTE, REMOTE]) });
+        faraway(Settings { clocks: vec![Some(clock(OnTimeout::Forfeit)); 2], ..settings(&[AGENT, AGENT]) });
     alone.join(early, None).expect("it is free");
     choose(&alone, early, None).await.expect("who is there may play");
     let began = Instant::now();
@@ -283,7 +283,7 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
 #[tokio::test]
 async fn clocks_stand_while_bots_think() {
     let thoughtful = Player::Bot(Bot::Search { playouts: 20_000 });
-    let arbiter = timed("faraway", &[REMOTE, thoughtful], &clock(OnTimeout::Forfeit));
+    let arbiter = timed("faraway", &[AGENT, thoughtful], &clock(OnTimeout::Forfeit));
     assert!(arbiter.bots_think(), "20,000 playouts take a while");
     assert!(!reading(&arbiter, Seat::new(0)).await.running);
     arbiter.close(CloseReason::Host);
@@ -299,7 +299,7 @@ fn clocks_that_cannot_be_are_refused() {
         Clock { increment: day + SECOND, ..clock(OnTimeout::Forfeit) },
         Clock { strikes: 101, ..clock(OnTimeout::Forfeit) },
     ] {
-        let settings = Settings { clocks: vec![Some(wrong), None], ..settings(&[REMOTE, RANDOM]) };
+        let settings = Settings { clocks: vec![Some(wrong), None], ..settings(&[AGENT, RANDOM]) };
         assert!(matches!(settings.check(), Err(Refused::BadField { field: "clocks", .. })));
     }
 }
@@ -309,7 +309,7 @@ fn clocks_that_cannot_be_are_refused() {
 async fn clocks_wait_for_agents_without_one() {
     held_up::tests::ignore();
     let clocks = vec![Some(clock(OnTimeout::Forfeit)), None];
-    let arbiter = faraway(Settings { clocks, ..settings(&[REMOTE, REMOTE]) });
+    let arbiter = faraway(Settings { clocks, ..settings(&[AGENT, AGENT]) });
     let (timed, other) = (Seat::new(0), Seat::new(1));
     arbiter.join(timed, None).expect("it is free");
     assert!(!reading(&arbiter, timed).await.running);

@@ -20,7 +20,7 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
         closed,
         clocks,
         fair,
-        remote,
+        agents,
         invited,
     } = standing;
     let seats = || arbiter.settings.seats();
@@ -32,7 +32,7 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
         "{:?}",
         (
             (id, present, past, places, seeds),
-            (invited, holders, votes, closed, clocks, fair, remote),
+            (invited, holders, votes, closed, clocks, fair, agents),
             (seen, rngs, digest)
         )
     )
@@ -68,20 +68,20 @@ async fn a_match_is_a_fold_over_its_events() {
     let greedy = || Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
         for (players, illegal_actions, skip_forced) in [
-            (vec![REMOTE, RANDOM, greedy()], IllegalActions::SeededLegal, true),
-            (vec![greedy(), REMOTE, REMOTE], IllegalActions::FirstLegal, false),
-            (vec![REMOTE, greedy(), REMOTE], IllegalActions::Forfeit, false),
+            (vec![AGENT, RANDOM, greedy()], IllegalActions::SeededLegal, true),
+            (vec![greedy(), AGENT, AGENT], IllegalActions::FirstLegal, false),
+            (vec![AGENT, greedy(), AGENT], IllegalActions::Forfeit, false),
         ] {
             let seats = u32::try_from(players.len()).expect("few");
             let settings = Settings { illegal_actions, skip_forced, seed: None, ..settings(&players) };
             let arbiter = arbiter(table(game, seats), settings);
-            let remote = arbiter.settings.remote();
-            for seat in remote.iter() {
+            let agents = arbiter.settings.agents();
+            for seat in agents.iter() {
                 arbiter.join(seat, Some(Uuid::from_u128(seat.number().into()))).expect("it is free");
             }
             for _ in 0..2 {
                 while arbiter.phase() == Phase::Playing {
-                    for seat in remote.iter() {
+                    for seat in agents.iter() {
                         let seen = arbiter.observe(seat, false, Extras::default()).await.expect("open");
                         if seen.pending.contains(seat) {
                             arbiter.act(seat, answer(&seen, choice(&seen))).await.expect("it is treated");
@@ -89,12 +89,12 @@ async fn a_match_is_a_fold_over_its_events() {
                     }
                     same_again(&arbiter);
                 }
-                let resets = remote.iter().map(|seat| arbiter.reset(seat, None, None));
+                let resets = agents.iter().map(|seat| arbiter.reset(seat, None, None));
                 futures_util::future::try_join_all(resets).await.expect("the episode is over");
                 same_again(&arbiter);
             }
             arbiter
-                .resign(Role::Host, Some(remote.lowest().expect("one").number().into()), None)
+                .resign(Role::Host, Some(agents.lowest().expect("one").number().into()), None)
                 .await
                 .expect("on");
             arbiter.close(CloseReason::Host);
@@ -110,7 +110,7 @@ async fn a_match_is_a_fold_over_its_events() {
                 _ => any(|what| matches!(what, What::Played { cause: Cause::Substituted { .. }, .. })),
             };
             assert!(treated, "{game}");
-            assert!(any(|what| matches!(what, What::Voted { .. })) == (remote.len() > 1));
+            assert!(any(|what| matches!(what, What::Voted { .. })) == (agents.len() > 1));
         }
     }
 }
@@ -118,7 +118,7 @@ async fn a_match_is_a_fold_over_its_events() {
 /// An event that does not fit is refused, and leaves the match as it was.
 #[test]
 fn what_cannot_have_happened_is_refused() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let mut inner = arbiter.lock();
     let before = all_of(&arbiter, &inner.standing);
     for (seat, action) in [(0, 255), (0, 112), (1, 255)] {

@@ -2,9 +2,11 @@
 
 use boardwire_api::v1;
 use boardwire_batch::Refused;
+use boardwire_batch::messages::players;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use super::replay::config_of;
 use super::*;
 use crate::convert;
 
@@ -24,10 +26,10 @@ fn join(arbiter: &Arbiter, seat: Seat) {
 /// A match that has been dealt.
 async fn dealt(players: &[Player]) -> Arc<Arbiter> {
     let arbiter = fair(players);
-    for seat in arbiter.settings.remote().iter() {
+    for seat in arbiter.settings.agents().iter() {
         join(&arbiter, seat);
     }
-    for seat in arbiter.settings.remote().iter() {
+    for seat in arbiter.settings.agents().iter() {
         arbiter.open(seat, own(seat)).await.expect("all have joined");
     }
     arbiter
@@ -35,7 +37,7 @@ async fn dealt(players: &[Player]) -> Arc<Arbiter> {
 
 #[tokio::test]
 async fn nothing_is_dealt_before_all_have_opened() {
-    let arbiter = fair(&[REMOTE, RANDOM, REMOTE]);
+    let arbiter = fair(&[AGENT, RANDOM, AGENT]);
     let (first, last) = (Seat::new(0), Seat::new(2));
     let missing = |what| {
         let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
@@ -91,7 +93,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
 /// The key of every episode follows from what was contributed, and from nothing else.
 #[tokio::test]
 async fn bots_think_on_while_a_seat_repeats_what_it_has_opened() {
-    let arbiter = dealt(&[REMOTE, Player::Bot(Bot::Search { playouts: 20_000 })]).await;
+    let arbiter = dealt(&[AGENT, Player::Bot(Bot::Search { playouts: 20_000 })]).await;
     assert!(arbiter.bots_think(), "20,000 playouts take a while");
     let rounds = arbiter.lock().rounds;
     let seat = Seat::new(0);
@@ -103,7 +105,7 @@ async fn bots_think_on_while_a_seat_repeats_what_it_has_opened() {
 
 #[tokio::test]
 async fn whoever_was_shown_an_episode_can_check_its_deal() {
-    let arbiter = dealt(&[REMOTE, RANDOM, REMOTE]).await;
+    let arbiter = dealt(&[AGENT, RANDOM, AGENT]).await;
     let server = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server;
     let mut keys = Vec::new();
     for episode in 0..3 {
@@ -132,7 +134,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
         keys.push(key);
         let replay = convert::replay(&arbiter, arbiter.replay(Looker::Host, None).expect("kept"));
         let verified = verify(&replay, &tables()).expect("it is as it should be");
-        assert_eq!(verified.contributed, arbiter.settings.remote());
+        assert_eq!(verified.contributed, arbiter.settings.agents());
         arbiter.reset_match(None, None).await.expect("the host may");
     }
     let seeded = arbiter.reset_match(Some(5), None).await;
@@ -141,7 +143,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
 
 #[tokio::test]
 async fn a_deal_that_somebody_chose_is_found() {
-    let arbiter = dealt(&[REMOTE, REMOTE]).await;
+    let arbiter = dealt(&[AGENT, AGENT]).await;
     arbiter.resign(Role::Host, Some(1), None).await.expect("it goes on");
     let good = convert::replay(&arbiter, arbiter.replay(Looker::Host, None).expect("kept"));
     let why = |change: &dyn Fn(&mut v1::Replay, &mut v1::FairDeal)| {
@@ -159,7 +161,10 @@ async fn a_deal_that_somebody_chose_is_found() {
         (why(&|_, deal| deal.seat_secrets.clear()), "seat 0 was not bound"),
         (why(&|_, deal| deal.seat_commitments[0] = other()), "seat 0 was not bound"),
         (why(&|replay, _| replay.seed_opening.as_mut().expect("over").server_secret.clear()), "is not shown"),
-        (why(&|replay, _| replay.players[0] = "greedy".to_owned()), "does not follow from what everybody"),
+        (
+            why(&|replay, _| config_of(replay).players[0] = players(&["greedy"]).remove(0)),
+            "does not follow from what everybody",
+        ),
         (
             why(&|_, deal| {
                 let (part, bound) = ([7; 32], binds(&[7; 32]));
@@ -176,7 +181,7 @@ async fn a_deal_that_somebody_chose_is_found() {
 #[tokio::test(start_paused = true)]
 async fn whoever_does_not_open_loses() {
     crate::held_up::tests::ignore();
-    let arbiter = fair(&[REMOTE, REMOTE]);
+    let arbiter = fair(&[AGENT, AGENT]);
     let (honest, other) = (Seat::new(0), Seat::new(1));
     join(&arbiter, honest);
     // As long as somebody has not joined, there is time.
@@ -199,8 +204,8 @@ async fn whoever_does_not_open_loses() {
 #[test]
 fn fair_deals_take_no_seed() {
     for wrong in [
-        Settings { seed: Some(1), ..settings(&[REMOTE, RANDOM]) },
-        Settings { seed: None, seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) },
+        Settings { seed: Some(1), ..settings(&[AGENT, RANDOM]) },
+        Settings { seed: None, seat_may_seed: true, ..settings(&[AGENT, RANDOM]) },
         Settings { seed: None, ..settings(&[RANDOM, RANDOM]) },
     ] {
         let refused = Settings { fair_deals: true, ..wrong }.check();

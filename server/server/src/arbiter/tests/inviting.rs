@@ -11,8 +11,7 @@ fn matches() -> Matches {
 async fn whoever_had_a_seat_has_it_no_longer() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
-    let arbiter =
-        matches.create(None, crate::edge::Origin::Unknown, table, settings(&[REMOTE, REMOTE])).await;
+    let arbiter = matches.create(None, crate::edge::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
     let arbiter = arbiter.expect("there is room");
     let (id, host) = (arbiter.id(), Some(arbiter.host_token()));
     let (seat, first) = arbiter.invitations().swap_remove(1);
@@ -44,7 +43,7 @@ async fn whoever_had_a_seat_has_it_no_longer() {
 /// In a fair match a seat that is exchanged is bound anew; but nobody is exchanged who could choose by then.
 #[tokio::test]
 async fn nobody_is_exchanged_while_deals_are_opened() {
-    let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[REMOTE, REMOTE]) });
+    let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[AGENT, AGENT]) });
     let [one, two] = [[1; 32], [2; 32]];
     let (first, second) = (Seat::new(0), Seat::new(1));
     arbiter.join_bound(first, None, Some(binds(&one))).expect("it is free");
@@ -65,7 +64,7 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
 
 #[tokio::test]
 async fn calls_of_whoever_had_a_seat_wait_no_longer() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seats = [0, 1].map(Seat::new);
     for seat in seats {
         arbiter.join(seat, None).expect("it is free");
@@ -86,7 +85,7 @@ async fn calls_of_whoever_had_a_seat_wait_no_longer() {
 
 #[tokio::test]
 async fn calls_that_came_while_nobody_had_the_seat_are_not_answered_as_whoever_takes_it() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seats = [0, 1].map(Seat::new);
     let seen = look(&arbiter, seats[0]).await;
     arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
@@ -106,7 +105,7 @@ async fn calls_that_came_while_nobody_had_the_seat_are_not_answered_as_whoever_t
 async fn a_match_that_has_ended_by_itself_takes_no_room() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
-    let made = matches.create(None, crate::edge::Origin::Unknown, table, settings(&[REMOTE, REMOTE])).await;
+    let made = matches.create(None, crate::edge::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
     let arbiter = made.expect("there is room");
     arbiter.close(CloseReason::Withheld { seats: SeatSet::EMPTY });
     matches.expire(std::time::Instant::now());

@@ -25,7 +25,7 @@ async fn bots_are_done(arbiter: &Arbiter) {
 /// Makes one decision, if any seat owes one: the highest legal action, or an illegal one now and then.
 async fn one_decision(arbiter: &Arc<Arbiter>) -> bool {
     bots_are_done(arbiter).await;
-    for seat in arbiter.settings.remote().iter() {
+    for seat in arbiter.settings.agents().iter() {
         let seen = look(arbiter, seat).await;
         if seen.pending.contains(seat) {
             let action =
@@ -59,7 +59,7 @@ fn patient_clocks() -> Vec<Option<Clock>> {
 async fn a_match_goes_on_after_a_restart_as_it_would_have() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
-        let players = [REMOTE, greedy.clone(), REMOTE];
+        let players = [AGENT, greedy.clone(), AGENT];
         let clocks = patient_clocks();
         let illegal_actions = IllegalActions::SeededLegal;
         let played = Settings { illegal_actions, clocks, ..settings(&players) };
@@ -119,7 +119,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
 async fn a_match_that_cannot_go_on_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
-    let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&[REMOTE, RANDOM]) };
+    let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&[AGENT, RANDOM]) };
     let fresh = Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3);
     let arbiter = Arc::new(fresh.kept_in(&writing));
     arbiter.begin();
@@ -206,7 +206,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
             illegal_actions,
             clocks,
             fair_deals,
-            ..settings(&[REMOTE, greedy.clone(), REMOTE])
+            ..settings(&[AGENT, greedy.clone(), AGENT])
         };
         let fresh = Arbiter::new(table("faraway", 3), played, pool().alone().owner(), 3);
         let arbiter = Arc::new(fresh.kept_in(&writing));
@@ -261,7 +261,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
 async fn a_fair_match_gathers_on_after_restarts() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut writing, _) = journal(&folder);
-    let settings = Settings { seed: None, fair_deals: true, ..settings(&[REMOTE, RANDOM, REMOTE]) };
+    let settings = Settings { seed: None, fair_deals: true, ..settings(&[AGENT, RANDOM, AGENT]) };
     let fresh = Arbiter::new(table("faraway", 3), settings, pool().alone().owner(), 3).kept_in(&writing);
     let mut arbiter = Arc::new(fresh);
     let server = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server;
@@ -299,7 +299,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
 async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
-    let players = [REMOTE, Player::Bot(Bot::Search { playouts: 40 })];
+    let players = [AGENT, Player::Bot(Bot::Search { playouts: 40 })];
     let fresh = Arbiter::new(table("faraway", 2), settings(&players), pool().alone().owner(), 3);
     let arbiter = Arc::new(fresh.kept_in(&writing));
     arbiter.begin();
@@ -333,7 +333,7 @@ async fn a_match_is_created_once_however_its_call_ends() {
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let create = || {
         let request = RequestId { id: Uuid::from_u128(5), asked: [1; 32], origin: Origin::Unknown };
-        matches.create(Some(request), Origin::Unknown, Arc::clone(&table), settings(&[REMOTE, RANDOM]))
+        matches.create(Some(request), Origin::Unknown, Arc::clone(&table), settings(&[AGENT, RANDOM]))
     };
     drop(futures_util::FutureExt::now_or_never(create()));
     let arbiter = create().await.expect("there is room");
@@ -355,7 +355,7 @@ async fn a_match_is_not_closed_while_that_cannot_be_written() {
     let limits = Limits { idle: Duration::ZERO, ..Limits::default() };
     let matches = Matches::new(tables(), limits, pool).kept_in(Arc::clone(&writing));
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
-    let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[REMOTE, REMOTE]));
+    let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[AGENT, AGENT]));
     let first = create().await.expect("there is room");
     let full = loop {
         if let Err(full) = create().await {
@@ -380,7 +380,7 @@ async fn a_match_is_not_closed_by_a_server_that_stops() {
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let matches = Matches::new(tables(), Limits::default(), pool).kept_in(Arc::clone(&writing));
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
-    let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[REMOTE, REMOTE]));
+    let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[AGENT, AGENT]));
     let arbiter = create().await.expect("there is room");
     matches.stop();
     let stops = || Some(Refused::ShuttingDown.into());

@@ -33,8 +33,7 @@ fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> Replay {
 async fn a_replay_shows_what_its_seat_was_shown() {
     for game in boardwire_games::IDS {
         let seeded = IllegalActions::SeededLegal;
-        let settings =
-            Settings { illegal_actions: seeded, seed: None, ..settings(&[REMOTE, REMOTE, REMOTE]) };
+        let settings = Settings { illegal_actions: seeded, seed: None, ..settings(&[AGENT, AGENT, AGENT]) };
         let arbiter = arbiter(table(game, 3), settings);
         let half = {
             for _ in 0..7 {
@@ -80,7 +79,7 @@ async fn a_replay_shows_what_its_seat_was_shown() {
 /// it comes to light, but for what it chains up to, and that takes the key to be told from another.
 #[tokio::test]
 async fn a_hidden_choice_does_not_show_in_a_replay() {
-    let faraway = || faraway(settings(&[REMOTE, REMOTE]));
+    let faraway = || faraway(settings(&[AGENT, AGENT]));
     let (one, two) = (faraway(), faraway());
     for (arbiter, which) in [(&one, 0), (&two, 1)] {
         let seat = Seat::new(1);
@@ -107,7 +106,7 @@ async fn a_hidden_choice_does_not_show_in_a_replay() {
 /// What everybody was shown, checked without the engine's record of it.
 #[tokio::test]
 async fn decisions_chain_up_to_what_was_shown_under_way() {
-    let settings = Settings { seed: None, ..settings(&[REMOTE, RANDOM]) };
+    let settings = Settings { seed: None, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(settings);
     play_out(&arbiter).await;
     let replay = shown_to(&arbiter, Viewer::Public);
@@ -124,7 +123,7 @@ async fn decisions_chain_up_to_what_was_shown_under_way() {
 
 #[tokio::test]
 async fn episodes_are_kept_for_a_while() {
-    let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+    let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let mut sequence = 1;
     for episode in 0..6 {
         arbiter.resign(Role::Host, Some(0), None).await.expect("it goes on");
@@ -155,7 +154,7 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
         let seeded = IllegalActions::SeededLegal;
-        let players = [REMOTE, greedy.clone(), REMOTE];
+        let players = [AGENT, greedy.clone(), AGENT];
         let arbiter =
             arbiter(table(game, 3), Settings { illegal_actions: seeded, seed: None, ..settings(&players) });
         let seat = Seat::new(0);
@@ -164,7 +163,7 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
             matches!(verify(&before, &tables()), Err(Mismatch::Unreadable(why)) if why.contains("its key is not shown"))
         );
         while arbiter.phase() == Phase::Playing {
-            for seat in arbiter.settings.remote().iter() {
+            for seat in arbiter.settings.agents().iter() {
                 let seen = look(&arbiter, seat).await;
                 if seen.pending.contains(seat) {
                     let action = if seen.decision % 4 == 2 { illegal(&seen) } else { legal(&seen)[0] };
@@ -185,7 +184,7 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
 /// Whatever is changed in a replay is found.
 #[tokio::test]
 async fn a_replay_that_was_altered_is_refused() {
-    let arbiter = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
     let good = sent(&arbiter, Seat::new(0).into());
     let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
@@ -197,8 +196,8 @@ async fn a_replay_that_was_altered_is_refused() {
         bytes.into()
     };
     for (told, expected) in [
-        (why(&|replay| replay.game = "chess".into()), "chess"),
-        (why(&|replay| replay.players.clear()), "cannot be checked"),
+        (why(&|replay| config_of(replay).game = "chess".into()), "chess"),
+        (why(&|replay| config_of(replay).players.clear()), "cannot be checked"),
         (why(&|replay| replay.spec_digest = "0".into()), "other rules or components"),
         (why(&|replay| replay.match_id = "another".into()), "not the one that was committed to"),
         (why(&|replay| replay.episode = 1), "not the one that was committed to"),
@@ -238,13 +237,13 @@ async fn a_replay_that_was_altered_is_refused() {
 /// Nor does what cannot be computed pass: how actions came about, who gave the seed, and who gave up.
 #[tokio::test]
 async fn a_replay_that_tells_another_story_is_refused() {
-    let arbiter = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
     let good = sent(&arbiter, Seat::new(0).into());
     let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     // The first choice of the game, which both seats have.
     let caused = |player: Player, cause: v1::ActionCause| {
-        let seat = u32::from(player != REMOTE);
+        let seat = u32::from(player != AGENT);
         let first = good.frames.iter().position(|frame| frame.seat == Some(seat)).expect("it has chosen");
         why(&|replay| {
             let played = played(&mut replay.frames[first]);
@@ -260,15 +259,15 @@ async fn a_replay_that_tells_another_story_is_refused() {
         ..v1::Outcome::default()
     });
     for (told, expected) in [
-        (caused(REMOTE, v1::ActionCause::Bot), "a bot is said to have chosen for an agent"),
-        (caused(REMOTE, v1::ActionCause::Substituted), "replaced was legal"),
-        (caused(REMOTE, v1::ActionCause::Forced), "forced was a choice"),
+        (caused(AGENT, v1::ActionCause::Bot), "a bot is said to have chosen for an agent"),
+        (caused(AGENT, v1::ActionCause::Substituted), "replaced was legal"),
+        (caused(AGENT, v1::ActionCause::Forced), "forced was a choice"),
         (caused(RANDOM, v1::ActionCause::Agent), "an agent is said to have chosen for a bot"),
         (why(&|replay| replay.frames.push(resigned.clone())), "forfeits an episode that is over"),
     ] {
         assert!(told.contains(expected), "{told}, not {expected}");
     }
-    let given = faraway(settings(&[REMOTE, RANDOM]));
+    let given = faraway(settings(&[AGENT, RANDOM]));
     play_out(&given).await;
     given.close(CloseReason::Host);
     let mut concealing = sent(&given, Viewer::Public);
@@ -283,6 +282,10 @@ fn refused(good: &v1::Replay, alter: &dyn Fn(&mut v1::Replay)) -> String {
     let mut altered = good.clone();
     alter(&mut altered);
     verify(&altered, &tables()).expect_err("it was altered").to_string()
+}
+
+pub(super) fn config_of(replay: &mut v1::Replay) -> &mut v1::MatchConfig {
+    replay.config.as_mut().expect("it tells")
 }
 
 fn opening(replay: &mut v1::Replay) -> &mut v1::SeedOpening {

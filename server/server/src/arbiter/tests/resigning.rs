@@ -17,7 +17,7 @@ fn lost(index: u8, why: Forfeit) -> Forfeited {
 #[tokio::test]
 async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
     for illegal_actions in [IllegalActions::Reject, IllegalActions::Forfeit] {
-        let arbiter = faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM, REMOTE]) });
+        let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM, AGENT]) });
         arbiter.resign(seat(2), None, Some(0)).await.expect("it may");
         let end = look(&arbiter, Seat::new(2)).await;
         assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
@@ -33,7 +33,7 @@ async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
 
 #[tokio::test]
 async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
     arbiter.resign(seat(1), Some(1), Some(0)).await.expect("it may name itself");
     let before = look(&arbiter, Seat::new(1)).await;
     arbiter.resign(seat(1), None, Some(0)).await.expect("a repetition is answered");
@@ -51,7 +51,7 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
 
 #[tokio::test]
 async fn nobody_resigns_for_another_seat_but_the_host() {
-    let arbiter = faraway(settings(&[REMOTE, RANDOM, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, RANDOM, AGENT]));
     let refused = arbiter.resign(seat(0), Some(2), Some(0)).await;
     assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
     for nobody in [None, Some(1), Some(3), Some(u32::MAX)] {
@@ -69,7 +69,7 @@ async fn nobody_resigns_for_another_seat_but_the_host() {
 /// A match tells what it waits for, and when something was done in it last.
 #[tokio::test]
 async fn a_match_tells_what_it_waits_for() {
-    let arbiter = faraway(settings(&[REMOTE, REMOTE, REMOTE]));
+    let arbiter = faraway(settings(&[AGENT, AGENT, AGENT]));
     let waiting_for = || {
         arbiter.summary(Looker::Seat(Seat::FIRST)).waiting_for.iter().map(Seat::number).collect::<Vec<_>>()
     };
@@ -100,7 +100,7 @@ async fn a_match_tells_what_it_waits_for() {
 fn labels_are_bounded() {
     let check = |labels: &[(&str, &str)]| {
         let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Settings { labels, ..settings(&[REMOTE, RANDOM]) }.check()
+        Settings { labels, ..settings(&[AGENT, RANDOM]) }.check()
     };
     let (longest, value) = ("n".repeat(63), "ü".repeat(64));
     assert_eq!(check(&[("a-z_0.9", ""), (&longest, &value)]), Ok(()));

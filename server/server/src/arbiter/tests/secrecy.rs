@@ -50,7 +50,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
     for game in boardwire_games::IDS {
         for seats in [2, 3] {
             let table = table(game, seats);
-            let settings = settings(&vec![REMOTE; seats as usize]);
+            let settings = settings(&vec![AGENT; seats as usize]);
             let (opened, seeds) = decide::first(&settings);
             let at = SystemTime::UNIX_EPOCH;
             let mut truth = Standing::new(&table, &settings, "match", opened, seeds, None, at);
@@ -80,7 +80,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
 #[tokio::test]
 async fn a_server_that_stops_shows_no_more_than_before() {
     for seed in [Some(7), None] {
-        let arbiter = faraway(Settings { seed, ..settings(&[REMOTE, REMOTE]) });
+        let arbiter = faraway(Settings { seed, ..settings(&[AGENT, AGENT]) });
         for seat in Seat::all(2) {
             let seen = look(&arbiter, seat).await;
             arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");

@@ -26,7 +26,7 @@ async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
 #[tokio::test]
 async fn a_watcher_sees_every_position_once() {
     for game in boardwire_games::IDS {
-        let arbiter = arbiter(table(game, 2), settings(&[REMOTE, RANDOM]));
+        let arbiter = arbiter(table(game, 2), settings(&[AGENT, RANDOM]));
         let mut early = arbiter.watch(Some(0)).expect("the first frame is there");
         let playing = play(&arbiter, 4);
         let watching = async {
@@ -56,7 +56,7 @@ async fn a_watcher_sees_every_position_once() {
 /// Nothing waits for a watcher that takes nothing, and nothing is kept for it.
 #[tokio::test]
 async fn a_slow_watcher_is_told_what_it_has_missed() {
-    let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+    let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let mut slow = arbiter.watch(Some(0)).expect("the first frame is there");
     assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
     play(&arbiter, 6).await;
@@ -69,7 +69,7 @@ async fn a_slow_watcher_is_told_what_it_has_missed() {
 #[tokio::test]
 async fn a_watcher_is_told_how_the_match_ends() {
     for reason in [CloseReason::Host, CloseReason::ShuttingDown] {
-        let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+        let arbiter = faraway(settings(&[AGENT, RANDOM]));
         let mut watcher = arbiter.watch(None).expect("the match is open");
         taken(&mut watcher, 1).await;
         let (ended, ()) = tokio::join!(next(&mut watcher), async { arbiter.close(reason.clone()) });
@@ -83,7 +83,7 @@ async fn a_watcher_is_told_how_the_match_ends() {
 #[tokio::test(start_paused = true)]
 async fn positions_are_held_back_as_long_as_the_host_said() {
     let watch_delay = Duration::from_hours(1);
-    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     let replay = |looker| arbiter.replay(looker, None).expect("it is kept");
     play_out(&arbiter).await;
     let begun = tokio::time::Instant::now();
@@ -99,8 +99,8 @@ async fn positions_are_held_back_as_long_as_the_host_said() {
 
 #[test]
 fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
-    let (open, private) = (faraway(settings(&[REMOTE, RANDOM])), {
-        faraway(Settings { private: true, ..settings(&[REMOTE, RANDOM]) })
+    let (open, private) = (faraway(settings(&[AGENT, RANDOM])), {
+        faraway(Settings { private: true, ..settings(&[AGENT, RANDOM]) })
     });
     let seat = private.join(Seat::new(0), None).expect("it is free");
     assert_eq!(open.looks(None), Ok(Looker::Public));
@@ -119,7 +119,7 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
 #[tokio::test]
 async fn a_clock_that_is_set_back_shows_nothing_early() {
     let watch_delay = Duration::from_mins(1);
-    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
     {
         let present = &mut arbiter.lock().standing.present;
@@ -149,7 +149,7 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
 #[tokio::test]
 async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
     let watch_delay = Duration::from_hours(1);
-    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play(&arbiter, 2).await;
     play_out(&arbiter).await;
     let full = arbiter.summary(Looker::Seat(Seat::FIRST));
@@ -179,7 +179,7 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
 #[tokio::test]
 async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
     let watch_delay = Duration::from_hours(1);
-    let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[REMOTE, RANDOM]) };
+    let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(fair);
     assert_eq!(
         (arbiter.summary(Looker::Public), arbiter.shown_phase()),
@@ -191,7 +191,7 @@ async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_stalls_no_watcher() {
     for watch_delay in [Duration::ZERO, Duration::from_mins(1)] {
-        let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+        let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
         arbiter.lock().standing.present.dealt = Some(SystemTime::now() + Duration::from_hours(9));
         let begun = tokio::time::Instant::now();
@@ -204,7 +204,7 @@ async fn a_clock_that_is_set_back_stalls_no_watcher() {
 #[tokio::test]
 async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stops() {
     let watch_delay = Duration::from_hours(1);
-    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     let mut watcher = arbiter.watch(None).expect("the match is open");
     let stopping = async {
         tokio::task::yield_now().await;
@@ -218,7 +218,7 @@ async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stop
 #[tokio::test]
 async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
     let watch_delay = Duration::from_hours(1);
-    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     // As if the present episode had been played so much earlier.
     let age = || {
         let present = &mut arbiter.lock().standing.present;
@@ -243,7 +243,7 @@ async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
 #[test]
 fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {
     for (watch_delay, is_shown) in [(Duration::ZERO, true), (Duration::from_hours(1), false)] {
-        let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+        let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         arbiter.close(CloseReason::Host);
         let opening = |looker| crate::convert::match_(&arbiter, looker).seed_opening;
         assert!(opening(Looker::Host).is_some());
