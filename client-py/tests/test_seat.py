@@ -468,6 +468,12 @@ def test_what_is_no_player_is_named_by_the_server(client: boardwire.Client) -> N
             client.create_match("faraway", players=["agent", name])
 
 
+def test_codes_and_tokens_may_be_pasted_with_blanks_around_them(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
+        seat = client.join(f" {match.invitations[0].code}\n")
+        assert client.seat(match.id, f"\t{seat.token}\n").observe().mask.any()
+
+
 def test_values_of_a_newer_server_are_unknown() -> None:
     assert _convert.word(match_pb2.RewardKind, 2) == "win"
     assert _convert.word(match_pb2.RewardKind, 99) == "unknown"

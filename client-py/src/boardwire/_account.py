@@ -39,7 +39,8 @@ def proof(token: str | None, target: str, *, insecure: bool) -> Metadata:
     """
     if token is None:
         return ()
-    if not (token.isascii() and token.isprintable() and token.strip() == token != ""):
+    token = token.strip()
+    if not (token.isascii() and token.isprintable() and token):
         raise ValueError("a token is a word of printable ASCII")
     if not insecure and not is_here(target):
         raise ValueError(

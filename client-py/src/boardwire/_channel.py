@@ -286,7 +286,7 @@ class Connection:
 
 def bearer(token: str) -> Metadata:
     """The metadata in which a seat or host proves itself; none without a token."""
-    return (("authorization", f"Bearer {token}"),) if token else ()
+    return (("authorization", f"Bearer {token.strip()}"),) if token else ()
 
 
 def check_target(target: str) -> str:

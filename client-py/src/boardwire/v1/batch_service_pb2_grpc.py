@@ -26,8 +26,18 @@ if _version_not_supported:
 
 
 class BatchServiceStub(object):
-    """Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-    one batch may be under way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+    way at once; for the same environments they wait for each other.
+
+    What a method does depends on how an environment stands:
+
+    method      its episode goes on        its episode is over
+    StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+    SAME_STEP no row shows an episode that is over
+    ResetBatch  leaves it, begins the      begins the next
+    next
+    SaveBatch, LoadBatch   as it stands    as it stands
     """
 
     def __init__(self, channel):
@@ -74,8 +84,18 @@ class BatchServiceStub(object):
 
 
 class BatchServiceServicer(object):
-    """Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-    one batch may be under way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+    way at once; for the same environments they wait for each other.
+
+    What a method does depends on how an environment stands:
+
+    method      its episode goes on        its episode is over
+    StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+    SAME_STEP no row shows an episode that is over
+    ResetBatch  leaves it, begins the      begins the next
+    next
+    SaveBatch, LoadBatch   as it stands    as it stands
     """
 
     def OpenBatch(self, request, context):
@@ -183,8 +203,18 @@ def add_BatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BatchService(object):
-    """Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-    one batch may be under way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+    way at once; for the same environments they wait for each other.
+
+    What a method does depends on how an environment stands:
+
+    method      its episode goes on        its episode is over
+    StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+    SAME_STEP no row shows an episode that is over
+    ResetBatch  leaves it, begins the      begins the next
+    next
+    SaveBatch, LoadBatch   as it stands    as it stands
     """
 
     @staticmethod

@@ -22,8 +22,18 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class BatchServiceStub:
-    """Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-    one batch may be under way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+    way at once; for the same environments they wait for each other.
+
+    What a method does depends on how an environment stands:
+
+      method      its episode goes on        its episode is over
+      StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+                                             SAME_STEP no row shows an episode that is over
+      ResetBatch  leaves it, begins the      begins the next
+                  next
+      SaveBatch, LoadBatch   as it stands    as it stands
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -83,8 +93,18 @@ class BatchServiceStub:
     """Closes a batch. Not safe to retry: it is unknown then."""
 
 class BatchServiceAsyncStub:
-    """Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-    one batch may be under way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+    way at once; for the same environments they wait for each other.
+
+    What a method does depends on how an environment stands:
+
+      method      its episode goes on        its episode is over
+      StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+                                             SAME_STEP no row shows an episode that is over
+      ResetBatch  leaves it, begins the      begins the next
+                  next
+      SaveBatch, LoadBatch   as it stands    as it stands
     """
 
     OpenBatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -143,8 +163,18 @@ class BatchServiceAsyncStub:
     """Closes a batch. Not safe to retry: it is unknown then."""
 
 class BatchServiceServicer(metaclass=abc.ABCMeta):
-    """Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-    one batch may be under way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+    way at once; for the same environments they wait for each other.
+
+    What a method does depends on how an environment stands:
+
+      method      its episode goes on        its episode is over
+      StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+                                             SAME_STEP no row shows an episode that is over
+      ResetBatch  leaves it, begins the      begins the next
+                  next
+      SaveBatch, LoadBatch   as it stands    as it stands
     """
 
     @abc.abstractmethod

@@ -22,8 +22,29 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class MatchServiceStub:
-    """Plays matches. A request that fails changes nothing; every status carries google.rpc.ErrorInfo with a
-    reason and, as metadata, each value its message mentions.
+    """Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+
+    A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
+    was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+
+    What a method does depends on how the match stands:
+
+      method      GATHERING                 PLAYING                      OVER                    CLOSED
+      JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
+      Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
+      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+      Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
+      Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
+      Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
+      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+      Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
+      GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
+      Watch       waits for the deal        shows each position          waits                   shows the rest, ends
+
+    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
+    last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
+    begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
+    says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -144,8 +165,29 @@ class MatchServiceStub:
     """Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry."""
 
 class MatchServiceAsyncStub:
-    """Plays matches. A request that fails changes nothing; every status carries google.rpc.ErrorInfo with a
-    reason and, as metadata, each value its message mentions.
+    """Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+
+    A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
+    was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+
+    What a method does depends on how the match stands:
+
+      method      GATHERING                 PLAYING                      OVER                    CLOSED
+      JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
+      Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
+      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+      Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
+      Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
+      Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
+      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+      Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
+      GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
+      Watch       waits for the deal        shows each position          waits                   shows the rest, ends
+
+    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
+    last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
+    begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
+    says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     """
 
     CreateMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -265,8 +307,29 @@ class MatchServiceAsyncStub:
     """Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry."""
 
 class MatchServiceServicer(metaclass=abc.ABCMeta):
-    """Plays matches. A request that fails changes nothing; every status carries google.rpc.ErrorInfo with a
-    reason and, as metadata, each value its message mentions.
+    """Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+
+    A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
+    was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+
+    What a method does depends on how the match stands:
+
+      method      GATHERING                 PLAYING                      OVER                    CLOSED
+      JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
+      Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
+      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+      Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
+      Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
+      Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
+      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+      Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
+      GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
+      Watch       waits for the deal        shows each position          waits                   shows the rest, ends
+
+    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
+    last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
+    begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
+    says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     """
 
     @abc.abstractmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SearchServiceStub(object):
-    """Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 
@@ -59,7 +59,7 @@ class SearchServiceStub(object):
 
 
 class SearchServiceServicer(object):
-    """Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 
@@ -129,7 +129,7 @@ def add_SearchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SearchService(object):
-    """Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 

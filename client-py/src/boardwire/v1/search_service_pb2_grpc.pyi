@@ -22,7 +22,7 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class SearchServiceStub:
-    """Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 
@@ -61,7 +61,7 @@ class SearchServiceStub:
     """Ends a search. Not safe to retry: it is unknown then."""
 
 class SearchServiceAsyncStub:
-    """Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 
@@ -99,7 +99,7 @@ class SearchServiceAsyncStub:
     """Ends a search. Not safe to retry: it is unknown then."""
 
 class SearchServiceServicer(metaclass=abc.ABCMeta):
-    """Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 

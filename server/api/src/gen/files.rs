@@ -166,8 +166,18 @@ option objc_class_prefix = "BWR";
 option php_namespace = "Boardwire\\V1";
 option ruby_package = "Boardwire::V1";
 
-// Steps batches of environments. A request that fails changes nothing. Calls for different environments of
-// one batch may be under way at once; for the same environments they wait for each other.
+// Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
+// `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
+// way at once; for the same environments they wait for each other.
+//
+// What a method does depends on how an environment stands:
+//
+//   method      its episode goes on        its episode is over
+//   StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
+//                                          SAME_STEP no row shows an episode that is over
+//   ResetBatch  leaves it, begins the      begins the next
+//               next
+//   SaveBatch, LoadBatch   as it stands    as it stands
 service BatchService {
   // Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
   // when it has been idle for too long. Safe to retry with the same `request_id`.
@@ -890,8 +900,29 @@ option objc_class_prefix = "BWR";
 option php_namespace = "Boardwire\\V1";
 option ruby_package = "Boardwire::V1";
 
-// Plays matches. A request that fails changes nothing; every status carries google.rpc.ErrorInfo with a
-// reason and, as metadata, each value its message mentions.
+// Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+//
+// A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
+// was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+//
+// What a method does depends on how the match stands:
+//
+//   method      GATHERING                 PLAYING                      OVER                    CLOSED
+//   JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
+//   Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
+//   OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+//   Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
+//   Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
+//   Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
+//   ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+//   Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
+//   GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
+//   Watch       waits for the deal        shows each position          waits                   shows the rest, ends
+//
+// (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
+// last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
+// begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
+// says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
 service MatchService {
   // Creates a match and deals its first episode. Safe to retry with the same `request_id`.
   rpc CreateMatch(CreateMatchRequest) returns (CreateMatchResponse);
@@ -1562,7 +1593,7 @@ option objc_class_prefix = "BWR";
 option php_namespace = "Boardwire\\V1";
 option ruby_package = "Boardwire::V1";
 
-// Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+// Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
 // `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
 service SearchService {
   // Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The

@@ -8,6 +8,7 @@ mod kept;
 mod replay;
 mod resigning;
 mod secrecy;
+mod table;
 mod watching;
 
 use std::sync::LazyLock;

@@ -180,7 +180,7 @@ impl Accounts {
         let token = headers.remove(TOKEN).ok_or(ServiceError::MissingCallerToken)?;
         let token = token.to_str().map_err(|_| ServiceError::WrongCallerToken)?;
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.by_digest.get(&digest(token)).cloned().ok_or(ServiceError::WrongCallerToken)
+        current.by_digest.get(&digest(token.trim())).cloned().ok_or(ServiceError::WrongCallerToken)
     }
 }
 

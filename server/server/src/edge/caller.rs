@@ -226,7 +226,7 @@ impl Bearer {
 
 fn token(header: &HeaderValue) -> Option<&str> {
     let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 #[cfg(test)]
@@ -243,6 +243,7 @@ mod tests {
     fn the_token_is_read() {
         assert_eq!(read("Bearer abc"), Ok(Some("abc".to_owned())));
         assert_eq!(read("bearer abc"), Ok(Some("abc".to_owned())));
+        assert_eq!(read("Bearer \t abc "), Ok(Some("abc".to_owned())), "as it is copied");
         assert_eq!(read("Basic abc"), Ok(None));
         assert!(Bearer::read(&HeaderMap::new()).expect("there is none").is_none());
         let refused = read(&format!("Bearer {}", "a".repeat(2_000)));

@@ -117,7 +117,7 @@ impl MatchPlane {
         let JoinMatchRequest { code, request_id, commitment } = asked;
         let request = RequestId::parse(&request_id)?;
         let bound = if commitment.is_empty() { None } else { Some(part("commitment", &commitment)?) };
-        let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
+        let (arbiter, seat, token) = self.0.join(code.trim(), request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         timed.answered(arbiter.table().rules.info().id, false);
         let r#match = told(&arbiter, Looker::Seat(seat)).await?;
