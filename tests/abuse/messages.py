@@ -39,7 +39,8 @@ def fill(message: Any, text: str) -> None:
         is_text = field.type == FieldDescriptor.TYPE_STRING
         inner = field.message_type
         if inner is not None and inner.GetOptions().map_entry:
-            getattr(message, field.name)[text] = text
+            is_of_texts = inner.fields_by_name["value"].type == FieldDescriptor.TYPE_STRING
+            getattr(message, field.name)[text] = text if is_of_texts else 1
         elif is_text and field.is_repeated:
             getattr(message, field.name).extend([text] * 3)
         elif is_text:

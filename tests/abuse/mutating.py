@@ -134,10 +134,7 @@ def valid(stubs: Stubs) -> list[Call]:
     fair_token = stubs.matches.JoinMatch(join).token
     calls = {
         "Match": [
-            (
-                match_request(["agent", "random"], seed=7, request_id=uuid),
-                "",
-            ),
+            (match_request(["agent", "random"], seed=7, request_id=uuid), ""),
             (match_request(["agent", "greedy"], config=MatchConfig(game="rauha", labels={"run": "7"})), ""),
             (pb.GetMatchRequest(match_id=match), token),
             (pb.ListMatchesRequest(page_size=2), ""),
@@ -149,6 +146,7 @@ def valid(stubs: Stubs) -> list[Call]:
             (pb.ObserveRequest(match_id=match), token),
             (pb.ActRequest(match_id=match, action=3, wait=False), token),
             (pb.ResetMatchRequest(match_id=match, seed=3, episode=0), seat.created.host_token),
+            (pb.ResetRequest(match_id=match, episode=0), token),
             (pb.ResignRequest(match_id=match, episode=1, seat=1), seat.created.host_token),
             (pb.GetReplayRequest(match_id=match, episode=0), token),
             (pb.WatchRequest(match_id=match, after=0, depict=True), seat.created.spectator_token),
