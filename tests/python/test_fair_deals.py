@@ -148,7 +148,7 @@ def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
         seat = match.join(0)
         seat.open()
         for reset in (match.reset, seat.reset):
-            with pytest.raises(boardwire.errors.EpisodeNotOver, match="where deals are fair nobody"):
+            with pytest.raises(boardwire.errors.EpisodeNotOver, match="unless deals are fair"):
                 reset()
         while not seat.observe(wait=True).over:
             seat.act(int(seat.observe().mask.nonzero()[0][0]))

@@ -14,7 +14,8 @@ from ._types import IllegalActions, Reward
 MatchState = Literal["playing", "over", "closed", "gathering"]
 
 #: Why a match has been closed: by its host, since nobody used it for too long, since a bot of it failed,
-#: since the server is shutting down, or since a seat did not open what it had contributed to the deal.
+#: since the server is shutting down, since a seat did not open what it had contributed to the deal,
+#: or since all its episodes have been played.
 CloseReason = Literal["host", "idle", "bot_failed", "shutting_down", "withheld", "finished"]
 
 

@@ -87,12 +87,15 @@ class MatchCore(Generic[_Seat]):
         return await fetch_match(self._connection, self.id, self._client._timeout, self.host_token)
 
     async def _reset(self, seed: SupportsIndex | None = None) -> None:
-        """Begins the next episode at once, with this seed or the next one derived."""
+        """Begins the next episode, with this seed or the next one derived.
+
+        At once, but with `host_begins` when every agent has asked for it.
+        """
         request = pb.ResetMatchRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
         await self._connection.call(
             lambda on: on.match.ResetMatch,
             request,
-            timeout=self._client._timeout,
+            timeout=WAIT_SECONDS,
             token=self.host_token,
             advice=MATCH_GOES_ON,
         )
@@ -139,7 +142,7 @@ class MatchCore(Generic[_Seat]):
         """Every position as the public may see it, one after another, as the match goes on.
 
         Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
-        host closes the match; a stream that is lost is gone on with by `after`.
+        host closes the match or its last episode is over; a stream that is lost is gone on with by `after`.
 
         Args:
             after: The `sequence` of the last frame known: those after it follow. When left out, the present

@@ -134,15 +134,16 @@ def record_arena(
 
     told = json.loads(Path(replays, "arena.json").read_text("utf-8"))
     line_ups = [[told["bots"][player] for player in players] for players in told["line_ups"]]
-    played = [_Played(file, len(line_ups)) for file in sorted(Path(replays).glob("deal-*-way-*.json"))]
-    whole = [match for match in played if not match.given_up]
+    played = [_Played(file, len(line_ups)) for file in Path(replays).glob("deal-*-way-*.json")]
+    whole = sorted((match for match in played if not match.given_up), key=lambda match: match.episode)
     if len(whole) < len(played):
         warnings.warn(f"{len(played) - len(whole)} matches were given up: they are left out", stacklevel=2)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     if any(target.glob("episodes-*.parquet")):
         raise FileExistsError(f"{target} has a recording already: name another folder")
-    with connect() if client is None else nullcontext(client) as served:
+    # Part of a recording looks like a whole one: whoever is interrupted keeps nothing.
+    with connect() if client is None else nullcontext(client) as served, ExitStack() as undo:
         spec = served.game(told["game"], seats=len(line_ups[0]), options=told["options"])
         if spec.digest != told["spec_digest"]:
             raise ValueError(f"{replays} was played by other rules: {told['spec_digest']}, not {spec.digest}")
@@ -159,9 +160,12 @@ def record_arena(
             episodes = np.array(list(part), np.int64)
             seeds = np.array([match.seed for match in part.values()], np.uint64)
             steps = _Play(served, spec, facts, dict.fromkeys(names, again), episodes, seeds).steps()
-            _parquet.write(target / f"episodes-{episodes[0]:09}.parquet", facts, steps)
+            file = target / f"episodes-{episodes[0]:09}.parquet"
+            undo.callback(file.unlink, missing_ok=True)
+            _parquet.write(file, facts, steps)
             if progress is not None:
                 progress(len(part))
+        undo.pop_all()
     return Recording(target)
 
 

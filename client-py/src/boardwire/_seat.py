@@ -174,7 +174,10 @@ class SeatCore(Generic[_Search]):
         actions: bool = False,
         timeout: float | None = None,
     ) -> Observation:
-        """Begins the next episode: at once for the only agent, else when all agents have asked.
+        """Asks for the next episode, and waits for it: it begins when all agents have asked.
+
+        With `host_begins` it begins when the host has, too. An agent that plays against bots alone may leave
+        an episode for the next one, unless its match counts `episodes`.
 
         Args:
             seed: The seed, for a seat that the host has taken by `Match.join`, and for the only agent

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Who plays at a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Player {
-    /// An agent that joins by invitation.
+    /// A client: in a match whoever joins by invitation, in a batch its owner.
     Agent,
     /// A bot in the server.
     Bot(Bot),

@@ -162,8 +162,8 @@ impl Arena {
     fn kept(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Kept> {
         let what = self.what(schedule, table)?;
         let ways = schedule.line_ups.len();
-        let replays = self.replays.as_deref().map(|folder| Replays::open(folder, ways, &what)).transpose()?;
         let (ledger, mut known) = Ledger::open(self.out.as_deref(), &what)?;
+        let replays = self.replays.as_deref().map(|folder| Replays::open(folder, ways, &what)).transpose()?;
         known.retain(|&deal, _| replays.as_ref().is_none_or(|replays| replays.has(deal)));
         Ok(Kept { known, ledger, replays })
     }

@@ -34,7 +34,7 @@ pub(crate) async fn answer(
         "/boardwire.v1.CatalogService/ListGames" => games(core)?.encode_to_vec(),
         "/boardwire.v1.CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
         "/boardwire.v1.BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
-        CREATE_SEARCH => determinize(core, &read(request)?).await?.encode_to_vec(),
+        CREATE_SEARCH => create_search(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/CloseSearch" => {
@@ -101,7 +101,7 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
 
-async fn determinize(
+async fn create_search(
     core: &Core,
     asked: &v1::CreateSearchRequest,
 ) -> Result<v1::CreateSearchResponse, Refused> {

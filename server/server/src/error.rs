@@ -81,11 +81,12 @@ pub enum ServiceError {
     )]
     StaleDecision { expected_episode: u32, expected_decision: u32, episode: u32, decision: u32 },
     /// The episode has ended.
-    #[error("episode {episode} is over: a reset begins the next")]
+    #[error("episode {episode} is over: Reset asks for the next, if there is one")]
     EpisodeOver { episode: u32 },
     /// The episode still goes on, and other seats play in it.
     #[error(
-        "episode {episode} is not over: where other agents play in it only the host may reset it now, where deals are fair nobody"
+        "episode {episode} is not over: an agent leaves it only where it plays against bots alone and the match counts no episodes; \
+         the host may begin the next, unless deals are fair"
     )]
     EpisodeNotOver { episode: u32 },
     /// The match has been closed.

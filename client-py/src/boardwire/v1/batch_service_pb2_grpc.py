@@ -33,11 +33,11 @@ class BatchServiceStub(object):
     What a method does depends on how an environment stands:
 
     method      its episode goes on        its episode is over
-    StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-    SAME_STEP no row shows an episode that is over
-    ResetBatch  leaves it, begins the      begins the next
-    next
-    SaveBatch, LoadBatch   as it stands    as it stands
+    StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+    with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+    ResetBatch  leaves it for the next     begins the next
+
+    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     """
 
     def __init__(self, channel):
@@ -91,11 +91,11 @@ class BatchServiceServicer(object):
     What a method does depends on how an environment stands:
 
     method      its episode goes on        its episode is over
-    StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-    SAME_STEP no row shows an episode that is over
-    ResetBatch  leaves it, begins the      begins the next
-    next
-    SaveBatch, LoadBatch   as it stands    as it stands
+    StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+    with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+    ResetBatch  leaves it for the next     begins the next
+
+    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     """
 
     def OpenBatch(self, request, context):
@@ -210,11 +210,11 @@ class BatchService(object):
     What a method does depends on how an environment stands:
 
     method      its episode goes on        its episode is over
-    StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-    SAME_STEP no row shows an episode that is over
-    ResetBatch  leaves it, begins the      begins the next
-    next
-    SaveBatch, LoadBatch   as it stands    as it stands
+    StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+    with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+    ResetBatch  leaves it for the next     begins the next
+
+    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     """
 
     @staticmethod

@@ -29,11 +29,11 @@ class BatchServiceStub:
     What a method does depends on how an environment stands:
 
       method      its episode goes on        its episode is over
-      StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-                                             SAME_STEP no row shows an episode that is over
-      ResetBatch  leaves it, begins the      begins the next
-                  next
-      SaveBatch, LoadBatch   as it stands    as it stands
+      StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+                                             with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+      ResetBatch  leaves it for the next     begins the next
+
+    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -100,11 +100,11 @@ class BatchServiceAsyncStub:
     What a method does depends on how an environment stands:
 
       method      its episode goes on        its episode is over
-      StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-                                             SAME_STEP no row shows an episode that is over
-      ResetBatch  leaves it, begins the      begins the next
-                  next
-      SaveBatch, LoadBatch   as it stands    as it stands
+      StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+                                             with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+      ResetBatch  leaves it for the next     begins the next
+
+    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     """
 
     OpenBatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -170,11 +170,11 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     What a method does depends on how an environment stands:
 
       method      its episode goes on        its episode is over
-      StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-                                             SAME_STEP no row shows an episode that is over
-      ResetBatch  leaves it, begins the      begins the next
-                  next
-      SaveBatch, LoadBatch   as it stands    as it stands
+      StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+                                             with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+      ResetBatch  leaves it for the next     begins the next
+
+    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     """
 
     @abc.abstractmethod

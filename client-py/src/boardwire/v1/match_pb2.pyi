@@ -509,8 +509,8 @@ class Match(google.protobuf.message.Message):
 
     @property
     def seed_opening(self) -> global___SeedOpening:
-        """What the commitment hides, once it may be known. When the episode is over: of drawn seeds to the host and the seats, of
-        given ones, from which later seeds follow, to the host. When the match is closed: to everybody.
+        """What the commitment hides, once it may be known. Once the episode is over: a drawn seed to the host and the seats, a given
+        one to the host alone, since later seeds follow from it. Once the match is closed: to everybody.
         """
 
     @property

@@ -32,19 +32,20 @@ class MatchServiceStub:
       method      GATHERING                 PLAYING                      OVER                    CLOSED
       JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
       Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
-      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED (2)
       Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
       Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
       Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
-      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next (6)     MATCH_CLOSED
       Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
       GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
       Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
-    last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
-    begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
-    says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
+    then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
+    of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
+    that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
+    A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -109,8 +110,8 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
-    `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+    """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, with
+    `host_begins` when the host has called ResetMatch as well; Reset waits for that. An agent that plays against bots alone may leave an
     episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
     """
 
@@ -118,8 +119,8 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.ResetMatchRequest,
         boardwire.v1.match_service_pb2.ResetMatchResponse,
     ]
-    """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
-    `episode`.
+    """The host begins the next episode: at any time, or once the present one is over where deals are fair. With `host_begins` it
+    waits until every agent has asked for it, and so has seen how the present one ended. Safe to retry with `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
@@ -175,19 +176,20 @@ class MatchServiceAsyncStub:
       method      GATHERING                 PLAYING                      OVER                    CLOSED
       JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
       Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
-      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED (2)
       Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
       Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
       Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
-      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next (6)     MATCH_CLOSED
       Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
       GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
       Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
-    last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
-    begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
-    says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
+    then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
+    of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
+    that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
+    A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     """
 
     CreateMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -251,8 +253,8 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
-    `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+    """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, with
+    `host_begins` when the host has called ResetMatch as well; Reset waits for that. An agent that plays against bots alone may leave an
     episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
     """
 
@@ -260,8 +262,8 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.ResetMatchRequest,
         boardwire.v1.match_service_pb2.ResetMatchResponse,
     ]
-    """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
-    `episode`.
+    """The host begins the next episode: at any time, or once the present one is over where deals are fair. With `host_begins` it
+    waits until every agent has asked for it, and so has seen how the present one ended. Safe to retry with `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
@@ -317,19 +319,20 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
       method      GATHERING                 PLAYING                      OVER                    CLOSED
       JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
       Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
-      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+      OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED (2)
       Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
       Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
       Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
-      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+      ResetMatch  NOT_DEALT                 begins the next (5)          begins the next (6)     MATCH_CLOSED
       Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
       GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
       Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
-    last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
-    begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
-    says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
+    then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
+    of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
+    that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
+    A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     """
 
     @abc.abstractmethod
@@ -411,8 +414,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.ResetRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
-        """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
-        `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, with
+        `host_begins` when the host has called ResetMatch as well; Reset waits for that. An agent that plays against bots alone may leave an
         episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         """
 
@@ -422,8 +425,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.ResetMatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetMatchResponse]]:
-        """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
-        `episode`.
+        """The host begins the next episode: at any time, or once the present one is over where deals are fair. With `host_begins` it
+        waits until every agent has asked for it, and so has seen how the present one ended. Safe to retry with `episode`.
         """
 
     @abc.abstractmethod

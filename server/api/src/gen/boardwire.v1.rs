@@ -152,8 +152,8 @@ pub struct Match {
     /// Where the present episode's seed comes from.
     #[prost(enumeration = "SeedSource", tag = "13")]
     pub seed_source: i32,
-    /// What the commitment hides, once it may be known. When the episode is over: of drawn seeds to the host and the seats, of
-    /// given ones, from which later seeds follow, to the host. When the match is closed: to everybody.
+    /// What the commitment hides, once it may be known. Once the episode is over: a drawn seed to the host and the seats, a given
+    /// one to the host alone, since later seeds follow from it. Once the match is closed: to everybody.
     #[prost(message, optional, tag = "14")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
     /// How its deals come about, if they are fair.
@@ -872,11 +872,11 @@ pub mod batch_service_client {
     /// What a method does depends on how an environment stands:
     ///
     /// method      its episode goes on        its episode is over
-    /// StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-    /// SAME_STEP no row shows an episode that is over
-    /// ResetBatch  leaves it, begins the      begins the next
-    /// next
-    /// SaveBatch, LoadBatch   as it stands    as it stands
+    /// StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+    /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+    /// ResetBatch  leaves it for the next     begins the next
+    ///
+    /// With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     #[derive(Debug, Clone)]
     pub struct BatchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1233,11 +1233,11 @@ pub mod batch_service_server {
     /// What a method does depends on how an environment stands:
     ///
     /// method      its episode goes on        its episode is over
-    /// StepBatch   makes the decision         by AutoresetMode: begins the next (NEXT_STEP), ENVIRONMENT_OVER (DISABLED); with
-    /// SAME_STEP no row shows an episode that is over
-    /// ResetBatch  leaves it, begins the      begins the next
-    /// next
-    /// SaveBatch, LoadBatch   as it stands    as it stands
+    /// StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
+    /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
+    /// ResetBatch  leaves it for the next     begins the next
+    ///
+    /// With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
     #[derive(Debug)]
     pub struct BatchServiceServer<T> {
         inner: Arc<T>,
@@ -3225,19 +3225,20 @@ pub mod match_service_client {
     /// method      GATHERING                 PLAYING                      OVER                    CLOSED
     /// JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
     /// Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
-    /// OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+    /// OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED (2)
     /// Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
     /// Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
     /// Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
-    /// ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+    /// ResetMatch  NOT_DEALT                 begins the next (5)          begins the next (6)     MATCH_CLOSED
     /// Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
     /// GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     /// Watch       waits for the deal        shows each position          waits                   shows the rest, ends
     ///
-    /// (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
-    /// last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
-    /// begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
-    /// says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    /// (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
+    /// then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
+    /// of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
+    /// that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
+    /// A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     #[derive(Debug, Clone)]
     pub struct MatchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -3517,8 +3518,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Act"));
             self.inner.unary(req, path, codec).await
         }
-        /// A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
-        /// `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        /// A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, with
+        /// `host_begins` when the host has called ResetMatch as well; Reset waits for that. An agent that plays against bots alone may leave an
         /// episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         pub async fn reset(
             &mut self,
@@ -3541,8 +3542,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Reset"));
             self.inner.unary(req, path, codec).await
         }
-        /// The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
-        /// `episode`.
+        /// The host begins the next episode: at any time, or once the present one is over where deals are fair. With `host_begins` it
+        /// waits until every agent has asked for it, and so has seen how the present one ended. Safe to retry with `episode`.
         pub async fn reset_match(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetMatchRequest>,
@@ -3773,15 +3774,15 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::ActRequest>,
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
-        /// A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, or with
-        /// `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        /// A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, with
+        /// `host_begins` when the host has called ResetMatch as well; Reset waits for that. An agent that plays against bots alone may leave an
         /// episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,
         ) -> std::result::Result<tonic::Response<super::ResetResponse>, tonic::Status>;
-        /// The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
-        /// `episode`.
+        /// The host begins the next episode: at any time, or once the present one is over where deals are fair. With `host_begins` it
+        /// waits until every agent has asked for it, and so has seen how the present one ended. Safe to retry with `episode`.
         async fn reset_match(
             &self,
             request: tonic::Request<super::ResetMatchRequest>,
@@ -3851,19 +3852,20 @@ pub mod match_service_server {
     /// method      GATHERING                 PLAYING                      OVER                    CLOSED
     /// JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
     /// Invite      gives the seat away (1)   gives the seat away          gives the seat away     MATCH_CLOSED
-    /// OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED
+    /// OpenDeal    opens, once all joined    changes nothing              changes nothing         MATCH_CLOSED (2)
     /// Observe     NOT_DEALT, or waits       shows; `wait`: when pending  shows                   MATCH_CLOSED (2)
     /// Act         NOT_DEALT                 decides, or NOT_YOUR_TURN    EPISODE_OVER (3)        MATCH_CLOSED (2)
     /// Reset       NOT_DEALT                 EPISODE_NOT_OVER (4)         asks, waits for others  MATCH_CLOSED
-    /// ResetMatch  NOT_DEALT                 begins the next (5)          begins the next         MATCH_CLOSED
+    /// ResetMatch  NOT_DEALT                 begins the next (5)          begins the next (6)     MATCH_CLOSED
     /// Resign      NOT_DEALT                 ends the episode             EPISODE_OVER (3)        MATCH_CLOSED (2)
     /// GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     /// Watch       waits for the deal        shows each position          waits                   shows the rest, ends
     ///
-    /// (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Of a match that has played all its `episodes` the
-    /// last one is shown as it ended, and is EPISODE_OVER to others. (3) A repetition of what ended it is answered. (4) An agent alone
-    /// begins the next one, as at Reset. (5) EPISODE_NOT_OVER where deals are fair. A match that was closed otherwise than by its host
-    /// says so instead of MATCH_CLOSED: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    /// (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
+    /// then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
+    /// of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
+    /// that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
+    /// A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
     #[derive(Debug)]
     pub struct MatchServiceServer<T> {
         inner: Arc<T>,

@@ -57,7 +57,7 @@ pub struct Adviser {
 /// Who plays at the seats of an environment.
 #[derive(Debug, Clone)]
 pub struct LineUp {
-    /// By seat; agents' seats are an agent's.
+    /// By seat.
     pub players: Vec<Player>,
     /// The seats that bots play, ascending.
     pub bots: Vec<(Seat, Bot)>,

@@ -62,9 +62,10 @@ pub(super) struct End {
     pub(super) ranks: Vec<u32>,
 }
 
-/// The seed from which the cards of a deal follow.
+/// The seed from which the cards of a deal follow. None of them is that of the arena: agents are shown those of deals that are over.
 pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
-    Ok(episode_seed(seed, u32::try_from(number).context("more deals than a seed has")?))
+    let number = u32::try_from(number).ok().and_then(|number| number.checked_add(1));
+    Ok(episode_seed(seed, number.context("more deals than a seed has")?))
 }
 
 impl Played {

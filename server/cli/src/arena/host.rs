@@ -41,6 +41,9 @@ const LINGER: Duration = Duration::from_secs(2);
 /// One way round is at most so many deals ahead of another.
 const AHEAD: usize = 32;
 
+/// How many ways round share a connection: each has two calls on it at once, of 1,024 that a server takes.
+const WAYS: usize = 256;
+
 /// What is played, and by whom.
 pub(super) struct Host<'a> {
     pub(super) table: &'a Table,
@@ -111,9 +114,9 @@ impl Host<'_> {
         let played = self.host(address, finished, halted).await;
         drop(stop);
         let served = serving.await;
-        // Why play has ended comes first, whatever went wrong after that.
-        played?;
-        served?
+        // A server that has failed is why play has.
+        served??;
+        played
     }
 
     /// Hosts the matches on a server.
@@ -123,13 +126,16 @@ impl Host<'_> {
         finished: &mpsc::SyncSender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
-        let channel = Endpoint::from_shared(format!("http://{}", near(address)))?.connect().await?;
-        let server = MatchServiceClient::new(channel);
+        let endpoint = Endpoint::from_shared(format!("http://{}", near(address)))?;
+        let mut server = MatchServiceClient::new(endpoint.connect().await?);
         let mut deals = (0..self.most).filter(|deal| !self.done.contains(deal)).peekable();
         let Some(&first) = deals.peek() else { return Ok(()) };
         let deals: Vec<_> = std::iter::repeat_n(deals, self.schedule.line_ups.len()).collect();
         let (mut ways, mut seated) = (vec![], vec![]);
         for number in 0..self.schedule.line_ups.len() {
+            if number > 0 && number.is_multiple_of(WAYS) {
+                server = MatchServiceClient::new(endpoint.connect().await?);
+            }
             let (way, agents) = self.open(server.clone(), number, first, &address.to_string()).await?;
             ways.push(way);
             seated.extend(agents);

@@ -31,7 +31,7 @@ impl Replays {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         match std::fs::read_to_string(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                std::fs::write(&path, format!("{what}\n")).with_context(about)?;
+                put(&path, &format!("{what}\n")).with_context(about)?;
             }
             text => {
                 let held: Value = serde_json::from_str(&text.with_context(about)?).with_context(about)?;
@@ -53,12 +53,17 @@ impl Replays {
     /// Keeps a match; its file is there when it is whole.
     pub(super) fn keep(&self, deal: u64, way: usize, replay: &v1::Replay) -> anyhow::Result<()> {
         let path = self.file(deal, way);
-        let aside = path.with_extension("new");
-        let written = std::fs::write(&aside, verify::write(replay)?);
-        written.and_then(|()| std::fs::rename(&aside, &path)).with_context(|| path.display().to_string())
+        put(&path, &verify::write(replay)?).with_context(|| path.display().to_string())
     }
 
     fn file(&self, deal: u64, way: usize) -> PathBuf {
         self.folder.join(format!("deal-{deal:09}-way-{way}.json"))
     }
+}
+
+/// Writes a file, which is there when it is whole.
+fn put(path: &Path, text: &str) -> std::io::Result<()> {
+    let aside = path.with_extension("new");
+    std::fs::write(&aside, text)?;
+    std::fs::rename(&aside, path)
 }

@@ -76,14 +76,6 @@ impl Arbiter {
         self.lock().standing.closed.is_some()
     }
 
-    /// Refuses when the match has ended for good.
-    ///
-    /// # Errors
-    /// How it has ended.
-    pub fn check_open(&self) -> Result<(), ServiceError> {
-        self.refuse_closed(&self.lock())
-    }
-
     pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
         if inner.standing.closed.is_none() {
             self.happen(inner, What::Closed(reason)).expect("any open match can be closed");

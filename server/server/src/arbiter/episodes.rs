@@ -11,7 +11,8 @@ use super::{Arbiter, Forfeit, Forfeited, Inner, Role, Settings};
 use crate::error::{ServiceError, list};
 
 impl Arbiter {
-    /// Begins the next episode, for the host: at any time, or once the present one is over where deals are fair.
+    /// Begins the next episode, for the host: at any time, or once the present one is over where deals are fair. Where only the host
+    /// begins episodes it waits until every agent has asked for the next one, and so has seen how this one ended.
     ///
     /// # Errors
     /// A seed where deals are fair, an episode that is not over or has not come, a match that has ended for good.
@@ -20,6 +21,16 @@ impl Arbiter {
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), ServiceError> {
+        if self.settings.host_begins {
+            let agents = self.settings.agents();
+            let have_asked = |inner: &mut Inner| {
+                let standing = &inner.standing;
+                let is_left = leave.is_some_and(|episode| episode < standing.present.episode);
+                let goes_on = !standing.is_over() || standing.votes == agents || standing.closed.is_some();
+                Ok((is_left || goes_on).then_some(()))
+            };
+            self.until(Role::Host, have_asked).await?;
+        }
         let round = {
             let mut inner = self.lock();
             if self.has_left(&inner, seed, leave)? {
@@ -68,11 +79,12 @@ impl Arbiter {
     /// # Errors
     /// As [`reset`](Self::reset), but for who may ask.
     fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, ServiceError> {
-        self.refuse_closed(inner)?;
+        self.refuse_cut(inner)?;
         leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
         if leave.is_some_and(|episode| episode < inner.standing.present.episode) {
             return Ok(true);
         }
+        self.refuse_closed(inner)?;
         inner.standing.check_dealt()?;
         inner.standing.check_left()?;
         if seed.is_some() && self.settings.fair_deals {

@@ -21,7 +21,7 @@ use crate::error::ServiceError;
 use crate::secret;
 
 /// How many episodes a match with fair deals can have.
-const EPISODES: u32 = 1_024;
+pub(super) const EPISODES: u32 = 1_024;
 /// How long an agent may take to open what it has, once all have joined.
 pub const OPENING: Duration = Duration::from_secs(30);
 /// What the bytes begin with that an episode's key is the hash of.

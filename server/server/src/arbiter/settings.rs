@@ -7,6 +7,7 @@ use boardwire_batch::reward::RewardKind;
 use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_kernel::{Seat, SeatSet};
 
+use super::fair::EPISODES;
 use super::{Clock, OPENING};
 
 /// What a match is created with, beside its table.
@@ -107,6 +108,11 @@ impl Settings {
                 value: "true".to_owned(),
                 expected: "false where somebody gives a seed, and where no agent plays".to_owned(),
             });
+        }
+        if self.fair_deals && self.episodes > EPISODES {
+            let (value, expected) =
+                (self.episodes.to_string(), format!("at most {EPISODES} where deals are fair"));
+            return Err(Refused::BadField { field: "episodes", value, expected });
         }
         if self.host_begins && self.seat_may_seed {
             return Err(Refused::BadField {

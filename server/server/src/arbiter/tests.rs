@@ -287,6 +287,7 @@ async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Finished));
     let seen = arbiter.observe(seat, true, Extras::default()).await.expect("how it ended is still shown");
     assert!(seen.terminated && seen.ending.is_some() && seen.episode == 1);
+    arbiter.reset(seat, None, Some(0)).await.expect("that one it has left before");
     for refused in [arbiter.reset(seat, None, Some(1)).await, arbiter.reset_match(None, None).await] {
         assert_eq!(refused, Err(ServiceError::MatchClosed { id: arbiter.id().to_owned() }));
     }
@@ -306,6 +307,10 @@ async fn where_the_host_begins_episodes_seats_wait_for_it() {
     let early = arbiter.reset(seat, None, None).await;
     assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
     play_out(&arbiter).await;
+    {
+        let early = std::pin::pin!(arbiter.reset_match(Some(9), Some(0)));
+        assert!(futures_util::poll!(early).is_pending(), "the seat has not seen how it ended");
+    }
     let mut asks = Box::pin(arbiter.reset(seat, None, Some(0)));
     assert!(futures_util::poll!(&mut asks).is_pending(), "the host has not begun it");
     arbiter.reset_match(Some(9), Some(0)).await.expect("the host may");

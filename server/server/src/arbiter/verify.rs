@@ -172,7 +172,7 @@ fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
 
 /// What the episode follows from, if that is what was committed to.
 fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
-    let missing = "its key is not shown: an episode is over before it is, and if its seed was given, the match is closed or its host asks";
+    let missing = "its key is not shown: it is once the episode is over, and if its seed was given, to the host alone until the match is closed";
     let opening = shown.seed_opening.as_ref().ok_or_else(|| unreadable(&missing))?;
     let key: [u8; 32] = opening.key[..].try_into().map_err(|_| unreadable(&"the key has not 32 bytes"))?;
     let salt = opening.salt[..].try_into().map_err(|_| unreadable(&"the salt has not 16 bytes"))?;
