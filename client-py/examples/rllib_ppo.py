@@ -116,7 +116,7 @@ def main() -> None:
     decisions = train(given, folder)
     ray.shutdown()
     print(f"{decisions:,} decisions learned from; {folder} goes on with --resume")
-    module = RLModule.from_checkpoint(folder / "learner_group" / "agent" / "rl_module" / MODULE)
+    module = RLModule.from_checkpoint(folder / "learner_group" / "learner" / "rl_module" / MODULE)
     with boardwire.connect() as client:
         choose = policy(module, client.game(given.game, seats=given.seats))
         for bot in ("random", "greedy"):

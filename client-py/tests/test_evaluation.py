@@ -161,9 +161,8 @@ def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
         boardwire.evaluate(first_legal, "faraway", deals=0, client=client)
     with pytest.raises(errors.UnknownBot):
         boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
-    for nobody in ("agent", "agent"):
-        with pytest.raises(ValueError, match=f"'{nobody}' is no bot"):
-            boardwire.evaluate(first_legal, "faraway", opponents=nobody, deals=1, client=client)
+    with pytest.raises(ValueError, match="'agent' is no bot"):
+        boardwire.evaluate(first_legal, "faraway", opponents="agent", deals=1, client=client)
     for policy in (lambda asked: asked.mask.argmax(axis=1) + 0.5, lambda asked: 0):
         with pytest.raises(ValueError, match=r"the policy chose .* not an action for each of"):
             boardwire.evaluate(policy, "faraway", deals=1, client=client)
