@@ -404,7 +404,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         """Every position as the public may see it, one after another, as the match goes on.
 
         Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
-        host closes the match or its last episode is over; a stream that is lost is gone on with by `after`.
+        host closes the match or its last episode is over. After a lost stream, `after` says where to go on.
 
         Args:
             match_id: The match's id.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 
-#: Whoever plays at a seat that no bot of the server plays.
+#: The player at a seat that a client plays.
 AGENT = "agent"
 
 

@@ -142,7 +142,7 @@ def record_arena(
     target.mkdir(parents=True, exist_ok=True)
     if any(target.glob("episodes-*.parquet")):
         raise FileExistsError(f"{target} has a recording already: name another folder")
-    # Part of a recording looks like a whole one: whoever is interrupted keeps nothing.
+    # An interruption removes what was written: a part of a recording looks like a whole one.
     with connect() if client is None else nullcontext(client) as served, ExitStack() as undo:
         spec = served.game(told["game"], seats=len(line_ups[0]), options=told["options"])
         if spec.digest != told["spec_digest"]:

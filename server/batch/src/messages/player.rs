@@ -1,10 +1,8 @@
 //! Players as messages.
 
-use std::collections::BTreeMap;
-
 use boardwire_api::v1;
 use boardwire_api::v1::player::Kind;
-use boardwire_bots::{Bot, DEFAULT_PLAYOUTS, DEFAULT_WORLDS, Pick, UnknownBot};
+use boardwire_bots::{Bot, UnknownBot};
 
 use crate::players::Player;
 use crate::refused::Refused;
@@ -33,16 +31,13 @@ pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -
 /// # Errors
 /// No such bot or policy, or none that could play there.
 pub fn bot(tables: &Tables, table: &Table, given: &v1::Player) -> Result<Bot, UnknownBot> {
-    let unknown = || UnknownBot { given: player_name(given), expected: UnknownBot::KNOWN.to_owned() };
     if let Some(Kind::Bot(v1::player::Bot { name, parameters })) = &given.kind {
         let own = PARAMETERS.iter().find(|(bot, _)| bot == name).map(|(_, own)| *own);
         if name.contains(':') || parameters.keys().any(|parameter| Some(parameter.as_str()) != own) {
-            return Err(unknown());
+            return Err(UnknownBot { given: player_name(given), expected: UnknownBot::KNOWN.to_owned() });
         }
     }
-    tables
-        .bot(table, &player_name(given))
-        .map_err(|UnknownBot { expected, .. }| UnknownBot { expected, ..unknown() })
+    tables.bot(table, &player_name(given))
 }
 
 /// A player in words, as command lines have it: `agent`, `mc:160`, `policy:lion:argmax`.
@@ -64,65 +59,46 @@ pub fn player_name(player: &v1::Player) -> String {
     }
 }
 
-/// A player as it is told.
+/// A player as a message.
 #[must_use]
 pub fn player_to(player: &Player) -> v1::Player {
-    match player {
-        Player::Agent => v1::Player { kind: Some(Kind::Agent(v1::player::Agent {})) },
-        Player::Bot(bot) => bot_to(bot),
-    }
+    named(&player.to_string())
 }
 
-/// The same of a bot. A parameter that has its default is left out.
+/// A bot as a message.
 #[must_use]
 pub fn bot_to(bot: &Bot) -> v1::Player {
-    let of = |name: &str, value: Option<(&str, u32)>| {
-        let parameters: BTreeMap<_, _> =
-            value.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })
-    };
-    let kind = match bot {
-        Bot::Random => of("random", None),
-        Bot::Greedy { worlds } => {
-            of("greedy", Some(("worlds", *worlds)).filter(|_| *worlds != DEFAULT_WORLDS))
+    named(&bot.to_string())
+}
+
+/// Players by their names in words.
+#[cfg(any(test, feature = "testkit"))]
+#[must_use]
+pub fn players(names: &[&str]) -> Vec<v1::Player> {
+    names.iter().map(|name| named(name)).collect()
+}
+
+/// The message of a name as [`player_name`] gives it.
+fn named(name: &str) -> v1::Player {
+    let (first, rest) = name.split_once(':').unwrap_or((name, ""));
+    let kind = match first {
+        "agent" => Kind::Agent(v1::player::Agent {}),
+        "policy" => {
+            let (name, pick) = rest.split_once(':').unwrap_or((rest, ""));
+            Kind::Policy(v1::player::Policy { name: name.to_owned(), argmax: pick == "argmax" })
         }
-        Bot::Search { playouts } => {
-            of("mc", Some(("playouts", *playouts)).filter(|_| *playouts != DEFAULT_PLAYOUTS))
-        }
-        Bot::Policy(by) => {
-            let argmax = by.pick == Pick::Best;
-            Kind::Policy(v1::player::Policy { name: by.policy.name().to_owned(), argmax })
+        bot => {
+            let own = PARAMETERS.iter().find(|(known, _)| *known == bot);
+            let value = own.and_then(|(_, own)| Some(((*own).to_owned(), rest.parse().ok()?)));
+            Kind::Bot(v1::player::Bot { name: bot.to_owned(), parameters: value.into_iter().collect() })
         }
     };
     v1::Player { kind: Some(kind) }
 }
 
-/// Players by their names in words, as [`player_name`] gives them.
-#[cfg(any(test, feature = "testkit"))]
-#[must_use]
-pub fn players(names: &[&str]) -> Vec<v1::Player> {
-    let player = |name: &&str| {
-        let (first, rest) = name.split_once(':').unwrap_or((name, ""));
-        let kind = match first {
-            "agent" => Kind::Agent(v1::player::Agent {}),
-            "policy" => {
-                let (name, pick) = rest.split_once(':').unwrap_or((rest, ""));
-                Kind::Policy(v1::player::Policy { name: name.to_owned(), argmax: pick == "argmax" })
-            }
-            bot => {
-                let own = PARAMETERS.iter().find(|(known, _)| *known == bot);
-                let value = own.and_then(|(_, own)| Some(((*own).to_owned(), rest.parse().ok()?)));
-                Kind::Bot(v1::player::Bot { name: bot.to_owned(), parameters: value.into_iter().collect() })
-            }
-        };
-        v1::Player { kind: Some(kind) }
-    };
-    names.iter().map(player).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use boardwire_bots::Bot;
+    use boardwire_bots::DEFAULT_PLAYOUTS;
 
     use super::*;
     use crate::registry::Registry;

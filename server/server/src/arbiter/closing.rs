@@ -70,12 +70,6 @@ impl Arbiter {
         self.lock().standing.has_ended()
     }
 
-    /// Whether the match has ended for good.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.lock().standing.closed.is_some()
-    }
-
     pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
         if inner.standing.closed.is_none() {
             self.happen(inner, What::Closed(reason)).expect("any open match can be closed");
