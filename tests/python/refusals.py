@@ -26,11 +26,11 @@ from journals import served
 PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
 
 
-def provokes(variant: str) -> Callable[[Any], Any]:
+def provokes(reason: str) -> Callable[[Any], Any]:
     """Notes that a function provokes an error."""
 
     def note(function: Any) -> Any:
-        PROVOKED[variant] = function
+        PROVOKED[reason] = function
         return function
 
     return note
@@ -81,32 +81,32 @@ def play_out(seat: boardwire.Seat) -> None:
         seen = seat.act(legal(seen))
 
 
-@provokes("UnknownGame")
+@provokes("GAME_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     client.game("chess")
 
 
-@provokes("Seats")
+@provokes("SEATS_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
     client.create_match("faraway", players=["random"])
 
 
-@provokes("UnknownOption")
+@provokes("OPTION_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     client.game("faraway", options={"weather": "fine"})
 
 
-@provokes("OptionValue")
+@provokes("OPTION_VALUE_INVALID")
 def _(client: boardwire.Client) -> None:
-    client.game("faraway", options={"variant": "deluxe"})
+    client.game("faraway", options={"reason": "deluxe"})
 
 
-@provokes("UnknownBot")
+@provokes("BOT_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     client.create_match("faraway", players=["agent", "oracle"])
 
 
-@provokes("BadField")
+@provokes("FIELD_INVALID")
 def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     call(
@@ -117,17 +117,17 @@ def _(client: boardwire.Client) -> None:
     )
 
 
-@provokes("UnknownMatch")
+@provokes("MATCH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     client.seat("nowhere", "token")
 
 
-@provokes("UnknownInvitation")
+@provokes("INVITATION_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     client.join("nobody")
 
 
-@provokes("DecisionLate")
+@provokes("DECISION_LATE")
 def _(client: boardwire.Client) -> None:
     clock = boardwire.Clock(limit=0.01, on_timeout="first_legal")
     match = client.create_match("faraway", players=["agent", "random"], clock=clock)
@@ -139,20 +139,20 @@ def _(client: boardwire.Client) -> None:
     seat.act(int(seen.mask.nonzero()[0][0]))
 
 
-@provokes("NotDealt")
+@provokes("NOT_DEALT")
 def _(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "random"], fair_deals=True)
     match.join(0).observe()
 
 
-@provokes("DealWithheld")
+@provokes("DEAL_WITHHELD")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--opening-timeout", "1"]) as hurried:
         match = hurried.create_match("faraway", players=["agent", "random"], fair_deals=True)
         match.join(0).observe(wait=True)
 
 
-@provokes("FramesGone")
+@provokes("FRAMES_GONE")
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]
     for _ in range(6):
@@ -161,18 +161,18 @@ def _(client: boardwire.Client) -> None:
     next(match.watch(after=0))
 
 
-@provokes("InvitationUsed")
+@provokes("INVITATION_USED")
 def _(client: boardwire.Client) -> None:
     begun(client)[0].join(0)
 
 
-@provokes("MissingToken")
+@provokes("TOKEN_MISSING")
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]
     call(client, lambda on: on.match.Observe, pb.ObserveRequest(match_id=match.id))
 
 
-@provokes("MissingCallerToken")
+@provokes("CALLER_TOKEN_MISSING")
 def _(client: boardwire.Client) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -181,7 +181,7 @@ def _(client: boardwire.Client) -> None:
         nobody.games()
 
 
-@provokes("WrongCallerToken")
+@provokes("CALLER_TOKEN_WRONG")
 def _(client: boardwire.Client) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -190,12 +190,12 @@ def _(client: boardwire.Client) -> None:
         nobody.games()
 
 
-@provokes("WrongToken")
+@provokes("TOKEN_WRONG")
 def _(client: boardwire.Client) -> None:
     client.seat(begun(client)[0].id, "guessed").observe()
 
 
-@provokes("HostOnly")
+@provokes("HOST_ONLY")
 def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     call(
@@ -206,32 +206,32 @@ def _(client: boardwire.Client) -> None:
     )
 
 
-@provokes("SeatOnly")
+@provokes("SEAT_ONLY")
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]
     client.seat(match.id, match.host_token).observe()
 
 
-@provokes("NotYourTurn")
+@provokes("NOT_YOUR_TURN")
 def _(client: boardwire.Client) -> None:
     _, seat, seen = begun(client, "agent")
     seat.act(legal(seen), wait=False)
     seat.act(legal(seen), wait=False)
 
 
-@provokes("IllegalAction")
+@provokes("ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
     _, seat, seen = begun(client)
     seat.act(int((seen.mask == 0).nonzero()[0][0]))
 
 
-@provokes("ActionOutOfRange")
+@provokes("ACTION_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     seat.act(len(match.spec.actions))
 
 
-@provokes("StaleDecision")
+@provokes("DECISION_STALE")
 def _(client: boardwire.Client) -> None:
     _, seat, seen = begun(client)
     seat.act(legal(seen))
@@ -239,33 +239,33 @@ def _(client: boardwire.Client) -> None:
     seat.act(int(seen.mask.nonzero()[0][1]))
 
 
-@provokes("EpisodeOver")
+@provokes("EPISODE_OVER")
 def _(client: boardwire.Client) -> None:
     _, seat, _ = begun(client)
     play_out(seat)
     seat.act(0)
 
 
-@provokes("EpisodeNotOver")
+@provokes("EPISODE_NOT_OVER")
 def _(client: boardwire.Client) -> None:
     begun(client, "agent")[1].reset()
 
 
-@provokes("MatchClosed")
+@provokes("MATCH_CLOSED")
 def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     match.close()
     seat.observe()
 
 
-@provokes("TableFull")
+@provokes("MATCHES_FULL")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-matches", "1"]) as small:
         small.create_match("faraway", players=["random", "random"])
         small.create_match("faraway", players=["random", "random"])
 
 
-@provokes("MatchExpired")
+@provokes("MATCH_EXPIRED")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--match-idle-timeout", "1"]) as forgetful:
         seat = begun(forgetful)[1]
@@ -275,7 +275,7 @@ def _(client: boardwire.Client) -> None:
         seat.observe()
 
 
-@provokes("SeatBusy")
+@provokes("SEAT_BUSY")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-waiting-calls", "1"]) as strict:
         match, seat, seen = begun(strict, "agent")
@@ -291,7 +291,7 @@ def _(client: boardwire.Client) -> None:
         raise run(connection.failure(status))
 
 
-@provokes("RequestReused")
+@provokes("REQUEST_ID_REUSED")
 def _(client: boardwire.Client) -> None:
     request_id = str(uuid.uuid4())
     for bot in ("random", "greedy"):
@@ -302,20 +302,20 @@ def _(client: boardwire.Client) -> None:
         call(client, lambda on: on.match.CreateMatch, request)
 
 
-@provokes("CallerFull")
+@provokes("CALLER_FULL")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-matches-per-caller", "1"]) as small:
         small.create_match("faraway", players=["random", "random"])
         small.create_match("faraway", players=["random", "random"])
 
 
-@provokes("UnknownToken")
+@provokes("TOKEN_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     request = pb.ObserveRequest(match_id=begun(client)[0].id)
     run(PlayStream(client._connection, "guessed", advice="").ask(request, 10))
 
 
-@provokes("JournalFailed")
+@provokes("JOURNAL_FAILED")
 def _(client: boardwire.Client) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -326,7 +326,7 @@ def _(client: boardwire.Client) -> None:
             begun(full)
 
 
-@provokes("ShuttingDown")
+@provokes("SHUTTING_DOWN")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
         match, seat, seen = begun(doomed, "agent")

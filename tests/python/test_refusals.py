@@ -20,7 +20,7 @@ from boardwire.v1 import match_service_pb2 as pb
 from refusals import PROVOKED, begun, call, legal, over_grpcio, provokes
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
-ROWS = {row["variant"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
+ROWS = {row["reason"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
 
 
 def opened(client: boardwire.Client, **kwargs: Any) -> tuple[boardwire.Batch, boardwire.BatchStep]:
@@ -29,14 +29,14 @@ def opened(client: boardwire.Client, **kwargs: Any) -> tuple[boardwire.Batch, bo
     return batch, batch.reset()
 
 
-@provokes("UnknownBatch")
+@provokes("BATCH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     batch, step = opened(client)
     batch.close()
     batch.step(step.mask.argmax(axis=1))
 
 
-@provokes("BatchOwnerOnly")
+@provokes("BATCH_OWNER_ONLY")
 def _(client: boardwire.Client) -> None:
     mine, _ = opened(client)
     theirs, step = opened(client)
@@ -44,33 +44,33 @@ def _(client: boardwire.Client) -> None:
     theirs.step(step.mask.argmax(axis=1))
 
 
-@provokes("BatchesFull")
+@provokes("BATCHES_FULL")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-batches", "1"]) as small:
         opened(small)
         opened(small)
 
 
-@provokes("EnvironmentsFull")
+@provokes("ENVIRONMENTS_FULL")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-environments", "5"]) as small:
         opened(small)
         opened(small)
 
 
-@provokes("BatchActionIllegal")
+@provokes("BATCH_ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
     batch, step = opened(client)
     batch.step((step.mask == 0).argmax(axis=1))
 
 
-@provokes("BatchActionOutOfRange")
+@provokes("BATCH_ACTION_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
     batch, _ = opened(client)
     batch.step([len(batch.spec.actions)] * 3)
 
 
-@provokes("EnvironmentOver")
+@provokes("ENVIRONMENT_OVER")
 def _(client: boardwire.Client) -> None:
     batch, step = opened(client, autoreset="disabled")
     while not step.over.any():
@@ -78,33 +78,33 @@ def _(client: boardwire.Client) -> None:
     batch.step(step.mask.argmax(axis=1))
 
 
-@provokes("UnknownSearch")
+@provokes("SEARCH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     search = begun(client)[1].search(1)
     search.close()
     search.rollout([0])
 
 
-@provokes("SearchOwnerOnly")
+@provokes("SEARCH_OWNER_ONLY")
 def _(client: boardwire.Client) -> None:
     mine, theirs = (begun(client)[1].search(1) for _ in range(2))
     theirs.id = mine.id
     theirs.rollout([0])
 
 
-@provokes("WorldActionIllegal")
+@provokes("WORLD_ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
     search = begun(client)[1].search(1)
     search.advance([0], (search.shown.mask == 0).argmax(axis=1))
 
 
-@provokes("WorldActionOutOfRange")
+@provokes("WORLD_ACTION_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
     search = begun(client)[1].search(1)
     search.advance([0], [len(search.spec.actions)])
 
 
-@provokes("WorldOver")
+@provokes("WORLD_OVER")
 def _(client: boardwire.Client) -> None:
     search = begun(client)[1].search(1)
     step = search.shown
@@ -112,7 +112,7 @@ def _(client: boardwire.Client) -> None:
         step = search.advance([0], step.mask.argmax(axis=1))
 
 
-@provokes("SequenceStale")
+@provokes("SEQUENCE_STALE")
 def _(client: boardwire.Client) -> None:
     batch, step = opened(client)
     actions = step.mask.argmax(axis=1).astype(np.uint8).tobytes()
@@ -120,7 +120,7 @@ def _(client: boardwire.Client) -> None:
     call(client, lambda on: on.batch.StepBatch, request, batch.token)
 
 
-@provokes("SnapshotInvalid")
+@provokes("SNAPSHOT_INVALID")
 def _(client: boardwire.Client) -> None:
     opened(client)[0].load(b"remembered")
 
@@ -138,60 +138,60 @@ def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) ->
     run(over_grpcio(client).call(sent, messages, timeout=60))
 
 
-@provokes("TokenTooLong")
+@provokes("TOKEN_TOO_LONG")
 def _(client: boardwire.Client) -> None:
     client.seat(begun(client)[0].id, "guessed" * 1000).observe()
 
 
-@provokes("UnknownService")
+@provokes("SERVICE_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     raw(client, "/chess.v1.Chess/Move", b"")
 
 
-@provokes("UnknownMethod")
+@provokes("METHOD_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     raw(client, f"{MATCHES}/Undo", b"")
 
 
-@provokes("UnknownHealth")
+@provokes("HEALTH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     raw(client, "/grpc.health.v1.Health/Check", b"\x0a\x05chess")
 
 
-@provokes("UnknownDescriptor")
+@provokes("DESCRIPTOR_UNKNOWN")
 def _(client: boardwire.Client) -> None:
     # Field 4: the file that contains a symbol.
     raw(client, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", b"\x22\x05chess")
 
 
-@provokes("Undecodable")
+@provokes("MESSAGE_UNDECODABLE")
 def _(client: boardwire.Client) -> None:
     raw(client, f"{MATCHES}/Act", b"\xff" * 9)
 
 
-@provokes("MissingMessage")
+@provokes("MESSAGE_MISSING")
 def _(client: boardwire.Client) -> None:
     raw(client, f"{MATCHES}/Act")
 
 
-@provokes("MessageTooLarge")
+@provokes("MESSAGE_TOO_LARGE")
 def _(client: boardwire.Client) -> None:
     client.create_match("faraway", players=["random"] * 10_000)
 
 
-@provokes("UnsupportedCompression")
+@provokes("COMPRESSION_UNSUPPORTED")
 def _(client: boardwire.Client) -> None:
     raw(client, f"{MATCHES}/Act", b"\x0a\x04" + b"word" * 100, compression=grpc.Compression.Gzip)
 
 
-@provokes("TimedOut")
+@provokes("TIMED_OUT")
 def _(client: boardwire.Client) -> None:
     _, seat, seen = begun(client, "agent")
     seat.act(legal(seen), wait=False)
     seat.observe(wait=True, timeout=0.05)
 
 
-@provokes("BytesFull")
+@provokes("BYTES_FULL")
 def _(client: boardwire.Client) -> None:
     # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16. Once one of these
     # is refused, those that wait fill the rest.
@@ -211,7 +211,7 @@ def _(client: boardwire.Client) -> None:
                 waits.cancel()
 
 
-@provokes("RateExceeded")
+@provokes("RATE_EXCEEDED")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-rate", "1"]) as small:
         for _ in range(10):
@@ -219,31 +219,37 @@ def _(client: boardwire.Client) -> None:
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:
-    assert set(ROWS) - set(PROVOKED) == {"Internal", "BotFailed"}
+    assert set(ROWS) - set(PROVOKED) == {"INTERNAL", "BOT_FAILED"}
 
 
-@pytest.mark.parametrize("variant", PROVOKED)
-def test_an_error_has_the_code_reason_and_metadata_of_its_row(client: boardwire.Client, variant: str) -> None:
+@pytest.mark.parametrize("reason", PROVOKED)
+def test_an_error_has_the_code_reason_and_metadata_of_its_row(client: boardwire.Client, reason: str) -> None:
     with pytest.raises(boardwire.BoardwireError) as caught:
-        PROVOKED[variant](client)
-    row, failure = ROWS[variant], caught.value
+        PROVOKED[reason](client)
+    row, failure = ROWS[reason], caught.value
     assert (failure.code, failure.reason) == (row["code"], row["reason"])
     assert set(failure.metadata) == set(filter(None, row["metadata"].split(",")))
     assert failure.message
-    if variant not in ("WrongToken", "MissingToken"):
+    if reason not in ("TOKEN_WRONG", "TOKEN_MISSING"):
         for value in failure.metadata.values():
             assert value in failure.message
 
 
 @pytest.mark.parametrize(
-    "variant",
-    ["UnknownBatch", "BatchOwnerOnly", "BatchActionIllegal", "BatchActionOutOfRange", "EnvironmentOver"],
+    "reason",
+    [
+        "BATCH_UNKNOWN",
+        "BATCH_OWNER_ONLY",
+        "BATCH_ACTION_ILLEGAL",
+        "BATCH_ACTION_OUT_OF_RANGE",
+        "ENVIRONMENT_OVER",
+    ],
 )
 def test_a_stream_of_steps_refuses_as_single_calls_do(
-    client: boardwire.Client, variant: str, monkeypatch: pytest.MonkeyPatch
+    client: boardwire.Client, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(boardwire.BoardwireError) as streamed:
-        PROVOKED[variant](client)
+        PROVOKED[reason](client)
 
     def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
         request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
@@ -252,21 +258,21 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
 
     monkeypatch.setattr(boardwire.Batch, "step", step)
     with pytest.raises(boardwire.BoardwireError) as single:
-        PROVOKED[variant](client)
+        PROVOKED[reason](client)
     assert type(streamed.value) is type(single.value)
     assert streamed.value.code == single.value.code
     assert set(streamed.value.metadata) == set(single.value.metadata)
 
 
 @pytest.mark.parametrize(
-    "variant",
-    ["WrongToken", "SeatOnly", "NotYourTurn", "IllegalAction", "ActionOutOfRange"],
+    "reason",
+    ["TOKEN_WRONG", "SEAT_ONLY", "NOT_YOUR_TURN", "ACTION_ILLEGAL", "ACTION_OUT_OF_RANGE"],
 )
 def test_a_stream_refuses_in_the_same_words(
-    client: boardwire.Client, variant: str, monkeypatch: pytest.MonkeyPatch
+    client: boardwire.Client, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(boardwire.BoardwireError) as single:
-        PROVOKED[variant](client)
+        PROVOKED[reason](client)
 
     async def ask(seat: boardwire.Seat, *args: Any) -> boardwire.Observation:
         seat._carrier = seat.stream()._carrier
@@ -275,7 +281,7 @@ def test_a_stream_refuses_in_the_same_words(
     asked = boardwire.Seat._ask
     monkeypatch.setattr(boardwire.Seat, "_ask", ask)
     with pytest.raises(boardwire.BoardwireError) as streamed:
-        PROVOKED[variant](client)
+        PROVOKED[reason](client)
     assert type(streamed.value) is type(single.value)
     assert streamed.value.code == single.value.code
     assert set(streamed.value.metadata) == set(single.value.metadata)

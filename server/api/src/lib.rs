@@ -2,13 +2,16 @@
 //! - `client` (the default) the stubs that agents call a server with; [`client`] says how to write one;
 //! - `server` the traits that a server fulfils. Agents need none of it, and without it no server is built.
 //!
-//! Without either there are the messages alone, and nothing of gRPC is built.
+//! Without either there are the messages and the [errors](error) alone, and nothing of gRPC is built.
 //!
 //! The code is generated from `proto/` and never edited. `make proto` writes it anew; `tests/bootstrap.rs` proves
 //! it fresh. [`FILES`] and [`DESCRIPTORS`] are the protocol itself, for whoever has no repository at hand.
 
 #[cfg(feature = "client")]
 pub mod client;
+pub mod error;
+
+pub use error::Error;
 
 mod files {
     include!("gen/files.rs");

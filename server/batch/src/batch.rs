@@ -39,8 +39,8 @@ pub use snapshot::SnapshotKey;
 
 use crate::play::Insight;
 use crate::pool::{Group, Owner};
-use crate::refused::Refused;
 use crate::tables::Table;
+use boardwire_api::Error;
 use columns::{Buffers, Widths, row_bytes};
 use idle::Idle;
 use ledger::{Asked, Ledger, Numbered};
@@ -91,7 +91,7 @@ impl Batch {
         table: Arc<Table>,
         opening: Opening,
         group: &Group,
-    ) -> Result<Arc<Self>, Refused> {
+    ) -> Result<Arc<Self>, Error> {
         let batch = Arc::new(Self::undealt(id, table, opening, group));
         batch.take(batch.all()).await?.work(Todo::Open, None).await?;
         Ok(batch)
@@ -186,7 +186,7 @@ impl Batch {
     }
 
     /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
-    pub fn end(&self, reason: Refused) {
+    pub fn end(&self, reason: Error) {
         self.lock().ended.get_or_insert(reason);
         self.owner().cancel();
         self.freed.notify_waiters();
@@ -197,17 +197,17 @@ impl Batch {
         self.end(self.lost());
     }
 
-    fn lost(&self) -> Refused {
-        Refused::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
+    fn lost(&self) -> Error {
+        Error::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
     }
 
     /// Why the batch has ended.
-    fn reason(&self) -> Refused {
+    fn reason(&self) -> Error {
         self.lock().ended.clone().unwrap_or_else(|| self.lost())
     }
 
     /// Waits until the batch ends, and gives the reason.
-    async fn ended(&self) -> Refused {
+    async fn ended(&self) -> Error {
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
@@ -244,7 +244,7 @@ impl Batch {
         count: u32,
         actions: Actions,
         sequence: Option<u64>,
-    ) -> Result<Step, Refused> {
+    ) -> Result<Step, Error> {
         let range = self.run_for(first, count, &actions)?;
         let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::step(&actions) });
         let taken = self.take(range).await?;
@@ -265,7 +265,7 @@ impl Batch {
         first: u32,
         count: u32,
         actions: Actions,
-    ) -> Result<Result<Step, Refused>, Actions> {
+    ) -> Result<Result<Step, Error>, Actions> {
         let range = match self.run_for(first, count, &actions) {
             Ok(range) => range,
             Err(refused) => return Ok(Err(refused)),
@@ -287,15 +287,12 @@ impl Batch {
     ///
     /// # Errors
     /// A mask of the wrong length, as many seeds as it does not have environments, or a number that is not due.
-    pub async fn reset(self: &Arc<Self>, asked: Reset, sequence: Option<u64>) -> Result<Step, Refused> {
+    pub async fn reset(self: &Arc<Self>, asked: Reset, sequence: Option<u64>) -> Result<Step, Error> {
         let Reset { mask, seed, seeds } = &asked;
         let chosen = self.chosen(mask)?;
         if !seeds.is_empty() && seeds.len() != chosen.len() {
-            return Err(Refused::BadField {
-                field: "seeds",
-                value: format!("{} seeds", seeds.len()),
-                expected: format!("empty or {} seeds", chosen.len()),
-            });
+            let expected = format!("empty or {} seeds", chosen.len());
+            return Err(Error::field("seeds", format!("{} seeds", seeds.len()), expected));
         }
         let mut hows = vec![None; self.opening.environments];
         for (at, &environment) in chosen.iter().enumerate() {
@@ -313,7 +310,7 @@ impl Batch {
     ///
     /// # Errors
     /// A mask of the wrong length, or of so many environments that they do not fit a message.
-    pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Refused> {
+    pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Error> {
         let chosen = self.chosen(mask)?;
         let (count, most) = (chosen.len(), self.opening.message_bytes);
         let (key, taken) = (key.clone(), self.take(span(&chosen)).await?);
@@ -322,12 +319,10 @@ impl Batch {
             snapshot::seal(&key, &taken.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
         });
         let (_, snapshot) = snapshot.await?;
-        let too_many = |fit| Refused::BadField {
-            field: "mask",
-            value: format!("{count} environments"),
-            expected: format!(
-                "for fewer environments: a message of {most} bytes has room for the first {fit}"
-            ),
+        let too_many = |fit| {
+            let expected =
+                format!("at most the first {fit} environments, which fit a message of {most} bytes");
+            Error::field("mask", format!("{count} environments"), expected)
         };
         snapshot.map(Bytes::from).map_err(too_many)
     }
@@ -336,7 +331,7 @@ impl Batch {
     ///
     /// # Errors
     /// A mask of the wrong length; an environment that is over.
-    pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Refused> {
+    pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Error> {
         let chosen = self.chosen(mask)?;
         let taken = self.take(span(&chosen)).await?;
         let copied = taken.apart(move |taken| chosen.iter().map(|&at| taken.insight(at)).collect());
@@ -348,12 +343,11 @@ impl Batch {
     ///
     /// # Errors
     /// There is no such environment or seat.
-    pub async fn text(self: &Arc<Self>, environment: u32, seat: u8) -> Result<String, Refused> {
+    pub async fn text(self: &Arc<Self>, environment: u32, seat: u8) -> Result<String, Error> {
         let range = self.run_of(environment, 1)?;
         let seats = self.table.rules.info().seats;
         if seat >= seats {
-            let (value, expected) = (seat.to_string(), format!("below {seats}"));
-            return Err(Refused::BadField { field: "seat", value, expected });
+            return Err(Error::field("seat", seat, format!("below {seats}")));
         }
         let taken = self.take(range.clone()).await?;
         Ok(taken.text(range.start, Seat::new(seat)))
@@ -369,7 +363,7 @@ impl Batch {
         key: &SnapshotKey,
         snapshot: Bytes,
         mask: &[u8],
-    ) -> Result<Step, Refused> {
+    ) -> Result<Step, Error> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
         let checked = taken.apart(move |taken| {
@@ -385,7 +379,7 @@ impl Batch {
             Ok(places)
         });
         let (mut taken, places) = checked.await?;
-        let places = places.map_err(|problem| Refused::SnapshotInvalid { problem })?;
+        let places = places.map_err(|problem| Error::SnapshotInvalid { problem })?;
         taken.effort = Effort::Apart;
         taken.work(Todo::Load(places), None).await
     }

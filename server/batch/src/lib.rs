@@ -4,8 +4,8 @@
 //! A [`Registry`](registry::Registry) lists the games, [`Tables`](tables::Tables) sets them up,
 //! [`Batch`](batch::Batch) steps many environments of a table together,
 //! [`Search`](search::Search) plays on in worlds that a seat can believe in, and a [`Pool`](pool::Pool) of threads does
-//! what takes longer. [`messages`] reads requests of `boardwire.v1` and writes answers, and everything refuses by
-//! [`Refused`]. So what is asked, answered and refused is the same for all holders. Leases, callers and connections are
+//! what takes longer. [`messages`] reads requests of `boardwire.v1` and writes answers; every error is one of
+//! [`boardwire_api::error`]. So what is asked, answered and refused is the same for all holders. Leases, callers and connections are
 //! the service's: nothing here needs gRPC.
 
 pub mod batch;
@@ -13,8 +13,6 @@ pub mod messages;
 pub mod play;
 mod players;
 pub mod pool;
-mod refusal;
-mod refused;
 pub mod registry;
 pub mod release;
 pub mod reward;
@@ -22,5 +20,3 @@ pub mod search;
 pub mod tables;
 
 pub use players::{IllegalActions, Player};
-pub use refusal::{Code, Metadata, Refusal};
-pub use refused::Refused;

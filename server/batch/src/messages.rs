@@ -18,8 +18,8 @@ pub use player::{bot, bot_to, player, player_name, player_to};
 pub use search::{moves, playouts, rewards, search, search_opening, world_step};
 
 use crate::players::IllegalActions;
-use crate::refused::Refused;
 use crate::reward::RewardKind;
+use boardwire_api::Error;
 
 /// Counts on the wire are 32 bits wide; none of ours comes near.
 #[must_use]
@@ -37,7 +37,7 @@ pub fn options(info: &GameInfo) -> BTreeMap<String, String> {
 ///
 /// # Errors
 /// There is no such value.
-pub fn reward(value: i32) -> Result<RewardKind, Refused> {
+pub fn reward(value: i32) -> Result<RewardKind, Error> {
     match v1::RewardKind::try_from(value) {
         Ok(v1::RewardKind::Unspecified | v1::RewardKind::Rank) => Ok(RewardKind::Rank),
         Ok(v1::RewardKind::Win) => Ok(RewardKind::Win),
@@ -62,7 +62,7 @@ pub fn reward_to(kind: RewardKind) -> v1::RewardKind {
 ///
 /// # Errors
 /// There is no such value.
-pub fn illegal(value: i32) -> Result<IllegalActions, Refused> {
+pub fn illegal(value: i32) -> Result<IllegalActions, Error> {
     use v1::IllegalActionPolicy as Policy;
     match Policy::try_from(value) {
         Ok(Policy::Unspecified | Policy::Reject) => Ok(IllegalActions::Reject),
@@ -86,10 +86,10 @@ pub fn illegal_to(policy: IllegalActions) -> v1::IllegalActionPolicy {
 
 /// What is said of a message that a request has to have.
 #[must_use]
-pub fn missing(field: &'static str, expected: &str) -> Refused {
-    Refused::BadField { field, value: "nothing".to_owned(), expected: expected.to_owned() }
+pub fn missing(field: &'static str, expected: &str) -> Error {
+    Error::field(field, "nothing", expected)
 }
 
-fn bad_enum(field: &'static str, value: i32, expected: &str) -> Refused {
-    Refused::BadField { field, value: value.to_string(), expected: expected.to_owned() }
+fn bad_enum(field: &'static str, value: i32, expected: &str) -> Error {
+    Error::field(field, value, expected)
 }

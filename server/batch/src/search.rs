@@ -19,9 +19,9 @@ pub use step::{WorldStep, row_bytes};
 use crate::batch::MESSAGE_HEAD;
 use crate::play::{Insight, Play};
 use crate::pool::{Group, Once, Owner};
-use crate::refused::Refused;
 use crate::reward::RewardKind;
 use crate::tables::Table;
+use boardwire_api::Error;
 use world::World;
 
 /// The most playouts of one call.
@@ -54,28 +54,21 @@ impl Opening {
     ///
     /// # Errors
     /// What was asked for, and what would be right.
-    pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Refused> {
+    pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Error> {
         let most = step::most_rows(info, self.message_bytes);
         if most == 0 {
-            return Err(Refused::BadField {
-                field: "max_message_bytes",
-                value: self.message_bytes.to_string(),
-                expected: format!("at least {}, for one world", MESSAGE_HEAD + row_bytes(info)),
-            });
+            let expected = format!("at least {}, for one world", MESSAGE_HEAD + row_bytes(info));
+            return Err(Error::field("max_message_bytes", self.message_bytes, expected));
         }
         let drawn = seats.saturating_mul(self.worlds);
-        let bad =
-            |field, value: usize, expected| Refused::BadField { field, value: value.to_string(), expected };
         if !(1..=most).contains(&drawn) {
             let each = if seats == 1 { String::new() } else { format!(" for {seats} environments together") };
-            return Err(bad(
-                "worlds",
-                self.worlds,
-                format!("such that 1 to {most} rows{each} fit a message"),
-            ));
+            let expected = format!("so many that 1 to {most} rows{each} fit a message");
+            return Err(Error::field("worlds", self.worlds, expected));
         }
         if self.places < drawn {
-            return Err(bad("places", self.places, format!("at least {drawn}, as many as worlds are drawn")));
+            let expected = format!("at least {drawn}, one for each sampled world");
+            return Err(Error::field("places", self.places, expected));
         }
         Ok(())
     }
@@ -96,7 +89,7 @@ pub struct Search {
     /// A permit for each world that rollouts may hold.
     rollouts: Arc<Semaphore>,
     /// Why it has ended, if it has.
-    ended: OnceLock<Refused>,
+    ended: OnceLock<Error>,
 }
 
 /// The worlds by their places.
@@ -138,7 +131,7 @@ impl Search {
         opening: Opening,
         insights: Vec<Box<dyn Insight>>,
         group: &Group,
-    ) -> Result<(Arc<Self>, WorldStep), Refused> {
+    ) -> Result<(Arc<Self>, WorldStep), Error> {
         let (owner, threads) = (group.owner(), group.threads());
         let drawn = insights.len() * opening.worlds;
         let Opening { worlds, places, seed, skip_forced, .. } = opening;
@@ -149,7 +142,7 @@ impl Search {
             }
             world
         });
-        let failed = || Refused::Internal { place: id.clone(), what: "worlds were not drawn".to_owned() };
+        let failed = || Error::Internal { place: id.clone(), what: "worlds were not drawn".to_owned() };
         let drawn_worlds = each.await.ok_or_else(failed)?;
         let step = WorldStep::of(&table, opening.reward, &drawn_worlds);
         let free = std::iter::repeat_with(|| None).take(places - drawn);
@@ -200,20 +193,20 @@ impl Search {
     }
 
     /// Ends the search: calls that are under way, wait or come later are refused with `reason`.
-    pub fn end(&self, reason: Refused) {
+    pub fn end(&self, reason: Error) {
         // It stays with what ended it first.
         let _ = self.ended.set(reason);
         self.owner.cancel();
     }
 
     /// Why work for it was lost. If it has not ended, what worked on it has panicked, and it ends: worlds may be gone.
-    fn lost(&self) -> Refused {
+    fn lost(&self) -> Error {
         let panicked =
-            || Refused::Internal { place: self.id.clone(), what: "work on a search was lost".to_owned() };
+            || Error::Internal { place: self.id.clone(), what: "work on a search was lost".to_owned() };
         self.ended.get_or_init(panicked).clone()
     }
 
-    fn refuse_ended(&self) -> Result<(), Refused> {
+    fn refuse_ended(&self) -> Result<(), Error> {
         self.ended.get().map_or(Ok(()), |reason| Err(reason.clone()))
     }
 
@@ -222,7 +215,7 @@ impl Search {
     /// # Errors
     /// Places that there are not, that are empty or named twice; a world that is over; an action that may not be chosen.
     /// Then nothing has been played.
-    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<WorldStep, Refused> {
+    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<WorldStep, Error> {
         let rows = moves.worlds.len();
         self.refuse_too_many(rows)?;
         let worlds = Arc::clone(&self.worlds).lock_owned().await;
@@ -238,7 +231,7 @@ impl Search {
         answer.await.map_err(|_| self.lost())?
     }
 
-    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, Refused> {
+    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, Error> {
         let deciding = self.check(&worlds, moves)?;
         let mut played: Vec<World> = if moves.into.is_empty() {
             moves.worlds.iter().filter_map(|&at| worlds[at as usize].take()).collect()
@@ -260,12 +253,11 @@ impl Search {
     }
 
     /// Refuses what cannot be played; gives the seats that decide.
-    fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, Refused> {
+    fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, Error> {
         let Moves { worlds: rows, actions, into } = moves;
-        let as_many = |field, count: usize| Refused::BadField {
-            field,
-            value: format!("{count} rows"),
-            expected: format!("for {} rows, as many as there are worlds", rows.len()),
+        let as_many = |field, count: usize| {
+            let expected = format!("{} rows, one for each of `worlds`", rows.len());
+            Error::field(field, format!("{count} rows"), expected)
         };
         if actions.len() != rows.len() {
             return Err(as_many("actions", actions.len()));
@@ -278,21 +270,27 @@ impl Search {
         for &at in changed {
             self.refuse_no_place(field, at)?;
             if std::mem::replace(&mut seen[at as usize], true) {
-                return Err(bad_place(field, at, "named once".to_owned()));
+                return Err(Error::field(field, at, "places that are each named once"));
             }
         }
         let space = &self.table.rules.info().actions;
         let checked = rows.iter().zip(actions).enumerate().map(|(row, (&world, &action))| {
             let at = self.find(worlds, world)?;
-            let seat = at.decides().ok_or(Refused::WorldOver { row, world })?;
+            let seat = at.decides().ok_or(Error::WorldOver { row, world })?;
             let label = space.label(action).ok_or_else(|| {
                 let actions = space.count();
-                Refused::WorldActionOutOfRange { row, world, action, actions }
+                Error::WorldActionOutOfRange { row, world, action, actions }
             })?;
             if at.play.legal(seat).contains(action) {
                 return Ok(seat);
             }
-            Err(Refused::WorldActionIllegal { row, world, seat, action, label: label.to_owned() })
+            Err(Error::WorldActionIllegal {
+                row,
+                world,
+                seat: seat.number(),
+                action,
+                label: label.to_owned(),
+            })
         });
         checked.collect()
     }
@@ -307,14 +305,15 @@ impl Search {
         playouts: usize,
         rollout: Rollout,
         seed: u64,
-    ) -> Result<Vec<f32>, Refused> {
+    ) -> Result<Vec<f32>, Error> {
         let count = rows.len().saturating_mul(playouts);
         if rows.is_empty() || playouts == 0 || count > MOST_PLAYOUTS {
-            return Err(Refused::BadField {
-                field: "playouts",
-                value: format!("{playouts} of {} worlds", rows.len()),
-                expected: format!("such that rows times playouts are from 1 to {MOST_PLAYOUTS}"),
-            });
+            let value = format!("{playouts} of {} worlds", rows.len());
+            return Err(Error::field(
+                "playouts",
+                value,
+                format!("1 to {MOST_PLAYOUTS} for all worlds together"),
+            ));
         }
         let worlds = self.share(rows).await?;
         let (seats, reward) = (self.table.rules.info().seats, self.opening.reward);
@@ -339,7 +338,7 @@ impl Search {
     ///
     /// Worlds that move on in the meantime are copied, so a rollout waits while others hold as many as there are places,
     /// or threads: then no thread is idle for it.
-    async fn share(&self, rows: &[u32]) -> Result<Shared, Refused> {
+    async fn share(&self, rows: &[u32]) -> Result<Shared, Error> {
         let permits = rows.len().min(self.opening.places.max(self.threads));
         let permits = u32::try_from(permits).expect("a message has fewer rows");
         let permits = Arc::clone(&self.rollouts).acquire_many_owned(permits).await;
@@ -349,32 +348,25 @@ impl Search {
         Ok(Shared { plays: plays.collect::<Result<_, _>>()?, _permits: permits.expect("it is never closed") })
     }
 
-    fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, Refused> {
+    fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, Error> {
         self.refuse_no_place("worlds", at)?;
-        let empty = || bad_place("worlds", at, "a place that holds a world".to_owned());
+        let empty = || Error::field("worlds", at, "a place that holds a world");
         worlds[at as usize].as_ref().ok_or_else(empty)
     }
 
-    fn refuse_no_place(&self, field: &'static str, at: u32) -> Result<(), Refused> {
+    fn refuse_no_place(&self, field: &'static str, at: u32) -> Result<(), Error> {
         let places = self.opening.places;
-        if (at as usize) < places { Ok(()) } else { Err(bad_place(field, at, format!("below {places}"))) }
+        if (at as usize) < places { Ok(()) } else { Err(Error::field(field, at, format!("below {places}"))) }
     }
 
-    fn refuse_too_many(&self, rows: usize) -> Result<(), Refused> {
+    fn refuse_too_many(&self, rows: usize) -> Result<(), Error> {
         let most = step::most_rows(self.table.rules.info(), self.opening.message_bytes);
         if (1..=most).contains(&rows) {
             return Ok(());
         }
-        Err(Refused::BadField {
-            field: "worlds",
-            value: format!("{rows} rows"),
-            expected: format!("from 1 to {most} rows, which fit a message"),
-        })
+        let expected = format!("from 1 to {most} rows, which fit a message");
+        Err(Error::field("worlds", format!("{rows} rows"), expected))
     }
-}
-
-fn bad_place(field: &'static str, at: u32, expected: String) -> Refused {
-    Refused::BadField { field, value: at.to_string(), expected }
 }
 
 /// The means of each row, seat by seat, from the sums of its blocks.

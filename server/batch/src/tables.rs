@@ -8,8 +8,8 @@ use boardwire_kernel::{Digest, Options, SetupError};
 use boardwire_policy::Policies;
 
 use crate::play::Rules;
-use crate::refused::Refused;
 use crate::registry::{Registry, Served};
+use boardwire_api::Error;
 
 /// What counts decisions, by game.
 pub const DECISIONS: &str = "boardwire_decisions_total";
@@ -72,7 +72,7 @@ impl Tables {
     ///
     /// # Errors
     /// An unknown game.
-    pub fn served(&self, id: &str) -> Result<Served, Refused> {
+    pub fn served(&self, id: &str) -> Result<Served, Error> {
         self.registry.served(id).ok_or_else(|| self.unknown_game(id))
     }
 
@@ -85,7 +85,7 @@ impl Tables {
         game: &str,
         seats: u32,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Arc<Table>, Refused> {
+    ) -> Result<Arc<Table>, Error> {
         let game_type = self.registry.game_type(game).ok_or_else(|| self.unknown_game(game))?;
         let options = Options::resolve(&game_type, options).map_err(|error| setup(game_type.id, error))?;
         let key = (game_type.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
@@ -102,18 +102,18 @@ impl Tables {
         Ok(table)
     }
 
-    fn unknown_game(&self, game: &str) -> Refused {
-        Refused::UnknownGame { game: game.to_owned(), known: self.registry.known() }
+    fn unknown_game(&self, game: &str) -> Error {
+        Error::GameUnknown { game: game.to_owned(), known: self.registry.known() }
     }
 }
 
-fn setup(game: &'static str, error: SetupError) -> Refused {
+fn setup(game: &'static str, error: SetupError) -> Error {
     match error {
-        SetupError::Seats { given, min, max, .. } => Refused::Seats { game, given, min, max },
-        SetupError::UnknownOption { name, known, .. } => Refused::UnknownOption { game, option: name, known },
+        SetupError::Seats { given, min, max, .. } => Error::SeatsOutOfRange { game, given, min, max },
+        SetupError::UnknownOption { name, known, .. } => Error::OptionUnknown { game, option: name, known },
         SetupError::OptionValue { name, value, expected } => {
-            Refused::OptionValue { option: name, value, expected }
+            Error::OptionValueInvalid { option: name, value, expected }
         }
-        SetupError::Catalogue(error) => Refused::Internal { place: game.to_owned(), what: error.to_string() },
+        SetupError::Catalogue(error) => Error::Internal { place: game.to_owned(), what: error.to_string() },
     }
 }

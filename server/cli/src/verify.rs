@@ -12,7 +12,6 @@ use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 
 use super::Catalogues;
 use boardwire_server::arbiter::{SeedSource, Verified, verify};
-use boardwire_server::error::list;
 use boardwire_server::secret::hex;
 
 /// Plays a recorded episode once more from its key, and compares commitment, decisions, views, chain and result.
@@ -42,11 +41,9 @@ impl Verify {
         writeln!(out, "the key is the one that was committed to before the first decision")?;
         match source {
             SeedSource::Drawn if contributed.is_empty() => writeln!(out, "the server drew it")?,
-            SeedSource::Drawn => writeln!(
-                out,
-                "nobody could choose it: the server and seats {} had a hand in it",
-                list(contributed)
-            )?,
+            SeedSource::Drawn => {
+                writeln!(out, "nobody could choose it: the server and seats {contributed} had a hand in it")?;
+            }
             SeedSource::Given(seed) => writeln!(out, "it follows from seed {seed}, which somebody gave")?,
         }
         writeln!(out, "all {decisions} decisions could be made, and led to the views that were shown")?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use boardwire_api::Error;
 use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
@@ -13,7 +14,6 @@ use boardwire_bots::Bot;
 use boardwire_kernel::Seat;
 use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Position, Settings};
 use boardwire_server::edge::Origin;
-use boardwire_server::error::ServiceError;
 use boardwire_server::journal::{Journal, Keeping, Reading, Sync};
 use boardwire_server::matches::{Limits, Matches};
 use fail::FailScenario;
@@ -53,7 +53,7 @@ impl Server {
         Self { matches, journal }
     }
 
-    async fn create(&self) -> Result<Arc<Arbiter>, ServiceError> {
+    async fn create(&self) -> Result<Arc<Arbiter>, Error> {
         let table = self.matches.tables().table("faraway", 2, []).expect("it can be set up");
         let players = vec![Player::Agent, Player::Bot(Bot::Random)];
         let settings = Settings { seed: Some(7), ..Settings::of(players) };
@@ -61,7 +61,7 @@ impl Server {
     }
 }
 
-async fn look(arbiter: &Arbiter) -> Result<Observation, ServiceError> {
+async fn look(arbiter: &Arbiter) -> Result<Observation, Error> {
     arbiter.observe(SEAT, true, Extras::default()).await
 }
 
@@ -71,7 +71,7 @@ fn lowest(seen: &Observation) -> u32 {
 }
 
 /// Makes the lowest choice.
-async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), ServiceError> {
+async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), Error> {
     let decision = Decision { episode: seen.episode, number: seen.decision, action: lowest(seen) };
     arbiter.act(SEAT, decision).await
 }
@@ -128,7 +128,7 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
             becomes(&server, true).await;
         }
         let chosen = choose(&arbiter, &seen).await;
-        assert_eq!(matches!(chosen, Err(ServiceError::JournalFailed { .. })), fails, "{point}: {chosen:?}");
+        assert_eq!(matches!(chosen, Err(Error::JournalFailed { .. })), fails, "{point}: {chosen:?}");
         if fails {
             told += 1;
             fail::remove(point);
@@ -167,8 +167,8 @@ async fn stalls(end: Position) {
     }
     assert!(looks >= 100 && stands == 61, "{looks} looks, in {stands} clocks stood");
     let problem = "the disk does not answer".to_owned();
-    assert_eq!(chosen.await.expect("it ends"), Err(ServiceError::JournalFailed { problem: problem.clone() }));
-    assert_eq!(server.create().await.err(), Some(ServiceError::JournalFailed { problem }));
+    assert_eq!(chosen.await.expect("it ends"), Err(Error::JournalFailed { problem: problem.clone() }));
+    assert_eq!(server.create().await.err(), Some(Error::JournalFailed { problem }));
     fail::remove("journal::begin");
     becomes(&server, false).await;
     loop {
@@ -188,7 +188,7 @@ async fn is_made_safe_while_more_comes() {
     let server = Server::begin(&folder.path().join("journal"), Sync::Interval);
     fail::cfg("journal::sync", "return").expect("it is a way to fail");
     let refused = async {
-        while !matches!(server.create().await, Err(ServiceError::JournalFailed { .. })) {
+        while !matches!(server.create().await, Err(Error::JournalFailed { .. })) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
@@ -207,7 +207,7 @@ async fn cannot_forget_for_a_while() {
     over.expect("there is room").close(CloseReason::Host);
     becomes(&server, true).await;
     let refused = server.create().await;
-    assert!(matches!(refused, Err(ServiceError::JournalFailed { .. })), "it can keep nothing else, either");
+    assert!(matches!(refused, Err(Error::JournalFailed { .. })), "it can keep nothing else, either");
     fail::remove("journal::forget");
     becomes(&server, false).await;
     server.journal.close();
@@ -251,7 +251,7 @@ async fn dies(point: &str, end: Position) {
         }
         match choose(&arbiter, &seen).await {
             Ok(()) => told = seen.decision + 1,
-            Err(ServiceError::JournalFailed { problem }) => {
+            Err(Error::JournalFailed { problem }) => {
                 assert_eq!(problem, "its thread has ended; start the server again");
                 assert!(server.matches.journal_fails() && server.create().await.is_err());
                 deaths += 1;

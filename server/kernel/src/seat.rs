@@ -78,6 +78,19 @@ impl BorshDeserialize for Seat {
     }
 }
 
+/// The numbers of the seats: `0, 2`; `none` for the empty set.
+impl std::fmt::Display for SeatSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        for (at, seat) in self.iter().enumerate() {
+            write!(f, "{}{}", if at > 0 { ", " } else { "" }, seat.0)?;
+        }
+        Ok(())
+    }
+}
+
 impl std::fmt::Display for Seat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "seat {}", self.0)

@@ -4,8 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use boardwire_api::Error;
 use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
-use boardwire_batch::{Refused, messages};
+use boardwire_batch::messages;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -65,7 +66,7 @@ impl Batch {
         &self,
         py: Python<'_>,
         timeout: f64,
-        work: impl Future<Output = Result<T, Refused>> + Send + 'static,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> PyResult<T> {
         let done = engine::wait_for(py, timeout, Some(self.used(py)?), work)?;
         done.map_err(|error| refuse::refused(py, &error))

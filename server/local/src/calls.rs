@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use boardwire_api::Error;
 use boardwire_api::v1;
 use boardwire_batch::batch::{Batch, Opening};
+use boardwire_batch::messages;
 use boardwire_batch::search::Search;
-use boardwire_batch::{Refused, messages};
 
 use bytes::Bytes;
 use prost::Message;
@@ -23,11 +24,7 @@ const MOST_PLACES: usize = 1 << 18;
 ///
 /// # Errors
 /// What the method refuses.
-pub(crate) async fn answer(
-    core: Arc<Core>,
-    path: String,
-    request: Bytes,
-) -> Result<Option<Vec<u8>>, Refused> {
+pub(crate) async fn answer(core: Arc<Core>, path: String, request: Bytes) -> Result<Option<Vec<u8>>, Error> {
     let core = &*core;
     Ok(Some(match path.as_str() {
         "/boardwire.v1.CatalogService/GetServer" => server().encode_to_vec(),
@@ -54,8 +51,8 @@ pub(crate) fn batch_of(path: &str, request: &Bytes) -> Option<String> {
     }
 }
 
-fn read<T: Message + Default>(request: Bytes) -> Result<T, Refused> {
-    let broken = |error: prost::DecodeError| Refused::Internal {
+fn read<T: Message + Default>(request: Bytes) -> Result<T, Error> {
+    let broken = |error: prost::DecodeError| Error::Internal {
         place: "a request".to_owned(),
         what: error.to_string(),
     };
@@ -73,19 +70,16 @@ fn server() -> v1::GetServerResponse {
     v1::GetServerResponse { server: Some(server) }
 }
 
-fn games(core: &Core) -> Result<v1::ListGamesResponse, Refused> {
+fn games(core: &Core) -> Result<v1::ListGamesResponse, Error> {
     let games = core.tables.registry().ids().map(|id| Ok(messages::game(&core.tables.served(id)?)));
-    Ok(v1::ListGamesResponse {
-        games: games.collect::<Result<_, Refused>>()?,
-        next_page_token: String::new(),
-    })
+    Ok(v1::ListGamesResponse { games: games.collect::<Result<_, Error>>()?, next_page_token: String::new() })
 }
 
-fn game(core: &Core, asked: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Refused> {
+fn game(core: &Core, asked: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Error> {
     Ok(v1::GetGameResponse { spec: Some(messages::game_spec(&core.tables, asked)?) })
 }
 
-async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Refused> {
+async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Error> {
     let (table, plan) = messages::plan(&core.tables, asked)?;
     let config = asked.config.clone().unwrap_or_default();
     let opening = Opening {
@@ -104,13 +98,9 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
 async fn create_search(
     core: &Core,
     asked: &v1::CreateSearchRequest,
-) -> Result<v1::CreateSearchResponse, Refused> {
+) -> Result<v1::CreateSearchResponse, Error> {
     let Some(v1::create_search_request::Of::BatchId(id)) = &asked.of else {
-        return Err(Refused::BadField {
-            field: "of",
-            value: "no batch".to_owned(),
-            expected: "a batch: matches need a server".to_owned(),
-        });
+        return Err(Error::field("of", "no batch", "a batch: matches need a server"));
     };
     let (batch, _) = core.batch(id)?;
     let seats = batch.count(&asked.mask)?;
@@ -118,11 +108,11 @@ async fn create_search(
     let opening = messages::search_opening(asked, seats, seed, message_bytes)?;
     opening.check(batch.table().rules.info(), seats)?;
     if opening.places > MOST_PLACES {
-        return Err(Refused::BadField {
-            field: "places",
-            value: opening.places.to_string(),
-            expected: format!("at most {MOST_PLACES}, those of the worlds included"),
-        });
+        return Err(Error::field(
+            "places",
+            opening.places,
+            format!("at most {MOST_PLACES}, those of the worlds included"),
+        ));
     }
     let insights = batch.insights(&asked.mask).await?;
     let table = Arc::clone(batch.table());
@@ -134,13 +124,13 @@ async fn create_search(
     })
 }
 
-async fn advance(core: &Core, asked: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Refused> {
+async fn advance(core: &Core, asked: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Error> {
     let search = core.search(&asked.search_id)?;
     let step = search.advance(messages::moves(asked)?).await?;
     Ok(v1::AdvanceResponse { step: Some(messages::world_step(step)) })
 }
 
-async fn roll_out(core: &Core, asked: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Refused> {
+async fn roll_out(core: &Core, asked: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Error> {
     let search = core.search(&asked.search_id)?;
     let (worlds, playouts, rollout) = messages::playouts(asked)?;
     let seed = asked.seed.unwrap_or_else(seed);

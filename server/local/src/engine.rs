@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::batch::{Batch as Inner, SnapshotKey};
 use boardwire_batch::registry::Registry;
 use boardwire_batch::search::Search;
@@ -78,8 +78,8 @@ impl Core {
 
     /// # Errors
     /// No such batch.
-    pub(crate) fn batch(&self, id: &str) -> Result<Used, Refused> {
-        self.lock().batches.get(id).cloned().ok_or_else(|| Refused::UnknownBatch { id: id.to_owned() })
+    pub(crate) fn batch(&self, id: &str) -> Result<Used, Error> {
+        self.lock().batches.get(id).cloned().ok_or_else(|| Error::BatchUnknown { batch_id: id.to_owned() })
     }
 
     pub(crate) fn close_batch(&self, batch: &Arc<Inner>) {
@@ -87,7 +87,7 @@ impl Core {
         if self.forks == fork::forks() {
             self.lock().batches.remove(batch.id());
         }
-        batch.end(Refused::UnknownBatch { id: batch.id().to_owned() });
+        batch.end(Error::BatchUnknown { batch_id: batch.id().to_owned() });
     }
 
     pub(crate) fn enter_search(&self, search: &Arc<Search>) {
@@ -96,15 +96,15 @@ impl Core {
 
     /// # Errors
     /// No such search.
-    pub(crate) fn search(&self, id: &str) -> Result<Arc<Search>, Refused> {
-        self.lock().searches.get(id).cloned().ok_or_else(|| Refused::UnknownSearch { id: id.to_owned() })
+    pub(crate) fn search(&self, id: &str) -> Result<Arc<Search>, Error> {
+        self.lock().searches.get(id).cloned().ok_or_else(|| Error::SearchUnknown { search_id: id.to_owned() })
     }
 
     /// # Errors
     /// No such search.
-    pub(crate) fn release(&self, id: &str) -> Result<(), Refused> {
+    pub(crate) fn release(&self, id: &str) -> Result<(), Error> {
         let gone = self.lock().searches.remove(id);
-        let unknown = || Refused::UnknownSearch { id: id.to_owned() };
+        let unknown = || Error::SearchUnknown { search_id: id.to_owned() };
         gone.map(|search| search.end(unknown())).ok_or_else(unknown)
     }
 }
@@ -154,7 +154,7 @@ impl Engine {
                 self.0.close_batch(batch);
             }
             for search in searches.values() {
-                search.end(Refused::UnknownSearch { id: search.id().to_owned() });
+                search.end(Error::SearchUnknown { search_id: search.id().to_owned() });
             }
         });
     }

@@ -1,13 +1,14 @@
 //! What the engine refuses, as the exceptions that the client raises for a server's refusals.
 
-use boardwire_batch::{Refusal, Refused};
+use boardwire_api::Error;
+use boardwire_api::error::Report;
 use pyo3::types::{IntoPyDict as _, PyAnyMethods as _};
 use pyo3::{PyErr, PyResult, Python};
 
 /// The exception for a refusal.
-pub(crate) fn refused(py: Python<'_>, refused: &Refused) -> PyErr {
-    let Refusal { code, reason, mut message, metadata } = refused.refusal();
-    if let Refused::Internal { what, .. } = refused {
+pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
+    let Report { code, reason, mut message, metadata, field: _ } = error.report();
+    if let Error::Internal { what, .. } = error {
         // Nobody else keeps a log.
         message = format!("{message}: {what}");
     }

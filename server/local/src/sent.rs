@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use boardwire_batch::{Refused, batch};
+use boardwire_api::Error;
+use boardwire_batch::batch;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -15,7 +16,7 @@ use crate::step::Step;
 use crate::wait::Doing;
 
 /// What comes of a step.
-pub(crate) type Stepped = Result<batch::Step, Refused>;
+pub(crate) type Stepped = Result<batch::Step, Error>;
 
 /// A step or reset under way.
 #[pyclass(frozen, module = "boardwire_local")]

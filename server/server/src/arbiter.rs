@@ -50,9 +50,9 @@ pub use tickets::Role;
 pub use verify::{Mismatch, Verified, verify};
 pub use watching::{Looker, Watcher};
 
-use crate::error::ServiceError;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
+use boardwire_api::Error;
 #[cfg(test)]
 use event::Event;
 use event::What;
@@ -203,7 +203,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// A match that has ended for good; more calls that wait than a seat may have.
-    pub async fn observe(&self, seat: Seat, wait: bool, extras: Extras) -> Result<Observation, ServiceError> {
+    pub async fn observe(&self, seat: Seat, wait: bool, extras: Extras) -> Result<Observation, Error> {
         self.until(Role::Seat(seat), |inner| {
             let standing = &inner.standing;
             if !wait {
@@ -227,7 +227,7 @@ impl Arbiter {
     /// # Errors
     /// A seat that owes none, an episode that is over, a match that has ended for good; more calls that wait than a seat
     /// may have.
-    pub async fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, ServiceError> {
+    pub async fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, Error> {
         let when = |inner: &mut Inner| {
             if self.bots_think() { Ok(None) } else { inner.standing.insight(seat).map(Some) }
         };
@@ -240,7 +240,7 @@ impl Arbiter {
     /// # Errors
     /// A decision that is not due, an action that may not be chosen, a match that has ended for good; more calls that
     /// wait than a seat may have.
-    pub async fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), ServiceError> {
+    pub async fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), Error> {
         self.act_after(seat, decision, tokio::time::Instant::now(), None).await
     }
 
@@ -255,8 +255,8 @@ impl Arbiter {
         decision: Decision,
         arrived: tokio::time::Instant,
         thought: Option<Duration>,
-    ) -> Result<(), ServiceError> {
-        let late = || ServiceError::DecisionLate { episode: decision.episode, decision: decision.number };
+    ) -> Result<(), Error> {
+        let late = || Error::DecisionLate { episode: decision.episode, decision: decision.number };
         let played = self.until_changed(Role::Seat(seat), |inner| {
             if self.bots_think() {
                 return Ok(None);
@@ -293,7 +293,7 @@ impl Arbiter {
     /// # Errors
     /// A match whose deals are the server's, another part than the seat is bound to, a match that has ended for good; more
     /// calls that wait than a seat may have.
-    pub async fn open(self: &Arc<Self>, seat: Seat, part: Part) -> Result<(), ServiceError> {
+    pub async fn open(self: &Arc<Self>, seat: Seat, part: Part) -> Result<(), Error> {
         let opened = self.until_changed(Role::Seat(seat), |inner| {
             let Some(opened) = inner.standing.open(seat, part)? else { return Ok(None) };
             // Bots that think already go on: to begin anew would be to stop them for as long as somebody repeats this.

@@ -9,14 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::batch::{Batch, Opening, SnapshotKey};
 use boardwire_batch::pool::{Group, Once, Owner, Pool};
 use boardwire_batch::tables::Table;
 use uuid::Uuid;
 
 use crate::edge::Origin;
-use crate::error::ServiceError;
 use crate::requests::{RequestId, Requests};
 use crate::secret;
 pub use held::InUse;
@@ -193,7 +192,7 @@ impl Batches {
         table: Arc<Table>,
         opening: Opening,
         terms: Terms,
-    ) -> Result<Leased, ServiceError> {
+    ) -> Result<Leased, Error> {
         opening.check(&table)?;
         let peer = terms.peer;
         let deal = self.deal(table, opening, terms);
@@ -206,11 +205,11 @@ impl Batches {
     }
 
     /// Lets the lease of a batch end with this connection, which may have ended already.
-    fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), ServiceError> {
+    fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), Error> {
         let mut inner = self.lock();
         let connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
         let stopped = inner.stopped;
-        let gone = || if stopped { Refused::ShuttingDown } else { K::unknown(id.to_owned()) };
+        let gone = || if stopped { Error::ShuttingDown } else { K::unknown(id.to_owned()) };
         let lease = inner.leases.get_mut(id).ok_or_else(gone)?;
         lease.terms.peer = peer.or(lease.terms.peer);
         drop(inner);
@@ -220,7 +219,7 @@ impl Batches {
         Ok(())
     }
 
-    async fn deal(&self, table: Arc<Table>, opening: Opening, terms: Terms) -> Result<Leased, ServiceError> {
+    async fn deal(&self, table: Arc<Table>, opening: Opening, terms: Terms) -> Result<Leased, Error> {
         let mut place = self.reserve(terms.origin, opening.environments)?;
         let batch = Batch::open(secret::word(), table, opening, &self.group(terms.origin)).await?;
         let token = secret::word();
@@ -229,16 +228,10 @@ impl Batches {
     }
 
     /// Leases what has been made.
-    fn enter(
-        &self,
-        held: Held,
-        token: String,
-        terms: Terms,
-        place: &mut Place<'_>,
-    ) -> Result<(), ServiceError> {
+    fn enter(&self, held: Held, token: String, terms: Terms, place: &mut Place<'_>) -> Result<(), Error> {
         let mut inner = self.lock();
         if inner.stopped {
-            return Err(Refused::ShuttingDown.into());
+            return Err(Error::ShuttingDown);
         }
         let used = Arc::new(Mutex::new(Instant::now()));
         inner.leases.insert(held.id().to_owned(), Lease { held, token, terms, used });
@@ -247,26 +240,26 @@ impl Batches {
     }
 
     /// Makes sure that so many environments fit, and counts them.
-    fn reserve(&self, origin: Origin, environments: usize) -> Result<Place<'_>, ServiceError> {
+    fn reserve(&self, origin: Origin, environments: usize) -> Result<Place<'_>, Error> {
         let mut inner = self.lock();
         if inner.stopped {
-            return Err(Refused::ShuttingDown.into());
+            return Err(Error::ShuttingDown);
         }
         if inner.count >= self.limits.batches {
-            return Err(ServiceError::BatchesFull { limit: self.limits.batches });
+            return Err(Error::BatchesFull { limit: self.limits.batches });
         }
         let (limit, open) = (self.limits.environments, inner.environments);
         if environments > limit.saturating_sub(open) {
-            return Err(ServiceError::EnvironmentsFull { limit, open, asked: environments });
+            return Err(Error::EnvironmentsFull { limit, open, asked: environments });
         }
         let own = inner.by_origin.get(&origin).copied().unwrap_or_default();
         let limit = Origin::share(self.limits.batches);
         if own.count >= limit {
-            return Err(ServiceError::CallerFull { what: "batches", limit });
+            return Err(Error::CallerFull { what: "batches", limit });
         }
         let limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
         if environments > limit.saturating_sub(own.environments) {
-            return Err(ServiceError::CallerFull { what: "environments", limit });
+            return Err(Error::CallerFull { what: "environments", limit });
         }
         let own = inner.by_origin.entry(origin).or_default();
         own.count += 1;
@@ -280,7 +273,7 @@ impl Batches {
     ///
     /// # Errors
     /// No such batch, no token or a wrong one.
-    pub fn find(&self, id: &str, token: Option<&str>) -> Result<InUse<Batch>, ServiceError> {
+    pub fn find(&self, id: &str, token: Option<&str>) -> Result<InUse<Batch>, Error> {
         self.held(id, token)
     }
 
@@ -288,7 +281,7 @@ impl Batches {
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn close(&self, id: &str, token: Option<&str>) -> Result<(), ServiceError> {
+    pub fn close(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
         self.find(id, token)?;
         self.drop_leases(|known, _| known == id);
         Ok(())

@@ -7,7 +7,7 @@ mod server;
 
 use std::time::{Duration, SystemTime};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_kernel::SeatSet;
 
 pub(crate) use clock::clocks;
@@ -20,12 +20,12 @@ pub(crate) fn duration(
     field: &'static str,
     given: Option<prost_types::Duration>,
     most: Duration,
-) -> Result<Duration, Refused> {
+) -> Result<Duration, Error> {
     let Some(given) = given else { return Ok(Duration::ZERO) };
     elapsed(given).filter(|time| *time <= most).ok_or_else(|| {
         let value = format!("{} seconds and {} nanoseconds", given.seconds, given.nanos);
         let expected = format!("from 0 to {} seconds", most.as_secs());
-        Refused::BadField { field, value, expected }
+        Error::field(field, value, expected)
     })
 }
 

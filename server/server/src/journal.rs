@@ -16,11 +16,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::error::ServiceError;
 use store::{Store, Writer};
 
 /// How often what was written is made safe from a loss of power, matches that ended long ago are forgotten, and a write
@@ -231,15 +230,13 @@ impl Journal {
     ///
     /// # Errors
     /// A disk that fails or does not answer, too many lines that wait for it, a writer that has ended.
-    pub(crate) fn check(&self) -> Result<(), ServiceError> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         refused(&self.written.borrow())?;
         if self.tell.strong_count() == 0 {
             return Err(self.ended());
         }
         if self.shared.lock().entries.len() >= MOST_LINES {
-            return Err(ServiceError::JournalFailed {
-                problem: format!("{MOST_LINES} lines wait for the disk"),
-            });
+            return Err(Error::JournalFailed { problem: format!("{MOST_LINES} lines wait for the disk") });
         }
         Ok(())
     }
@@ -268,7 +265,7 @@ impl Journal {
     ///
     /// # Errors
     /// A disk that fails or does not answer, a journal that is closed.
-    pub(crate) async fn written(&self, lines: u64) -> Result<(), ServiceError> {
+    pub(crate) async fn written(&self, lines: u64) -> Result<(), Error> {
         let mut written = self.written.clone();
         let ready = written.wait_for(|written| written.entries >= lines || written.problem.is_some()).await;
         let Ok(ready) = ready else { return Err(self.ended()) };
@@ -276,11 +273,11 @@ impl Journal {
     }
 
     /// Why no more lines are written, when the writer has ended.
-    fn ended(&self) -> ServiceError {
+    fn ended(&self) -> Error {
         if self.shared.lock().closing {
-            return Refused::ShuttingDown.into();
+            return Error::ShuttingDown;
         }
-        ServiceError::JournalFailed { problem: "its thread has ended; start the server again".to_owned() }
+        Error::JournalFailed { problem: "its thread has ended; start the server again".to_owned() }
     }
 
     /// Writes what has been submitted, and ends.
@@ -296,10 +293,10 @@ impl Journal {
     }
 }
 
-fn refused(written: &Written) -> Result<(), ServiceError> {
+fn refused(written: &Written) -> Result<(), Error> {
     match &written.problem {
         None => Ok(()),
-        Some(problem) => Err(ServiceError::JournalFailed { problem: problem.clone() }),
+        Some(problem) => Err(Error::JournalFailed { problem: problem.clone() }),
     }
 }
 

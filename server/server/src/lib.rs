@@ -9,7 +9,6 @@ pub mod arbiter;
 pub mod batches;
 mod convert;
 pub mod edge;
-pub mod error;
 mod held_up;
 pub mod journal;
 pub mod matches;

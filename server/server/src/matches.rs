@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::pool::{Owner, Pool};
 use boardwire_batch::tables::{Table, Tables};
 use tokio::sync::watch;
@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use crate::arbiter::{Arbiter, CloseReason, OPENING, Role, Settings};
 use crate::edge::Origin;
-use crate::error::ServiceError;
 use crate::journal::{Journal, Kept};
 use crate::requests::{RequestId, Requests};
 use crate::secret;
@@ -128,7 +127,7 @@ impl Matches {
         origin: Origin,
         table: Arc<Table>,
         settings: Settings,
-    ) -> Result<Arc<Arbiter>, ServiceError> {
+    ) -> Result<Arc<Arbiter>, Error> {
         settings.check()?;
         let id = request.as_ref().map(|request| request.id);
         let deal = async { self.deal(id, origin, table, settings) };
@@ -147,7 +146,7 @@ impl Matches {
         origin: Origin,
         table: Arc<Table>,
         settings: Settings,
-    ) -> Result<Arc<Arbiter>, ServiceError> {
+    ) -> Result<Arc<Arbiter>, Error> {
         let mut place = self.reserve(origin)?;
         let owner = self.owner(origin);
         let mut arbiter = Arbiter::new(table, settings, owner, self.limits.waiting);
@@ -155,7 +154,7 @@ impl Matches {
         let mut inner = self.lock();
         if *self.stopped.borrow() {
             drop(inner);
-            return Err(Refused::ShuttingDown.into());
+            return Err(Error::ShuttingDown);
         }
         // Only now: what a journal has been given, the next server goes on with.
         if let Some(journal) = &self.journal {
@@ -211,7 +210,7 @@ impl Matches {
     ///
     /// # Errors
     /// A journal that cannot be written.
-    pub async fn kept(&self) -> Result<(), ServiceError> {
+    pub async fn kept(&self) -> Result<(), Error> {
         match &self.journal {
             Some(journal) => journal.written(journal.submitted()).await,
             None => Ok(()),
@@ -236,18 +235,18 @@ impl Matches {
     }
 
     /// Makes room for a match, if there is any.
-    fn reserve(&self, origin: Origin) -> Result<Place<'_>, ServiceError> {
+    fn reserve(&self, origin: Origin) -> Result<Place<'_>, Error> {
         let mut inner = self.lock();
         if *self.stopped.borrow() {
-            return Err(Refused::ShuttingDown.into());
+            return Err(Error::ShuttingDown);
         }
         let limit = self.limits.matches;
         let per_caller = origin.quotas().matches.unwrap_or(self.limits.per_caller);
         if inner.count >= limit {
-            return Err(ServiceError::TableFull { limit });
+            return Err(Error::MatchesFull { limit });
         }
         if inner.by_origin.get(&origin).copied().unwrap_or(0) >= per_caller {
-            return Err(ServiceError::CallerFull { what: "matches", limit: per_caller });
+            return Err(Error::CallerFull { what: "matches", limit: per_caller });
         }
         inner.occupy(origin);
         Ok(Place { matches: self, origin, taken: false })
@@ -257,20 +256,20 @@ impl Matches {
     ///
     /// # Errors
     /// No such match.
-    pub fn find(&self, id: &str) -> Result<Arc<Arbiter>, ServiceError> {
+    pub fn find(&self, id: &str) -> Result<Arc<Arbiter>, Error> {
         let inner = self.lock();
         let closed = || inner.closed.iter().find(|arbiter| arbiter.id() == id);
         let found = inner.open.get(id).map(|open| &open.arbiter).or_else(closed);
-        found.map(Arc::clone).ok_or_else(|| ServiceError::UnknownMatch { id: id.to_owned() })
+        found.map(Arc::clone).ok_or_else(|| Error::MatchUnknown { match_id: id.to_owned() })
     }
 
     /// Who holds this token, and in which match: an open one, or one closed lately.
     ///
     /// # Errors
     /// No token, or one that belongs to nobody.
-    pub fn holder(&self, token: Option<&str>) -> Result<(Arc<Arbiter>, Role), ServiceError> {
-        let token = token.ok_or(ServiceError::MissingToken)?;
-        self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(ServiceError::UnknownToken)
+    pub fn holder(&self, token: Option<&str>) -> Result<(Arc<Arbiter>, Role), Error> {
+        let token = token.ok_or(Error::TokenMissing)?;
+        self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(Error::TokenUnknown)
     }
 
     /// A page of up to `size` matches whose ids come after `after`, each as `tell` describes it. Private matches, and those
@@ -284,7 +283,7 @@ impl Matches {
         after: String,
         size: usize,
         tell: impl Fn(&Arbiter) -> Option<T> + Send + Sync + 'static,
-    ) -> Result<Page<T>, ServiceError> {
+    ) -> Result<Page<T>, Error> {
         let (owner, tell) = (self.owner(origin), Arc::new(tell));
         let (mut page, mut after) = (Page { matches: vec![], last: None }, after);
         for _ in 0..CHUNKS {
@@ -353,22 +352,22 @@ impl Matches {
     /// # Errors
     /// No such match, or a token that is not its host's; a journal that cannot keep it; a server that stops, where the next
     /// one goes on with the match.
-    pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, ServiceError> {
+    pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, Error> {
         let arbiter = self.find(id)?;
         if arbiter.role(token)? != Role::Host {
-            return Err(ServiceError::HostOnly { id: id.to_owned() });
+            return Err(Error::HostOnly { match_id: id.to_owned() });
         }
         self.check_journal()?;
         arbiter.close(CloseReason::Host);
         if self.journal.is_some() && !arbiter.has_ended() {
-            return Err(Refused::ShuttingDown.into());
+            return Err(Error::ShuttingDown);
         }
         self.put_away(&arbiter);
         Ok(arbiter)
     }
 
     /// Refuses while nothing that happens could be kept.
-    fn check_journal(&self) -> Result<(), ServiceError> {
+    fn check_journal(&self) -> Result<(), Error> {
         self.journal.as_ref().map_or(Ok(()), |journal| journal.check())
     }
 
@@ -437,6 +436,6 @@ impl Matches {
 }
 
 /// Work of the pool that has come to nothing.
-pub(crate) fn lost(what: &str) -> ServiceError {
-    Refused::Internal { place: "the pool".to_owned(), what: format!("{what} was not made") }.into()
+pub(crate) fn lost(what: &str) -> Error {
+    Error::Internal { place: "the pool".to_owned(), what: format!("{what} was not made") }
 }

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use tokio::sync::OnceCell;
 use uuid::{Uuid, Variant};
 
 use crate::edge::Origin;
-use crate::error::ServiceError;
 
 /// What a caller names a request by, to be safe to repeat it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,17 +25,15 @@ impl RequestId {
     ///
     /// # Errors
     /// Anything else that is no random UUID: two callers may give the same fixed one.
-    pub fn parse(text: &str) -> Result<Option<Uuid>, ServiceError> {
+    pub fn parse(text: &str) -> Result<Option<Uuid>, Error> {
         if text.is_empty() {
             return Ok(None);
         }
         let is_random =
             |id: &Uuid| matches!(id.get_version_num(), 4 | 7) && id.get_variant() == Variant::RFC4122;
         let id = Uuid::try_parse(text).ok().filter(is_random);
-        let id = id.ok_or_else(|| Refused::BadField {
-            field: "request_id",
-            value: text.to_owned(),
-            expected: "empty or a fresh random UUID of version 4 or 7".to_owned(),
+        let id = id.ok_or_else(|| {
+            Error::field("request_id", text, "empty or a fresh random UUID of version 4 or 7")
         })?;
         Ok(Some(id))
     }
@@ -82,15 +79,15 @@ impl<T: Clone> Requests<T> {
     pub(crate) async fn once(
         &self,
         request: RequestId,
-        make: impl Future<Output = Result<T, ServiceError>>,
-    ) -> Result<T, ServiceError> {
+        make: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
         let id = request.id;
         let cell = {
             let mut all = self.lock();
             let known =
                 all.entry(id).or_insert_with(|| Made { request: request.clone(), cell: Arc::default() });
             if known.request != request {
-                return Err(ServiceError::RequestReused { request: id });
+                return Err(Error::RequestIdReused { request_id: id.to_string() });
             }
             Arc::clone(&known.cell)
         };
@@ -127,7 +124,7 @@ mod tests {
         assert_eq!(RequestId::parse(&id.replace('-', "")), Ok(Some(parsed)));
         assert_eq!(RequestId::parse(""), Ok(None));
         for wrong in ["a", "67e55044", &Uuid::nil().to_string(), &"a".repeat(1 << 20)] {
-            assert!(matches!(RequestId::parse(wrong), Err(ServiceError::Refused(Refused::BadField { .. }))));
+            assert!(matches!(RequestId::parse(wrong), Err(Error::FieldInvalid { .. })));
         }
     }
 
@@ -151,7 +148,7 @@ mod tests {
         assert_eq!(first, Ok("first"));
         for other in [request(2, Origin::User(1)), request(1, Origin::User(2))] {
             let refused = requests.once(other, async { Ok("second") }).await;
-            assert_eq!(refused, Err(ServiceError::RequestReused { request: Uuid::from_u128(7) }));
+            assert_eq!(refused, Err(Error::RequestIdReused { request_id: Uuid::from_u128(7).to_string() }));
         }
         requests.forget(Uuid::from_u128(7));
         assert_eq!(requests.once(request(2, Origin::User(2)), async { Ok("second") }).await, Ok("second"));
@@ -160,9 +157,8 @@ mod tests {
     #[tokio::test]
     async fn what_came_to_nothing_is_forgotten() {
         let requests = Requests::<u8>::default();
-        let failed =
-            requests.once(request(1, Origin::Unknown), async { Err(Refused::ShuttingDown.into()) }).await;
-        assert_eq!(failed, Err(Refused::ShuttingDown.into()));
+        let failed = requests.once(request(1, Origin::Unknown), async { Err(Error::ShuttingDown) }).await;
+        assert_eq!(failed, Err(Error::ShuttingDown));
         assert!(requests.lock().is_empty());
         {
             let given_up = std::pin::pin!(requests.once(request(1, Origin::Unknown), std::future::pending()));

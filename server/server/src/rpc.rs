@@ -19,10 +19,10 @@ use prost::Message;
 
 use crate::batches::Batches;
 use crate::edge::{Caller, Methods, Origin};
-use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::requests::RequestId;
 use crate::run::MAX_MESSAGE_BYTES;
+use boardwire_api::Error;
 
 /// All methods.
 pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &Arc<Health>) -> Methods {
@@ -45,7 +45,7 @@ fn message_bytes(asked: u32) -> usize {
 }
 
 /// What a request of a caller is named by, with a digest of everything that it asks for.
-fn request_id(id: &str, caller: &Caller, asked: &impl Message) -> Result<Option<RequestId>, ServiceError> {
+fn request_id(id: &str, caller: &Caller, asked: &impl Message) -> Result<Option<RequestId>, Error> {
     let Some(id) = RequestId::parse(id)? else { return Ok(None) };
     // A user of this machine stays the same, and so does an account; a host may come from another address the next time.
     let stays = |origin: &Origin| matches!(origin, Origin::User(_) | Origin::Account(_));

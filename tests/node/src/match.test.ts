@@ -38,7 +38,7 @@ after(async () => {
 /** The code that the table of errors gives a reason. */
 function codeOf(reason: string): string {
   const rows = readFileSync(path("tests/errors.tsv"), "utf8").split("\n").map((row) => row.split("\t"));
-  return rows.find((row) => row[2] === reason)?.[1] ?? "no such reason";
+  return rows.find((row) => row[0] === reason)?.[1] ?? "no such reason";
 }
 
 /** Expects a refusal for this reason, which ErrorInfo carries beside the code. */

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::taken::Piece;
-use crate::refused::Refused;
+use boardwire_api::Error;
 
 /// The blocks that no call works on.
 pub(super) struct Idle {
@@ -14,7 +14,7 @@ pub(super) struct Idle {
     /// How many have had to wait.
     waited: u64,
     /// Why the batch has ended, if it has.
-    pub(super) ended: Option<Refused>,
+    pub(super) ended: Option<Error>,
 }
 
 impl Idle {
@@ -28,7 +28,7 @@ impl Idle {
         &mut self,
         blocks: Range<usize>,
         own: Option<u64>,
-    ) -> Result<Option<Vec<Piece>>, Refused> {
+    ) -> Result<Option<Vec<Piece>>, Error> {
         if let Some(reason) = &self.ended {
             return Err(reason.clone());
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::columns::Step;
 use super::{Actions, Reset};
-use crate::refused::Refused;
+use boardwire_api::Error;
 
 /// What a request asked for, to tell a repetition from another request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Ledger {
     ///
     /// # Errors
     /// A request whose number is neither that of the next answer nor that of the last with what was asked then.
-    pub(super) fn answered(&self, range: &Range<usize>, request: &Numbered) -> Result<Option<Step>, Refused> {
+    pub(super) fn answered(&self, range: &Range<usize>, request: &Numbered) -> Result<Option<Step>, Error> {
         let expected = self.next(range);
         if request.sequence == expected {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Ledger {
                 && kept.request.asked == request.asked
         };
         let kept = self.kept.iter().find(same).map(|kept| kept.step.clone());
-        kept.map(Some).ok_or(Refused::SequenceStale { expected, sequence: request.sequence })
+        kept.map(Some).ok_or(Error::SequenceStale { expected, sequence: request.sequence })
     }
 
     /// Enters an answer; keeps it if its request had a number.

@@ -2,8 +2,8 @@
 
 use super::columns::row_bytes;
 use super::{MESSAGE_HEAD, Plan};
-use crate::refused::Refused;
 use crate::tables::Table;
+use boardwire_api::Error;
 
 /// What a batch is opened with, beside its table.
 #[derive(Debug, Clone)]
@@ -25,23 +25,17 @@ impl Opening {
     ///
     /// # Errors
     /// What was asked for, and what would be right.
-    pub fn check(&self, table: &Table) -> Result<(), Refused> {
+    pub fn check(&self, table: &Table) -> Result<(), Error> {
         let Self { environments, message_bytes, .. } = *self;
         let row = row_bytes(table.rules.info(), &self.plan);
         let most = message_bytes.saturating_sub(MESSAGE_HEAD) / row;
         if most == 0 {
-            return Err(Refused::BadField {
-                field: "max_message_bytes",
-                value: message_bytes.to_string(),
-                expected: format!("at least {}, for one environment", MESSAGE_HEAD + row),
-            });
+            let expected = format!("at least {}, for one environment", MESSAGE_HEAD + row);
+            return Err(Error::field("max_message_bytes", message_bytes, expected));
         }
         if !(1..=most).contains(&environments) {
-            return Err(Refused::BadField {
-                field: "environments",
-                value: environments.to_string(),
-                expected: format!("from 1 to {most}, whose rows fit a message of {message_bytes} bytes"),
-            });
+            let expected = format!("from 1 to {most}, whose rows fit a message of {message_bytes} bytes");
+            return Err(Error::field("environments", environments, expected));
         }
         Ok(())
     }

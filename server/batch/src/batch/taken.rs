@@ -14,7 +14,7 @@ use super::{ALONE, Actions, Autoreset, Batch, TOGETHER};
 use crate::play::Insight;
 use crate::players::IllegalActions;
 use crate::pool::Once;
-use crate::refused::Refused;
+use boardwire_api::Error;
 
 /// A block at its place in the batch.
 pub(super) struct Piece {
@@ -60,19 +60,19 @@ impl Batch {
     }
 
     /// Takes the blocks of these environments, if no other call has any of them or waits for one.
-    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Refused> {
+    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Error> {
         self.take_as(range, None)
     }
 
     /// The same for a call that waits itself, if it has a number: those behind it do not count.
-    fn take_as(self: &Arc<Self>, range: &Range<usize>, own: Option<u64>) -> Result<Option<Taken>, Refused> {
+    fn take_as(self: &Arc<Self>, range: &Range<usize>, own: Option<u64>) -> Result<Option<Taken>, Error> {
         let pieces = self.lock().take(self.blocks_of(range), own)?;
         let (batch, range, effort) = (Arc::clone(self), range.clone(), self.effort(range));
         Ok(pieces.map(|pieces| Taken { batch, pieces, range, effort }))
     }
 
     /// Takes the blocks of these environments, once no other call has any of them: of those that wait, the earliest first.
-    pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Refused> {
+    pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Error> {
         if let Some(taken) = self.take_now(&range)? {
             return Ok(taken);
         }
@@ -106,12 +106,12 @@ impl Drop for Queued<'_> {
 
 impl Taken {
     /// The answer to a request that has been carried out already.
-    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, Refused> {
+    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, Error> {
         request.map_or(Ok(None), |request| self.batch.ledger().answered(&self.range, request))
     }
 
     /// Refuses actions that may not be chosen, naming the first environment.
-    pub(super) fn check(&self, actions: &Actions) -> Result<(), Refused> {
+    pub(super) fn check(&self, actions: &Actions) -> Result<(), Error> {
         let (batch, plan) = (&*self.batch, &*self.batch.plan);
         let space = &batch.table.rules.info().actions;
         for piece in &self.pieces {
@@ -122,18 +122,23 @@ impl Taken {
                 let Some(action) = actions.at(environment - self.range.start) else { continue };
                 match due.seat {
                     None if plan.autoreset == Autoreset::Disabled => {
-                        return Err(Refused::EnvironmentOver { environment });
+                        return Err(Error::EnvironmentOver { environment });
                     }
                     None => {}
                     Some(_) if due.legal.contains(action) => {}
                     Some(seat) => match space.label(action) {
                         None => {
                             let (action, actions) = (action, space.count());
-                            return Err(Refused::BatchActionOutOfRange { environment, action, actions });
+                            return Err(Error::BatchActionOutOfRange { environment, action, actions });
                         }
                         Some(label) if plan.illegal_actions == IllegalActions::Reject => {
                             let label = label.to_owned();
-                            return Err(Refused::BatchActionIllegal { environment, seat, action, label });
+                            return Err(Error::BatchActionIllegal {
+                                environment,
+                                seat: seat.number(),
+                                action,
+                                label,
+                            });
                         }
                         Some(_) => {}
                     },
@@ -153,7 +158,7 @@ impl Taken {
     pub(super) async fn apart<T: Send + 'static>(
         mut self,
         task: impl FnOnce(&mut Self) -> T + Send + 'static,
-    ) -> Result<(Self, T), Refused> {
+    ) -> Result<(Self, T), Error> {
         let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
         batch.owner().spawn(Once::new(move || {
             let answer = task(&mut self);
@@ -168,9 +173,9 @@ impl Taken {
     }
 
     /// What the seat knows whose decision an environment shows.
-    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Refused> {
+    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Error> {
         let piece = self.piece(at);
-        piece.block.insight(at - piece.first).ok_or(Refused::EnvironmentOver { environment: at })
+        piece.block.insight(at - piece.first).ok_or(Error::EnvironmentOver { environment: at })
     }
 
     /// The position of an environment as a seat may know it.

@@ -94,7 +94,7 @@ fn reset(batch: &Arc<Batch>) -> Step {
     wait(batch.reset(Reset::default(), None)).expect("it is reset")
 }
 
-fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, Refused> {
+fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, Error> {
     wait(batch.step(0, 0, Actions::of_all(actions.into()), None))
 }
 
@@ -230,9 +230,9 @@ fn a_refusal_changes_nothing() {
     };
     let illegal = (0..113).find(|action| !legal(&shown, 150).contains(action)).expect("not all are legal");
     let refused = with(illegal);
-    assert!(matches!(refused, Refused::BatchActionIllegal { environment: 150, .. }), "{refused}");
+    assert!(matches!(refused, Error::BatchActionIllegal { environment: 150, .. }), "{refused}");
     let refused = with(255);
-    assert!(matches!(refused, Refused::BatchActionOutOfRange { environment: 150, .. }), "{refused}");
+    assert!(matches!(refused, Error::BatchActionOutOfRange { environment: 150, .. }), "{refused}");
     for wrong in [0, 1, 199, 201] {
         step(&batch, vec![0; wrong]).expect_err("it does not fit");
     }
@@ -341,8 +341,8 @@ fn a_batch_that_has_ended_refuses_those_who_wait() {
         let held = batch.take(0..4).await.expect("it is idle");
         let mut waiting = Box::pin(batch.reset(Reset::default(), None));
         tokio::select! { biased; _ = &mut waiting => panic!("it waits"), () = std::future::ready(()) => {} }
-        batch.end(Refused::ShuttingDown);
-        assert_eq!(waiting.await, Err(Refused::ShuttingDown));
+        batch.end(Error::ShuttingDown);
+        assert_eq!(waiting.await, Err(Error::ShuttingDown));
         drop(held);
     });
 }
@@ -375,7 +375,7 @@ fn a_batch_that_ends_while_bots_think_tells_its_caller() {
     wait(async {
         let mut step = Box::pin(batch.step(0, 0, actions, None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
-        batch.end(Refused::ShuttingDown);
-        assert_eq!(step.await, Err(Refused::ShuttingDown));
+        batch.end(Error::ShuttingDown);
+        assert_eq!(step.await, Err(Error::ShuttingDown));
     });
 }

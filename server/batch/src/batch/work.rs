@@ -14,7 +14,7 @@ use super::ledger::Numbered;
 use super::taken::{Effort, Piece, Taken};
 use super::todo::{Output, Span, Todo};
 use crate::pool::{Flow, Once, Slice, Work};
-use crate::refused::Refused;
+use boardwire_api::Error;
 
 /// What a call does to one block.
 struct Job {
@@ -43,14 +43,14 @@ struct Jobs {
     /// The request with its number, if its sender has stated one.
     request: Option<Numbered>,
     /// Takes the answer when all are done, or the reason why there is none.
-    finished: Option<oneshot::Sender<Result<Step, Refused>>>,
+    finished: Option<oneshot::Sender<Result<Step, Error>>>,
     /// The caller has gone, or a bot has failed, and what has been done is undone.
     given_up: bool,
 }
 
 impl Taken {
     /// Does a call's work in the thread that asks for it, which is soon done; gives the rows of its environments.
-    pub(super) fn work_alone(mut self, todo: &Todo, request: Option<Numbered>) -> Result<Step, Refused> {
+    pub(super) fn work_alone(mut self, todo: &Todo, request: Option<Numbered>) -> Result<Step, Error> {
         let batch = Arc::clone(&self.batch);
         let rows = if let Todo::Open = todo { 0 } else { self.range.len() };
         let mut out = Output::new(batch.buffers.rows(batch.widths, rows));
@@ -72,7 +72,7 @@ impl Taken {
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
     /// anything else is soon done. So does a bot that fails.
-    pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, Refused> {
+    pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, Error> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
         if effort == Effort::Alone {
             return self.work_alone(&todo, request);
@@ -117,9 +117,9 @@ impl Batch {
     }
 
     /// What is said of a bot that failed.
-    fn refused(&self, BotFault { seat, what }: BotFault) -> Refused {
+    fn refused(&self, BotFault { seat, what }: BotFault) -> Error {
         tracing::error!(batch_id = self.id(), seat = seat.number(), what, "a bot failed");
-        Refused::BotFailed { id: self.id().to_owned(), seat, problem: what }
+        Error::BotFailed { id: self.id().to_owned(), seat: seat.number(), problem: what }
     }
 }
 
@@ -129,7 +129,7 @@ impl Run {
         taken: &mut Taken,
         todo: Todo,
         request: Option<Numbered>,
-        finished: oneshot::Sender<Result<Step, Refused>>,
+        finished: oneshot::Sender<Result<Step, Error>>,
     ) -> Self {
         let (batch, range) = (Arc::clone(&taken.batch), taken.range.clone());
         let rows = if let Todo::Open = todo { 0 } else { range.len() };

@@ -9,32 +9,34 @@ use super::player::{bot, bot_to, player, player_name, player_to};
 use super::{bad_enum, count, illegal, illegal_to, missing, options, reward, reward_to};
 use crate::batch::{Actions, Adviser, Autoreset, Batch, Column, Columns, LineUp, Plan, Reset, Step};
 use crate::players::Player;
-use crate::refused::Refused;
 use crate::tables::{Table, Tables};
+use boardwire_api::Error;
 
 /// The table of a new batch, and how its environments are to be played.
 ///
 /// # Errors
 /// What is asked for is not there, or cannot be.
-pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Refused> {
+pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Error> {
     const MOST_LINE_UPS: usize = 1_024;
-    let refuse = |value: String, expected| Refused::BadField { field: "line_ups", value, expected };
     let asked = asked.config.as_ref().ok_or_else(|| missing("config", "a BatchConfig"))?;
     let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
     if !(1..=MOST_LINE_UPS).contains(&count) {
-        return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
+        let expected = format!("1 to {MOST_LINE_UPS} line-ups");
+        return Err(Error::field("line_ups", format!("{count} line-ups"), expected));
     }
     let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let table = tables.table(&asked.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
     let line_up = |given: &v1::LineUp| {
         let words = || given.players.iter().map(player_name).collect::<Vec<_>>().join(", ");
         if given.players.len() != seats {
-            return Err(refuse(words(), format!("of {seats} seats each, as the first is")));
+            let expected = format!("line-ups of {seats} players each, as the first has");
+            return Err(Error::field("line_ups", words(), expected));
         }
         let players = given.players.iter().enumerate();
         let players = players.map(|(seat, given)| player(tables, &table, seat, given));
         let players: Vec<Player> = players.collect::<Result<_, _>>()?;
-        LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one agent each".to_owned()))
+        let none = || Error::field("line_ups", words(), "line-ups with at least one agent each");
+        LineUp::of(players).ok_or_else(none)
     };
     let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
     let plan = Plan {
@@ -55,20 +57,15 @@ fn adviser(
     tables: &Tables,
     table: &Table,
     columns: Option<&v1::BatchColumns>,
-) -> Result<Option<Adviser>, Refused> {
+) -> Result<Option<Adviser>, Error> {
     let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
     if advice.is_none() && *shares {
-        return Err(Refused::BadField {
-            field: "columns.advice_shares",
-            value: "true".to_owned(),
-            expected: "false unless `columns.advice` names a bot".to_owned(),
-        });
+        let expected = "false unless `columns.advice` names a bot";
+        return Err(Error::field("columns.advice_shares", "true", expected));
     }
     let Some(advice) = advice else { return Ok(None) };
-    let unknown = |UnknownBot { given: value, expected }| Refused::BadField {
-        field: "columns.advice",
-        value,
-        expected: format!("nothing or a bot: {expected}"),
+    let unknown = |UnknownBot { given: value, expected }| {
+        Error::field("columns.advice", value, format!("nothing or a bot: {expected}"))
     };
     Ok(Some(Adviser { bot: bot(tables, table, advice).map_err(unknown)?, shares: *shares }))
 }
@@ -161,7 +158,7 @@ fn columns(given: Option<&v1::BatchColumns>) -> Columns {
     })
 }
 
-fn autoreset(value: i32) -> Result<Autoreset, Refused> {
+fn autoreset(value: i32) -> Result<Autoreset, Error> {
     match v1::AutoresetMode::try_from(value) {
         Ok(v1::AutoresetMode::Unspecified | v1::AutoresetMode::NextStep) => Ok(Autoreset::NextStep),
         Ok(v1::AutoresetMode::SameStep) => Ok(Autoreset::SameStep),

@@ -6,15 +6,15 @@ use boardwire_kernel::{
 };
 
 use super::{count, options};
-use crate::refused::Refused;
 use crate::registry::Served;
 use crate::tables::{Table, Tables};
+use boardwire_api::Error;
 
 /// The description of the table that is asked for.
 ///
 /// # Errors
 /// An unknown game, seats or options it does not have.
-pub fn game_spec(tables: &Tables, asked: &v1::GetGameRequest) -> Result<v1::GameSpec, Refused> {
+pub fn game_spec(tables: &Tables, asked: &v1::GetGameRequest) -> Result<v1::GameSpec, Error> {
     let served = tables.served(&asked.game)?;
     let seats = if asked.seats == 0 { (*served.game_type.seats.start()).into() } else { asked.seats };
     let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));

@@ -5,8 +5,8 @@ use boardwire_api::v1::player::Kind;
 use boardwire_bots::{Bot, UnknownBot};
 
 use crate::players::Player;
-use crate::refused::Refused;
 use crate::tables::{Table, Tables};
+use boardwire_api::Error;
 
 /// The parameter that a bot has, by the bot's name.
 const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];
@@ -15,11 +15,11 @@ const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")]
 ///
 /// # Errors
 /// No such bot or policy, or none that could play there.
-pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -> Result<Player, Refused> {
+pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -> Result<Player, Error> {
     if let Some(Kind::Agent(_)) = given.kind {
         return Ok(Player::Agent);
     }
-    bot(tables, table, given).map(Player::Bot).map_err(|UnknownBot { given, expected }| Refused::UnknownBot {
+    bot(tables, table, given).map(Player::Bot).map_err(|UnknownBot { given, expected }| Error::BotUnknown {
         seat,
         given,
         expected: format!("agent, {expected}"),
@@ -127,7 +127,7 @@ mod tests {
             (players(&["policy:lion:argmax"])[0].clone(), "policy:lion:argmax"),
         ] {
             let refused = player(&tables, &table, 1, &given).expect_err("there is no such player");
-            let Refused::UnknownBot { seat: 1, given, expected } = &refused else { panic!("{refused}") };
+            let Error::BotUnknown { seat: 1, given, expected } = &refused else { panic!("{refused}") };
             assert!(given == words && expected.starts_with("agent, "), "{refused}");
         }
         let by_default = bot("mc", "playouts", DEFAULT_PLAYOUTS);

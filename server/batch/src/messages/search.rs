@@ -5,8 +5,8 @@ use boardwire_bots::Rollout;
 use bytes::Bytes;
 
 use super::{bad_enum, count, options, reward, reward_to};
-use crate::refused::Refused;
 use crate::search::{Moves, Opening, Search, WorldStep};
+use boardwire_api::Error;
 
 /// What a search is begun with for so many `seats`; `seed` is for requests without one.
 ///
@@ -17,7 +17,7 @@ pub fn search_opening(
     seats: usize,
     seed: impl FnOnce() -> u64,
     message_bytes: usize,
-) -> Result<Opening, Refused> {
+) -> Result<Opening, Error> {
     let worlds = asked.worlds.max(1) as usize;
     Ok(Opening {
         worlds,
@@ -33,7 +33,7 @@ pub fn search_opening(
 ///
 /// # Errors
 /// Columns that are cut off.
-pub fn moves(asked: &v1::AdvanceRequest) -> Result<Moves, Refused> {
+pub fn moves(asked: &v1::AdvanceRequest) -> Result<Moves, Error> {
     let (worlds, into) = (numbers("worlds", &asked.worlds)?, numbers("into", &asked.into)?);
     Ok(Moves { worlds, actions: asked.actions.clone(), into })
 }
@@ -42,7 +42,7 @@ pub fn moves(asked: &v1::AdvanceRequest) -> Result<Moves, Refused> {
 ///
 /// # Errors
 /// A column that is cut off; no such way.
-pub fn playouts(asked: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Refused> {
+pub fn playouts(asked: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Error> {
     let worlds = numbers("worlds", &asked.worlds)?;
     Ok((worlds, asked.playouts.max(1) as usize, rollout(asked.policy)?))
 }
@@ -86,7 +86,7 @@ pub fn world_step(step: WorldStep) -> v1::WorldStep {
     }
 }
 
-fn rollout(value: i32) -> Result<Rollout, Refused> {
+fn rollout(value: i32) -> Result<Rollout, Error> {
     use v1::RolloutPolicy as Policy;
     match Policy::try_from(value) {
         Ok(Policy::Unspecified | Policy::Estimate) => Ok(Rollout::Estimate),
@@ -96,14 +96,10 @@ fn rollout(value: i32) -> Result<Rollout, Refused> {
 }
 
 /// A column of `uint32`.
-fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Refused> {
+fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(Refused::BadField {
-            field,
-            value: format!("{} bytes", bytes.len()),
-            expected: "four bytes for each row".to_owned(),
-        });
+        return Err(Error::field(field, format!("{} bytes", bytes.len()), "four bytes for each row"));
     }
     Ok(numbers.iter().map(|&number| u32::from_le_bytes(number)).collect())
 }

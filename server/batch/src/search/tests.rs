@@ -149,8 +149,8 @@ async fn what_is_refused_changes_nothing() {
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 4)).await;
     let good = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
     let (actions, message) = (&good.actions, |moves| async {
-        let error: Refused = search.advance(moves).await.expect_err("it cannot be");
-        (error.refusal().reason, error.to_string())
+        let error: Error = search.advance(moves).await.expect_err("it cannot be");
+        (error.reason(), error.to_string())
     });
     let moves = |worlds: &[u32], into: &[u32], actions: &[u8]| Moves {
         worlds: worlds.to_vec(),
@@ -198,7 +198,7 @@ async fn a_world_that_is_over_shows_its_rewards_and_plays_on_no_more() {
     let [one, other] = [0, 4].map(|at| f32::from_le_bytes(step.reward[at..at + 4].try_into().expect("four")));
     assert!((one + other).abs() < f32::EPSILON && step.flags == [1], "margins of two: {one}, {other}");
     let again = Moves { worlds: vec![0], actions: Bytes::from_static(&[0]), into: vec![] };
-    assert_eq!(search.advance(again).await, Err(Refused::WorldOver { row: 0, world: 0 }));
+    assert_eq!(search.advance(again).await, Err(Error::WorldOver { row: 0, world: 0 }));
     let ends = search.roll_out(&[0], 3, Rollout::Estimate, 1).await.expect("it ends as it has");
     assert_eq!(ends, [one, other]);
 }
@@ -352,13 +352,13 @@ async fn whoever_waits_for_a_search_that_ends_is_told_why() {
     assert!(futures_util::poll!(&mut rollout).is_pending());
     let mut advance = Box::pin(search.advance(moves.clone()));
     assert!(futures_util::poll!(&mut advance).is_pending());
-    search.end(Refused::ShuttingDown);
-    search.end(Refused::UnknownSearch { id: "x".to_owned() });
-    assert_eq!(rollout.await, Err(Refused::ShuttingDown));
-    assert_eq!(advance.await, Err(Refused::ShuttingDown));
+    search.end(Error::ShuttingDown);
+    search.end(Error::SearchUnknown { search_id: "x".to_owned() });
+    assert_eq!(rollout.await, Err(Error::ShuttingDown));
+    assert_eq!(advance.await, Err(Error::ShuttingDown));
     drop(gates);
-    assert_eq!(search.roll_out(&[0], 1, Rollout::Random, 1).await, Err(Refused::ShuttingDown));
-    assert_eq!(search.advance(moves).await, Err(Refused::ShuttingDown));
+    assert_eq!(search.roll_out(&[0], 1, Rollout::Random, 1).await, Err(Error::ShuttingDown));
+    assert_eq!(search.advance(moves).await, Err(Error::ShuttingDown));
 }
 
 #[tokio::test]
@@ -369,6 +369,6 @@ async fn a_search_whose_work_panics_ends_by_a_mistake_of_the_server() {
     Arc::get_mut(&mut search).expect("nobody shares it").table = three;
     for _ in 0..2 {
         let refused = search.roll_out(&[0], 1, Rollout::Random, 1).await.expect_err("it panics");
-        assert_eq!(refused.refusal().reason, "INTERNAL", "{refused}");
+        assert_eq!(refused.reason(), "INTERNAL", "{refused}");
     }
 }

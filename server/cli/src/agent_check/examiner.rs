@@ -14,9 +14,9 @@ use super::expected;
 use super::proxy::{Proxy, Toward, Verdict};
 use super::scenario::{Scenario, Trouble, Who};
 use crate::agent::Agent;
+use boardwire_api::Error;
 use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Looker, Observation, Phase};
 use boardwire_server::edge::Origin;
-use boardwire_server::error::ServiceError;
 use boardwire_server::matches::Matches;
 
 /// How long every answer is held back where answers come late.
@@ -196,7 +196,7 @@ impl Sitting {
 }
 
 /// Plays a seat of our own until the match is closed, and lets others wait at first.
-async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), ServiceError> {
+async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
     loop {
         let seen = arbiter.observe(seat, true, SEEN).await?;
         if seen.pending.contains(seat) {

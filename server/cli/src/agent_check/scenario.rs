@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boardwire_api::Error;
+use boardwire_batch::Player;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_batch::{Player, Refused};
 use boardwire_kernel::OptionKind;
 
 use super::examiner::LATENESS;
@@ -102,7 +103,7 @@ impl Scenario {
         if self.episodes == 1 { "its episode".to_owned() } else { format!("{} episodes", self.episodes) }
     }
 
-    pub(super) fn table(&self, tables: &Tables) -> Result<Arc<Table>, Refused> {
+    pub(super) fn table(&self, tables: &Tables) -> Result<Arc<Table>, Error> {
         let seats = u32::try_from(self.players.len()).unwrap_or(u32::MAX);
         let options = self.options.iter().map(|(name, value)| (*name, value.as_str()));
         tables.table(self.game, seats, options)

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_bots::Bot;
 use serde::{Deserialize, Serialize};
 
@@ -81,21 +81,18 @@ impl Clock {
     ///
     /// # Errors
     /// Parts that are too long, too many strikes, no time at all.
-    pub fn check(&self) -> Result<(), Refused> {
-        let refuse =
-            |value: String, expected: String| Err(Refused::BadField { field: "clocks", value, expected });
+    pub fn check(&self) -> Result<(), Error> {
         let Self { limit, bank, increment, strikes, .. } = self;
         if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > LONGEST) {
-            return refuse(
-                format!("{} s", long.as_secs()),
-                format!("times of at most {} s", LONGEST.as_secs()),
-            );
+            let expected = format!("times of at most {} s", LONGEST.as_secs());
+            return Err(Error::field("clocks", format!("{} s", long.as_secs()), expected));
         }
         if (*limit + *bank).is_zero() {
-            return refuse("no limit and no bank".to_owned(), "some time to think".to_owned());
+            return Err(Error::field("clocks", "no limit and no bank", "some time to think"));
         }
         if *strikes > MOST_STRIKES {
-            return refuse(format!("{strikes} strikes"), format!("at most {MOST_STRIKES} strikes"));
+            let expected = format!("at most {MOST_STRIKES} strikes");
+            return Err(Error::field("clocks", format!("{strikes} strikes"), expected));
         }
         Ok(())
     }

@@ -3,14 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_bots::BotFault;
 use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::What;
 use super::{Arbiter, Inner};
-use crate::error::ServiceError;
 use crate::journal::forms;
 
 /// Why a match has been closed.
@@ -78,24 +77,26 @@ impl Arbiter {
 
     /// Refuses when the match has ended for good, unless all its episodes have been played: whoever has played the last one is
     /// still shown how that ended.
-    pub(super) fn refuse_cut(&self, inner: &Inner) -> Result<(), ServiceError> {
+    pub(super) fn refuse_cut(&self, inner: &Inner) -> Result<(), Error> {
         if inner.standing.closed == Some(CloseReason::Finished) { Ok(()) } else { self.refuse_closed(inner) }
     }
 
     /// The same under the lock.
-    pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
+    pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), Error> {
         let id = || self.name.id.clone();
         Err(match &inner.standing.closed {
             None => return Ok(()),
-            Some(CloseReason::Host | CloseReason::Finished) => ServiceError::MatchClosed { id: id() },
+            Some(CloseReason::Host | CloseReason::Finished) => Error::MatchClosed { match_id: id() },
             Some(CloseReason::Idle { limit }) => {
-                ServiceError::MatchExpired { id: id(), seconds: limit.as_secs() }
+                Error::MatchExpired { match_id: id(), seconds: limit.as_secs() }
             }
             Some(CloseReason::BotFailed(BotFault { seat, what })) => {
-                Refused::BotFailed { id: id(), seat: *seat, problem: what.clone() }.into()
+                Error::BotFailed { id: id(), seat: seat.number(), problem: what.clone() }
             }
-            Some(CloseReason::Withheld { seats }) => ServiceError::DealWithheld { id: id(), seats: *seats },
-            Some(CloseReason::ShuttingDown) => Refused::ShuttingDown.into(),
+            Some(CloseReason::Withheld { seats }) => {
+                Error::DealWithheld { match_id: id(), seats: seats.to_string() }
+            }
+            Some(CloseReason::ShuttingDown) => Error::ShuttingDown,
         })
     }
 }

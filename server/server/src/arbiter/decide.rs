@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use boardwire_api::Error;
 use boardwire_batch::play::{Insight, Round};
 use boardwire_batch::tables::Table;
-use boardwire_batch::{IllegalActions, Player, Refused};
+use boardwire_batch::{IllegalActions, Player};
 use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 
@@ -12,7 +13,6 @@ use super::clock::OnTimeout;
 use super::event::{Cause, Forfeit, Forfeited, What};
 use super::standing::Standing;
 use super::{Decision, Opened, Settings};
-use crate::error::ServiceError;
 use crate::secret::{SeedSource, Seeds};
 
 /// What comes next without an agent.
@@ -42,17 +42,17 @@ impl Standing {
         settings: &Settings,
         seat: Seat,
         given: Decision,
-    ) -> Result<Option<What>, ServiceError> {
+    ) -> Result<Option<What>, Error> {
         let place = &self.places[seat.index()];
         if place.last == Some(given) {
             return Ok(None);
         }
         if given.episode == self.present.episode && place.late == Some(given.number) {
             let Decision { episode, number: decision, .. } = given;
-            return Err(ServiceError::DecisionLate { episode, decision });
+            return Err(Error::DecisionLate { episode, decision });
         }
         if (given.episode, given.number) != (self.present.episode, place.decision) {
-            return Err(ServiceError::StaleDecision {
+            return Err(Error::DecisionStale {
                 expected_episode: self.present.episode,
                 expected_decision: place.decision,
                 episode: given.episode,
@@ -61,19 +61,13 @@ impl Standing {
         }
         self.check_dealt()?;
         if self.is_over() {
-            return Err(ServiceError::EpisodeOver { episode: self.present.episode });
+            return Err(Error::EpisodeOver { episode: self.present.episode });
         }
         self.treat(table, settings, seat, given.action).map(Some)
     }
 
     /// An action as the match treats it.
-    fn treat(
-        &self,
-        table: &Table,
-        settings: &Settings,
-        seat: Seat,
-        given: u32,
-    ) -> Result<What, ServiceError> {
+    fn treat(&self, table: &Table, settings: &Settings, seat: Seat, given: u32) -> Result<What, Error> {
         let Err(rejection) = self.play.check(seat, given) else {
             let action = u8::try_from(given).expect("it was checked");
             return Ok(What::Played { seat, action, cause: Cause::Agent, took: None });
@@ -89,15 +83,23 @@ impl Standing {
             _ => None,
         };
         let Some(action) = action else {
-            let label = u8::try_from(given).ok().and_then(|index| table.rules.info().actions.label(index));
-            let label = label.unwrap_or_default();
-            return Err(ServiceError::rejected(rejection, self.present.episode, self.pending(), label));
+            return Err(match rejection {
+                Rejection::Over => Error::EpisodeOver { episode: self.present.episode },
+                Rejection::NotPending { seat } | Rejection::NoSeat { seat, .. } => {
+                    Error::NotYourTurn { seat: seat.number(), pending: self.pending().to_string() }
+                }
+                Rejection::OutOfRange { action, actions } => Error::ActionOutOfRange { action, actions },
+                Rejection::Illegal { seat, action } => {
+                    let label = table.rules.info().actions.label(action).unwrap_or_default().to_owned();
+                    Error::ActionIllegal { seat: seat.number(), action: action.into(), label }
+                }
+            });
         };
         Ok(What::Played { seat, action, cause: Cause::Substituted { given, words: rng.words() }, took: None })
     }
 
     /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
-    pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<What>, ServiceError> {
+    pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<What>, Error> {
         self.not_to_come(episode)?;
         self.check_dealt()?;
         if episode == self.present.episode
@@ -106,31 +108,30 @@ impl Standing {
             return Ok(None);
         }
         if episode < self.present.episode || self.is_over() {
-            return Err(ServiceError::EpisodeOver { episode });
+            return Err(Error::EpisodeOver { episode });
         }
         Ok(Some(What::Forfeited { forfeited, given: None }))
     }
 
     /// Refuses while the present episode is played.
-    pub(super) fn check_over(&self) -> Result<(), ServiceError> {
+    pub(super) fn check_over(&self) -> Result<(), Error> {
         if self.is_over() {
             return Ok(());
         }
-        Err(ServiceError::EpisodeNotOver { episode: self.present.episode })
+        Err(Error::EpisodeNotOver { episode: self.present.episode })
     }
 
     /// Refuses an episode that has not come yet.
-    pub(super) fn not_to_come(&self, episode: u32) -> Result<(), ServiceError> {
+    pub(super) fn not_to_come(&self, episode: u32) -> Result<(), Error> {
         Self::not_after(self.present.episode, episode)
     }
 
     /// Refuses an episode after `latest`.
-    pub(super) fn not_after(latest: u32, episode: u32) -> Result<(), ServiceError> {
+    pub(super) fn not_after(latest: u32, episode: u32) -> Result<(), Error> {
         if episode <= latest {
             return Ok(());
         }
-        let (expected, value) = (format!("{latest} or less"), episode.to_string());
-        Err(Refused::BadField { field: "episode", value, expected }.into())
+        Err(Error::field("episode", episode, format!("{latest} or less")))
     }
 
     /// The next episode, from `given` or the next seed there is.
@@ -151,16 +152,16 @@ impl Standing {
     }
 
     /// What a seat knows that owes a decision.
-    pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, ServiceError> {
+    pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, Error> {
         self.check_dealt()?;
         let pending = self.pending();
         if pending.contains(seat) {
             return Ok(self.play.insight(seat));
         }
         Err(if self.is_over() {
-            ServiceError::EpisodeOver { episode: self.present.episode }
+            Error::EpisodeOver { episode: self.present.episode }
         } else {
-            ServiceError::NotYourTurn { seat, pending }
+            Error::NotYourTurn { seat: seat.number(), pending: pending.to_string() }
         })
     }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
 use super::event::What;
 use super::thinking::Thinking;
 use super::{Arbiter, Forfeit, Forfeited, Inner, Role, Settings};
-use crate::error::{ServiceError, list};
 
 impl Arbiter {
     /// Begins the next episode, for the host: at any time, or once the present one is over where deals are fair. Where only the host
@@ -16,11 +15,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// A seed where deals are fair, an episode that is not over or has not come, a match that has ended for good.
-    pub async fn reset_match(
-        self: &Arc<Self>,
-        seed: Option<u64>,
-        leave: Option<u32>,
-    ) -> Result<(), ServiceError> {
+    pub async fn reset_match(self: &Arc<Self>, seed: Option<u64>, leave: Option<u32>) -> Result<(), Error> {
         if self.settings.host_begins {
             let agents = self.settings.agents();
             let have_asked = |inner: &mut Inner| {
@@ -58,7 +53,7 @@ impl Arbiter {
         seat: Seat,
         seed: Option<u64>,
         leave: Option<u32>,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<(), Error> {
         let (left, round) = {
             let mut inner = self.lock();
             let present = inner.standing.present.episode;
@@ -78,7 +73,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// As [`reset`](Self::reset), but for who may ask.
-    fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, ServiceError> {
+    fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
         self.refuse_cut(inner)?;
         leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
         if leave.is_some_and(|episode| episode < inner.standing.present.episode) {
@@ -88,19 +83,13 @@ impl Arbiter {
         inner.standing.check_dealt()?;
         inner.standing.check_left()?;
         if seed.is_some() && self.settings.fair_deals {
-            let (value, expected) =
-                ("given".to_owned(), "nothing: the deals of this match are fair".to_owned());
-            return Err(Refused::BadField { field: "seed", value, expected }.into());
+            return Err(Error::field("seed", "a seed", "absent, since the deals of this match are fair"));
         }
         Ok(false)
     }
 
     /// Deals the next episode; gives the round of bots that have to think.
-    fn begin_next(
-        self: &Arc<Self>,
-        inner: &mut Inner,
-        seed: Option<u64>,
-    ) -> Result<Option<Thinking>, ServiceError> {
+    fn begin_next(self: &Arc<Self>, inner: &mut Inner, seed: Option<u64>) -> Result<Option<Thinking>, Error> {
         let dealt = inner.standing.deal(seed);
         self.happened(inner, [dealt])?;
         inner.clocks.all_begin_anew();
@@ -108,13 +97,13 @@ impl Arbiter {
     }
 
     /// Counts the vote of `seat` for the next episode; whether it may begin now.
-    fn counts_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, ServiceError> {
+    fn counts_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
         let Settings { seat_may_seed, fair_deals, episodes, host_begins, .. } = self.settings;
         let agents = self.settings.agents();
         let alone = agents.len() == 1;
         // Whoever gives a seed knows every card.
         if seed.is_some() && !(alone && seat_may_seed) {
-            return Err(ServiceError::HostOnly { id: self.name.id.clone() });
+            return Err(Error::HostOnly { match_id: self.name.id.clone() });
         }
         // Where episodes are counted, whoever dislikes its cards cannot leave them.
         if alone && !fair_deals && !host_begins && episodes == 0 {
@@ -136,7 +125,7 @@ impl Arbiter {
         role: Role,
         named: Option<u32>,
         episode: Option<u32>,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<(), Error> {
         let forfeited = self.resigning(role, named)?;
         let resigned = self.until_changed(role, |inner| {
             if self.bots_think() {
@@ -150,7 +139,7 @@ impl Arbiter {
         resigned.await
     }
 
-    fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, ServiceError> {
+    fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, Error> {
         let agents = self.settings.agents();
         let named_seat = named.and_then(|seat| agents.iter().find(|known| u32::from(known.number()) == seat));
         match (role, named) {
@@ -158,12 +147,11 @@ impl Arbiter {
             (Role::Seat(seat), Some(_)) if named_seat == Some(seat) => {
                 Ok(Forfeited { seat, why: Forfeit::Resigned })
             }
-            (Role::Seat(_), Some(_)) => Err(ServiceError::HostOnly { id: self.name.id.clone() }),
+            (Role::Seat(_), Some(_)) => Err(Error::HostOnly { match_id: self.name.id.clone() }),
             (Role::Host, _) => {
-                let seat = named_seat.ok_or_else(|| Refused::BadField {
-                    field: "seat",
-                    value: named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string()),
-                    expected: format!("an agent's seat: {}", list(agents)),
+                let seat = named_seat.ok_or_else(|| {
+                    let value = named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string());
+                    Error::field("seat", value, format!("an agent's seat: {agents}"))
                 })?;
                 Ok(Forfeited { seat, why: Forfeit::Host })
             }

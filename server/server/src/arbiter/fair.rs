@@ -10,14 +10,13 @@
 
 use std::time::Duration;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_kernel::{Key, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::event::What;
 use super::standing::Standing;
-use crate::error::ServiceError;
 use crate::secret;
 
 /// How many episodes a match with fair deals can have.
@@ -153,33 +152,31 @@ impl Standing {
     }
 
     /// Refuses while nothing has been dealt.
-    pub(super) fn check_dealt(&self) -> Result<(), ServiceError> {
+    pub(super) fn check_dealt(&self) -> Result<(), Error> {
         if !self.is_gathering() {
             return Ok(());
         }
-        let what = if self.is_opening() { "open what they have contributed" } else { "join" };
-        Err(ServiceError::NotDealt { missing: self.missing(), what })
+        let to = if self.is_opening() { "open their part of the deal" } else { "join" };
+        Err(Error::NotDealt { missing: self.missing().to_string(), to })
     }
 
     /// Whether a seat may join that says what it is bound by.
-    pub(super) fn check_bound(&self, given: Option<Part>) -> Result<(), ServiceError> {
+    pub(super) fn check_bound(&self, given: Option<Part>) -> Result<(), Error> {
         if self.fair.is_none() || given.is_some() {
             return Ok(());
         }
-        let expected = "the SHA-256 of 32 secret bytes: the deals of this match are fair".to_owned();
-        Err(Refused::BadField { field: "commitment", value: "nothing".to_owned(), expected }.into())
+        let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
+        Err(Error::field("commitment", "nothing", expected))
     }
 
     /// What happens when a seat opens what it has contributed; nothing yet, unless all seats are bound.
-    pub(super) fn open(&self, seat: Seat, part: Part) -> Result<Option<Vec<What>>, ServiceError> {
-        let refuse = |value: &str, expected: String| {
-            Err(Refused::BadField { field: "secret", value: value.to_owned(), expected }.into())
-        };
+    pub(super) fn open(&self, seat: Seat, part: Part) -> Result<Option<Vec<What>>, Error> {
         let Some(fair) = &self.fair else {
-            return refuse("given", "nothing: the deals of this match are the server's".to_owned());
+            return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
         };
         if fair.bound[seat.index()] != Some(binds(&part)) {
-            return refuse("another", "the 32 bytes whose SHA-256 the seat has joined with".to_owned());
+            let expected = "the 32 bytes whose SHA-256 the seat has joined with";
+            return Err(Error::field("secret", "another secret", expected));
         }
         if fair.opened[seat.index()].is_some() {
             return Ok(Some(Vec::new()));
@@ -188,11 +185,10 @@ impl Standing {
     }
 
     /// Refuses another episode when the server has nothing left to contribute that it is bound to.
-    pub(super) fn check_left(&self) -> Result<(), ServiceError> {
+    pub(super) fn check_left(&self) -> Result<(), Error> {
         if self.fair.is_some() && self.present.episode + 1 >= EPISODES {
-            let (value, expected) =
-                ((EPISODES + 1).to_string(), format!("at most {EPISODES} where deals are fair"));
-            return Err(Refused::BadField { field: "episode", value, expected }.into());
+            let expected = format!("at most {EPISODES} when deals are fair");
+            return Err(Error::field("episode", EPISODES + 1, expected));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::play::Round;
 use boardwire_bots::BotFault;
 use boardwire_kernel::Seat;
@@ -13,7 +13,6 @@ use super::event::{Event, What};
 use super::standing::Impossible;
 use super::thinking::Thinking;
 use super::{Arbiter, CloseReason, Inner, log};
-use crate::error::ServiceError;
 
 impl Arbiter {
     /// Plays what follows upon a change without an agent; gives the bots that have to think.
@@ -51,12 +50,12 @@ impl Arbiter {
         &self,
         inner: &mut Inner,
         decided: impl IntoIterator<Item = What>,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<(), Error> {
         let place = || self.table.rules.info().id.to_owned();
-        let impossible = |Impossible(what)| Refused::Internal { place: place(), what };
+        let impossible = |Impossible(what)| Error::Internal { place: place(), what };
         decided.into_iter().try_for_each(|what| {
             inner.check_journal()?;
-            Ok(self.happen(inner, what).map_err(impossible)?)
+            self.happen(inner, what).map_err(impossible)
         })
     }
 

@@ -17,9 +17,9 @@ use super::event::{Event, What};
 use super::fair::{Fair, Root};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
-use crate::error::ServiceError;
 use crate::journal::{Entry, Journal, Kept, chained, forms};
 use crate::secret::{self, Seeds};
+use boardwire_api::Error;
 
 /// What a match was created with.
 #[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
@@ -186,7 +186,7 @@ impl Inner {
     }
 
     /// Refuses while nothing that happens could be kept.
-    pub(super) fn check_journal(&self) -> Result<(), ServiceError> {
+    pub(super) fn check_journal(&self) -> Result<(), Error> {
         self.log.as_ref().map_or(Ok(()), |log| log.journal.check())
     }
 
@@ -197,7 +197,7 @@ impl Inner {
 }
 
 /// Waits until what somebody is told has been written.
-pub(super) async fn written(mark: Mark) -> Result<(), ServiceError> {
+pub(super) async fn written(mark: Mark) -> Result<(), Error> {
     match mark {
         Some((journal, mark)) => journal.written(mark).instrument(tracing::debug_span!("journal")).await,
         None => Ok(()),
@@ -293,7 +293,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// A journal that cannot be written.
-    pub async fn kept(&self) -> Result<(), ServiceError> {
+    pub async fn kept(&self) -> Result<(), Error> {
         let mark = self.lock().mark();
         written(mark).await
     }

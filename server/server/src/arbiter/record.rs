@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::play::Play;
 use boardwire_batch::tables::Table;
 use boardwire_draw::draw;
@@ -16,7 +16,6 @@ use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Looker, Opened, SeedSource};
 use crate::convert;
-use crate::error::ServiceError;
 
 /// How many episodes before the present one can still be looked at.
 pub(super) const KEPT: usize = 4;
@@ -359,7 +358,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// An episode that has not come, or is not kept any more.
-    pub fn replay(&self, looker: Looker, episode: Option<u32>) -> Result<Replay, ServiceError> {
+    pub fn replay(&self, looker: Looker, episode: Option<u32>) -> Result<Replay, Error> {
         let viewer = looker.viewer();
         let (record, over, revealed, fair) = {
             let inner = self.lock();
@@ -369,10 +368,9 @@ impl Arbiter {
             let episode = episode.unwrap_or(latest);
             Standing::not_after(latest, episode)?;
             standing.check_dealt()?;
-            let record = standing.record(episode).ok_or_else(|| Refused::BadField {
-                field: "episode",
-                value: episode.to_string(),
-                expected: format!("{} or more: those before are not kept", standing.oldest()),
+            let record = standing.record(episode).ok_or_else(|| {
+                let expected = format!("{} or more; those before are not kept", standing.oldest());
+                Error::field("episode", episode, expected)
             })?;
             let over = standing.has_ended() || episode < standing.present.episode || standing.is_over();
             let mut record = record.clone();
@@ -388,7 +386,7 @@ impl Arbiter {
         let mut frames = Vec::with_capacity(record.moves.len() + 2);
         while let Some(frame) =
             retrace.advance(&self.table, &record, viewer, shown).map_err(|Impossible(what)| {
-                Refused::Internal { place: self.table.rules.info().id.to_owned(), what }
+                Error::Internal { place: self.table.rules.info().id.to_owned(), what }
             })?
         {
             frames.push(frame);

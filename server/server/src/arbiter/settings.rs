@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use boardwire_api::Error;
 use boardwire_batch::reward::RewardKind;
-use boardwire_batch::{IllegalActions, Player, Refused};
+use boardwire_batch::{IllegalActions, Player};
 use boardwire_kernel::{Seat, SeatSet};
 
 use super::fair::EPISODES;
@@ -83,52 +84,37 @@ impl Settings {
     /// # Errors
     /// Too many labels, or too long ones. Times that are too long, clocks that are not those of the agents. Forced choices
     /// skipped where several agents play: a ply that no agent chose tells that a hidden hand left one choice.
-    pub fn check(&self) -> Result<(), Refused> {
+    pub fn check(&self) -> Result<(), Error> {
         check_labels(&self.labels)?;
         for (field, time, most) in
             [("watch_delay", self.watch_delay, MOST_WATCH_DELAY), ("opening", self.opening, LONGEST)]
         {
             if time > most {
-                let (value, expected) =
-                    (format!("{time:?}"), format!("from 0 to {} seconds", most.as_secs()));
-                return Err(Refused::BadField { field, value, expected });
+                let expected = format!("from 0 to {} seconds", most.as_secs());
+                return Err(Error::field(field, format!("{time:?}"), expected));
             }
         }
         let is_of_an_agent = |(seat, clock): (usize, &Option<Clock>)| {
             clock.is_none() || self.players.get(seat) == Some(&Player::Agent)
         };
         if !self.clocks.iter().enumerate().all(is_of_an_agent) {
-            let (value, expected) =
-                (format!("{} clocks", self.clocks.len()), "of agents' seats alone".to_owned());
-            return Err(Refused::BadField { field: "clocks", value, expected });
+            let value = format!("{} clocks", self.clocks.len());
+            return Err(Error::field("clocks", value, "clocks of agents' seats alone"));
         }
         if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.agents().is_empty()) {
-            return Err(Refused::BadField {
-                field: "fair_deals",
-                value: "true".to_owned(),
-                expected: "false where somebody gives a seed, and where no agent plays".to_owned(),
-            });
+            return Err(Error::field("fair_deals", "true", "false when a seed is given or no agent plays"));
         }
         if self.fair_deals && self.episodes > EPISODES {
-            let (value, expected) =
-                (self.episodes.to_string(), format!("at most {EPISODES} where deals are fair"));
-            return Err(Refused::BadField { field: "episodes", value, expected });
+            let expected = format!("at most {EPISODES} when deals are fair");
+            return Err(Error::field("episodes", self.episodes, expected));
         }
         if self.host_begins && self.seat_may_seed {
-            return Err(Refused::BadField {
-                field: "host_begins",
-                value: "true".to_owned(),
-                expected: "false where a seat may give the seed of the next episode".to_owned(),
-            });
+            return Err(Error::field("host_begins", "true", "false when a seat may give the next seed"));
         }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.agents().len() > 1 {
-            return Err(Refused::BadField {
-                field: "skip_forced",
-                value: "true".to_owned(),
-                expected: "false where more than one agent plays: it would tell what a hidden hand allows"
-                    .to_owned(),
-            });
+            let expected = "false when several agents play, since it would tell what a hidden hand allows";
+            return Err(Error::field("skip_forced", "true", expected));
         }
         Ok(())
     }
@@ -157,21 +143,20 @@ impl Settings {
     }
 }
 
-fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Refused> {
-    let refuse =
-        |value: String, expected: String| Err(Refused::BadField { field: "labels", value, expected });
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Error> {
     if labels.len() > MOST_LABELS {
-        return refuse(format!("{} labels", labels.len()), format!("at most {MOST_LABELS} labels"));
+        let expected = format!("at most {MOST_LABELS} labels");
+        return Err(Error::field("labels", format!("{} labels", labels.len()), expected));
     }
     for (name, value) in labels {
         let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
         if !(1..=MOST_NAME_BYTES).contains(&name.len()) || !name.bytes().all(known) {
             let expected = format!("named by 1 to {MOST_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`");
-            return refuse(name.clone(), expected);
+            return Err(Error::field("labels", name, expected));
         }
         if value.len() > MOST_VALUE_BYTES {
-            let expected = format!("of values of at most {MOST_VALUE_BYTES} bytes");
-            return refuse(format!("{name} of {} bytes", value.len()), expected);
+            let expected = format!("values of at most {MOST_VALUE_BYTES} bytes");
+            return Err(Error::field("labels", format!("{name} of {} bytes", value.len()), expected));
         }
     }
     Ok(())

@@ -14,10 +14,11 @@ mod watching;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use boardwire_api::Error;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_batch::{IllegalActions, Player, Refused};
+use boardwire_batch::{IllegalActions, Player};
 use boardwire_bots::Bot;
 use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
@@ -61,7 +62,7 @@ async fn look(arbiter: &Arbiter, seat: Seat) -> Observation {
 }
 
 /// The next frame; none when the match has been closed.
-async fn next(watcher: &mut Watcher) -> Result<Option<Frame>, ServiceError> {
+async fn next(watcher: &mut Watcher) -> Result<Option<Frame>, Error> {
     Ok(if watcher.wait().await? { Some(watcher.show(false)?.0) } else { None })
 }
 
@@ -101,8 +102,7 @@ async fn a_repeated_decision_changes_nothing() {
     arbiter.act(seat, decision).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, seat).await, after);
     let other = Decision { action: legal(&seen)[1], ..decision };
-    let stale =
-        ServiceError::StaleDecision { expected_episode: 0, expected_decision: 1, episode: 0, decision: 0 };
+    let stale = Error::DecisionStale { expected_episode: 0, expected_decision: 1, episode: 0, decision: 0 };
     assert_eq!(arbiter.act(seat, other).await, Err(stale));
     assert_eq!(look(&arbiter, seat).await, after);
 }
@@ -114,13 +114,13 @@ async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
     let seen = look(&arbiter, seat).await;
     for (episode, number) in [(0, 1), (1, 0)] {
         let decision = Decision { episode, number, action: legal(&seen)[0] };
-        assert!(matches!(arbiter.act(seat, decision).await, Err(ServiceError::StaleDecision { .. })));
+        assert!(matches!(arbiter.act(seat, decision).await, Err(Error::DecisionStale { .. })));
     }
     arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
     arbiter.reset(seat, None, Some(0)).await.expect("an agent alone may reset");
     assert!(matches!(
         arbiter.act(seat, answer(&seen, legal(&seen)[0])).await,
-        Err(ServiceError::StaleDecision { expected_episode: 1, expected_decision: 0, .. })
+        Err(Error::DecisionStale { expected_episode: 1, expected_decision: 0, .. })
     ));
 }
 
@@ -134,7 +134,10 @@ async fn a_seat_that_owes_nothing_is_told_so() {
     assert!(legal(&waiting).is_empty());
     let early = Decision { action: legal(&seen)[1], ..answer(&waiting, 0) };
     let pending = SeatSet::only(Seat::new(1));
-    assert_eq!(arbiter.act(seat, early).await, Err(ServiceError::NotYourTurn { seat, pending }));
+    assert_eq!(
+        arbiter.act(seat, early).await,
+        Err(Error::NotYourTurn { seat: seat.number(), pending: pending.to_string() })
+    );
 }
 
 #[tokio::test]
@@ -143,9 +146,9 @@ async fn a_refused_action_changes_nothing() {
     let seat = Seat::new(1);
     let seen = look(&arbiter, seat).await;
     let refused = arbiter.act(seat, answer(&seen, illegal(&seen))).await;
-    assert!(matches!(refused, Err(ServiceError::IllegalAction { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::ActionIllegal { .. })), "{refused:?}");
     let refused = arbiter.act(seat, answer(&seen, 113)).await;
-    assert_eq!(refused, Err(ServiceError::ActionOutOfRange { action: 113, actions: 113 }));
+    assert_eq!(refused, Err(Error::ActionOutOfRange { action: 113, actions: 113 }));
     assert_eq!(look(&arbiter, seat).await, seen);
 }
 
@@ -177,7 +180,7 @@ async fn illegal_actions_are_treated_as_the_match_was_created() {
     let ending = end.ending.clone().expect("it is over");
     let forfeited = Some(Forfeited { seat, why: Forfeit::IllegalAction });
     assert_eq!((ending.ranks, ending.forfeited), (vec![2, 1], forfeited));
-    assert_eq!(forfeit.act(seat, answer(&end, 0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
+    assert_eq!(forfeit.act(seat, answer(&end, 0)).await, Err(Error::EpisodeOver { episode: 0 }));
 }
 
 #[tokio::test]
@@ -188,7 +191,7 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
         let seat = Seat::new(0);
         let seen = look(&arbiter, seat).await;
         let refused = arbiter.act(seat, answer(&seen, 1_000)).await;
-        assert_eq!(refused, Err(ServiceError::ActionOutOfRange { action: 1_000, actions: 113 }));
+        assert_eq!(refused, Err(Error::ActionOutOfRange { action: 1_000, actions: 113 }));
     }
 }
 
@@ -212,7 +215,7 @@ fn forced_decisions_are_not_skipped_before_other_agents() {
     let skipping = |players: &[Player]| Settings { skip_forced: true, ..settings(players) }.check();
     assert_eq!(skipping(&[AGENT, RANDOM]), Ok(()));
     let refused = skipping(&[AGENT, RANDOM, AGENT]);
-    assert!(matches!(refused, Err(Refused::BadField { field: "skip_forced", .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::FieldInvalid { field: "skip_forced", .. })), "{refused:?}");
 }
 
 #[tokio::test]
@@ -220,7 +223,7 @@ async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     let seat = Seat::new(0);
     let strict = faraway(settings(&[AGENT, RANDOM]));
     let refused = strict.reset(seat, Some(3), None).await;
-    assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
     assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).episode, 0);
     strict.reset_match(Some(3), None).await.expect("the host may");
     assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
@@ -230,7 +233,7 @@ async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     assert_eq!(free.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
     let shared = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, AGENT]) });
     let refused = shared.reset(seat, Some(3), None).await;
-    assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "another agent plays there");
+    assert!(matches!(refused, Err(Error::HostOnly { .. })), "another agent plays there");
 }
 
 #[tokio::test]
@@ -244,7 +247,7 @@ async fn a_seat_has_few_calls_waiting() {
     for call in &mut waiting {
         assert!(futures_util::poll!(call).is_pending());
     }
-    assert_eq!(wait().await, Err(ServiceError::SeatBusy { seat, limit: 3 }));
+    assert_eq!(wait().await, Err(Error::SeatBusy { seat: seat.number(), limit: 3 }));
     look(&arbiter, seat).await;
     assert!(arbiter.idle_since().is_none(), "somebody waits");
     waiting.pop();
@@ -261,8 +264,8 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
     let early = arbiter.reset(zero, None, None).await;
-    assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }));
-    assert!(matches!(arbiter.reset(zero, Some(3), None).await, Err(ServiceError::HostOnly { .. })));
+    assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }));
+    assert!(matches!(arbiter.reset(zero, Some(3), None).await, Err(Error::HostOnly { .. })));
     play_out(&arbiter).await;
     let (first, second) = tokio::join!(arbiter.reset(zero, None, Some(0)), arbiter.reset(one, None, Some(0)));
     assert_eq!((first, second, arbiter.summary(Looker::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
@@ -278,7 +281,7 @@ async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
     let seat = Seat::new(0);
     for episode in 0..2 {
         let early = arbiter.reset(seat, None, None).await;
-        assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode }), "it dislikes its cards");
+        assert_eq!(early, Err(Error::EpisodeNotOver { episode }), "it dislikes its cards");
         play_out(&arbiter).await;
         if episode == 0 {
             arbiter.reset(seat, None, Some(0)).await.expect("it is over");
@@ -289,7 +292,7 @@ async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
     assert!(seen.terminated && seen.ending.is_some() && seen.episode == 1);
     arbiter.reset(seat, None, Some(0)).await.expect("that one it has left before");
     for refused in [arbiter.reset(seat, None, Some(1)).await, arbiter.reset_match(None, None).await] {
-        assert_eq!(refused, Err(ServiceError::MatchClosed { id: arbiter.id().to_owned() }));
+        assert_eq!(refused, Err(Error::MatchClosed { match_id: arbiter.id().to_owned() }));
     }
     assert!(arbiter.replay(Looker::Seat(seat), Some(0)).expect("it is kept").revealed.is_some());
 }
@@ -305,7 +308,7 @@ async fn where_the_host_begins_episodes_seats_wait_for_it() {
     let arbiter = faraway(Settings { host_begins: true, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
     let early = arbiter.reset(seat, None, None).await;
-    assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
+    assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
     play_out(&arbiter).await;
     {
         let early = std::pin::pin!(arbiter.reset_match(Some(9), Some(0)));
@@ -381,16 +384,13 @@ async fn tokens_open_their_own_seat_only() {
     let once = Some(Uuid::from_u128(1));
     let token = arbiter.join(seats[1], once).expect("nobody has joined yet");
     assert_eq!(arbiter.join(seats[1], once), Ok(token.clone()), "a repeated request is answered again");
-    assert!(matches!(
-        arbiter.join(seats[1], Some(Uuid::from_u128(2))),
-        Err(ServiceError::InvitationUsed { .. })
-    ));
+    assert!(matches!(arbiter.join(seats[1], Some(Uuid::from_u128(2))), Err(Error::InvitationUsed { .. })));
     assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seats[1])));
     assert_eq!(arbiter.role(Some(arbiter.host_token())), Ok(Role::Host));
-    assert!(matches!(arbiter.seat(Some(arbiter.host_token())), Err(ServiceError::SeatOnly { .. })));
-    assert!(matches!(arbiter.role(Some("guess")), Err(ServiceError::WrongToken { .. })));
-    assert!(matches!(arbiter.role(Some("")), Err(ServiceError::WrongToken { .. })));
-    assert_eq!(arbiter.role(None), Err(ServiceError::MissingToken));
+    assert!(matches!(arbiter.seat(Some(arbiter.host_token())), Err(Error::SeatOnly { .. })));
+    assert!(matches!(arbiter.role(Some("guess")), Err(Error::TokenWrong { .. })));
+    assert!(matches!(arbiter.role(Some("")), Err(Error::TokenWrong { .. })));
+    assert_eq!(arbiter.role(None), Err(Error::TokenMissing));
 }
 
 #[tokio::test]
@@ -416,11 +416,11 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
     }
     let waiting = arbiter.observe(one, true, Extras::default());
     let (ended, ()) = tokio::join!(waiting, async { arbiter.close(CloseReason::Host) });
-    assert!(matches!(ended, Ok(_) | Err(ServiceError::MatchClosed { .. })));
-    assert!(matches!(look_refused(&arbiter, one).await, ServiceError::MatchClosed { .. }));
+    assert!(matches!(ended, Ok(_) | Err(Error::MatchClosed { .. })));
+    assert!(matches!(look_refused(&arbiter, one).await, Error::MatchClosed { .. }));
 }
 
-async fn look_refused(arbiter: &Arbiter, seat: Seat) -> ServiceError {
+async fn look_refused(arbiter: &Arbiter, seat: Seat) -> Error {
     arbiter.observe(seat, true, Extras::default()).await.expect_err("the match is closed")
 }
 

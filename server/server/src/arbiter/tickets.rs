@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use boardwire_batch::{Player, Refused};
+use boardwire_api::Error;
+use boardwire_batch::Player;
 use boardwire_kernel::Seat;
 use uuid::Uuid;
 
 use super::event::What;
 use super::standing::Holder;
 use super::{Arbiter, Part};
-use crate::error::{ServiceError, list};
 use crate::secret::{self, Found};
 
 /// Who a token belongs to.
@@ -93,16 +93,12 @@ impl Arbiter {
     /// # Errors
     /// A seat that is not an agent's; agents that are opening what they contribute to the deal, since the new one would choose
     /// what to contribute when others have opened; a match that has ended for good; a journal that cannot be written.
-    pub fn invite(&self, number: u32) -> Result<(Seat, String), ServiceError> {
+    pub fn invite(&self, number: u32) -> Result<(Seat, String), Error> {
         let mut inner = self.lock();
         self.refuse_closed(&inner)?;
         let agents = self.settings.agents();
         let seat = agents.iter().find(|seat| u32::from(seat.number()) == number);
-        let seat = seat.ok_or_else(|| Refused::BadField {
-            field: "seat",
-            value: number.to_string(),
-            expected: format!("an agent's seat: {}", list(agents)),
-        })?;
+        let seat = seat.ok_or_else(|| Error::field("seat", number, format!("an agent's seat: {agents}")))?;
         if inner.standing.is_opening() {
             inner.standing.check_dealt()?;
         }
@@ -125,7 +121,7 @@ impl Arbiter {
     /// # Errors
     /// A seat that has been joined already, unless by the same `request`; a match that has ended for good; a journal that
     /// cannot be written.
-    pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, ServiceError> {
+    pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, Error> {
         self.join_bound(seat, request, None)
     }
 
@@ -138,7 +134,7 @@ impl Arbiter {
         seat: Seat,
         request: Option<Uuid>,
         bound: Option<Part>,
-    ) -> Result<String, ServiceError> {
+    ) -> Result<String, Error> {
         let mut inner = self.lock();
         self.refuse_closed(&inner)?;
         inner.standing.check_bound(bound)?;
@@ -148,7 +144,7 @@ impl Arbiter {
             let before = inner.standing.fair.as_ref().and_then(|fair| fair.bound[seat.index()]);
             let another = inner.standing.is_gathering() && before != bound;
             if request.is_none() || holder.request != request || another {
-                return Err(ServiceError::InvitationUsed { id: self.name.id.clone(), seat });
+                return Err(Error::InvitationUsed { match_id: self.name.id.clone(), seat: seat.number() });
             }
             if let Some(token) = &inner.tickets[seat.index()].token {
                 return Ok(token.clone());
@@ -168,8 +164,8 @@ impl Arbiter {
     ///
     /// # Errors
     /// No token, or one that is none of this match's.
-    pub fn role(&self, token: Option<&str>) -> Result<Role, ServiceError> {
-        let token = token.ok_or(ServiceError::MissingToken)?;
+    pub fn role(&self, token: Option<&str>) -> Result<Role, Error> {
+        let token = token.ok_or(Error::TokenMissing)?;
         let mut inner = self.lock();
         let digest = secret::digest(token);
         let role = if digest == self.name.host.digest {
@@ -179,7 +175,7 @@ impl Arbiter {
             let mut seats = self.settings.seats().zip(&inner.standing.holders);
             seats.find(|(_, holder)| own(holder)).map(|(seat, _)| Role::Seat(seat))
         };
-        let role = role.ok_or_else(|| ServiceError::WrongToken { id: self.name.id.clone() })?;
+        let role = role.ok_or_else(|| Error::TokenWrong { match_id: self.name.id.clone() })?;
         inner.used = Instant::now();
         Ok(role)
     }
@@ -188,10 +184,10 @@ impl Arbiter {
     ///
     /// # Errors
     /// As [`role`](Self::role), and for the host.
-    pub fn seat(&self, token: Option<&str>) -> Result<Seat, ServiceError> {
+    pub fn seat(&self, token: Option<&str>) -> Result<Seat, Error> {
         match self.role(token)? {
             Role::Seat(seat) => Ok(seat),
-            Role::Host => Err(ServiceError::SeatOnly { id: self.name.id.clone() }),
+            Role::Host => Err(Error::SeatOnly { match_id: self.name.id.clone() }),
         }
     }
 }

@@ -13,8 +13,8 @@ use super::event::What;
 use super::standing::Standing;
 use super::thinking::Thinking;
 use super::{Arbiter, CloseReason, Inner, Settings};
-use crate::error::ServiceError;
 use crate::held_up;
+use boardwire_api::Error;
 
 /// How long clocks wait, after a match was created, for agents that have not joined.
 const JOINING: Duration = Duration::from_mins(1);
@@ -243,7 +243,7 @@ impl Arbiter {
     }
 
     /// Lets the time of a seat run out.
-    pub(super) fn time_runs_out(&self, inner: &mut Inner, seat: Seat) -> Result<(), ServiceError> {
+    pub(super) fn time_runs_out(&self, inner: &mut Inner, seat: Seat) -> Result<(), Error> {
         self.happened(inner, [What::RanOut { seat }])?;
         inner.clocks.begin_anew(seat);
         Ok(())

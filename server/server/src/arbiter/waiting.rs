@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::log::{Mark, written};
 use super::thinking::Thinking;
 use super::{Arbiter, Inner, Role};
-use crate::error::ServiceError;
+use boardwire_api::Error;
 
 /// A call of a seat that waits, counted as long as it does.
 struct Waiter<'a> {
@@ -30,8 +30,8 @@ impl Arbiter {
     pub(super) async fn until<T>(
         &self,
         role: Role,
-        ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
-    ) -> Result<T, ServiceError> {
+        ready: impl FnMut(&mut Inner) -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
         let (answer, mark) = self.answered(role, ready).await?;
         written(mark).await?;
         Ok(answer)
@@ -42,8 +42,8 @@ impl Arbiter {
     pub(super) async fn until_changed<T>(
         self: &Arc<Self>,
         role: Role,
-        ready: impl FnMut(&mut Inner) -> Result<Option<(Option<Thinking>, T)>, ServiceError>,
-    ) -> Result<T, ServiceError> {
+        ready: impl FnMut(&mut Inner) -> Result<Option<(Option<Thinking>, T)>, Error>,
+    ) -> Result<T, Error> {
         let ((round, answer), mark) = self.answered(role, ready).await?;
         self.carry_on(round);
         written(mark).await?;
@@ -54,8 +54,8 @@ impl Arbiter {
     async fn answered<T>(
         &self,
         role: Role,
-        mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
-    ) -> Result<(T, Mark), ServiceError> {
+        mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, Error>,
+    ) -> Result<(T, Mark), Error> {
         let (mut waiter, holder) = (None, Self::holder(&self.lock(), role));
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -65,7 +65,7 @@ impl Arbiter {
                 let answer = match self.refuse_cut(&inner) {
                     // The seat has been given to somebody else: whoever called has nothing to do with it any more.
                     Ok(()) if Self::holder(&inner, role) != holder => {
-                        Err(ServiceError::WrongToken { id: self.name.id.clone() })
+                        Err(Error::TokenWrong { match_id: self.name.id.clone() })
                     }
                     Ok(()) => ready(&mut inner),
                     Err(closed) => Err(closed),
@@ -93,11 +93,11 @@ impl Arbiter {
         inner.standing.holders[seat.index()].as_ref().map(|holder| holder.token)
     }
 
-    fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, ServiceError> {
+    fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, Error> {
         if let Role::Seat(seat) = role {
             let waiting = &mut inner.tickets[seat.index()].waiting;
             if *waiting >= self.most_waiting {
-                return Err(ServiceError::SeatBusy { seat, limit: self.most_waiting });
+                return Err(Error::SeatBusy { seat: seat.number(), limit: self.most_waiting });
             }
             *waiting += 1;
         }

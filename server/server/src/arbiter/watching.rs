@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{Seat, Viewer};
 
@@ -12,7 +12,6 @@ use super::log::{Mark, written};
 use super::record::{Depiction, Record, Retrace, ShownDecisions};
 use super::standing::Impossible;
 use super::{Arbiter, CloseReason, Frame, Role};
-use crate::error::ServiceError;
 use crate::secret;
 
 /// Somebody who watches a match. It takes frames when it has room for them, and nothing waits for it: whatever it has not
@@ -70,7 +69,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// A private match without a token, or a token that is none of this match's.
-    pub fn looks(&self, token: Option<&str>) -> Result<Looker, ServiceError> {
+    pub fn looks(&self, token: Option<&str>) -> Result<Looker, Error> {
         let is_spectator = |token| secret::digest(token) == self.name.spectator.digest;
         if token.map_or(!self.settings.private, is_spectator) {
             return Ok(Looker::Public);
@@ -91,7 +90,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// A frame that is still to come.
-    pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, ServiceError> {
+    pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, Error> {
         let last = {
             let standing = &self.lock().standing;
             let shown = standing.shown(self.settings.watch_delay);
@@ -99,8 +98,7 @@ impl Arbiter {
         };
         let after = after.unwrap_or(last.saturating_sub(1));
         if after > last {
-            let (value, expected) = (after.to_string(), format!("{last} or less"));
-            return Err(Refused::BadField { field: "after", value, expected }.into());
+            return Err(Error::field("after", after, format!("{last} or less")));
         }
         Ok(Watcher { arbiter: Arc::clone(self), after, shown: None, next: None })
     }
@@ -112,7 +110,7 @@ impl Watcher {
     ///
     /// # Errors
     /// A match that has ended otherwise, frames that are not kept any more, a journal that cannot be written.
-    pub async fn wait(&mut self) -> Result<bool, ServiceError> {
+    pub async fn wait(&mut self) -> Result<bool, Error> {
         let arbiter = Arc::clone(&self.arbiter);
         while self.next.is_none() {
             let mut changed = pin!(arbiter.changed.notified());
@@ -135,7 +133,7 @@ impl Watcher {
     ///
     /// # Errors
     /// Nobody has waited.
-    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<Depiction>), ServiceError> {
+    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<Depiction>), Error> {
         let frame = self.next.take().ok_or_else(|| lost(&self.arbiter.table, "nothing was waited for"))?;
         self.after = frame.sequence;
         let depiction = if depict { Some(self.depict(&frame)?) } else { None };
@@ -143,7 +141,7 @@ impl Watcher {
     }
 
     /// Looks what there is, and takes over what is new in the record.
-    fn look(&mut self) -> Result<News, ServiceError> {
+    fn look(&mut self) -> Result<News, Error> {
         let inner = self.arbiter.lock();
         let (standing, next) = (&inner.standing, self.after + 1);
         let Some(record) = standing.records().find(|record| next < record.end()) else {
@@ -155,7 +153,7 @@ impl Watcher {
         };
         if next < record.first {
             let (after, oldest) = (self.after, record.first);
-            return Err(ServiceError::FramesGone { after, oldest });
+            return Err(Error::FramesGone { after, oldest });
         }
         match &mut self.shown {
             Some((known, _)) if known.episode == record.episode => {
@@ -168,7 +166,7 @@ impl Watcher {
     }
 
     /// The frame after the last one shown, which is there.
-    fn advance(&mut self) -> Result<Frame, ServiceError> {
+    fn advance(&mut self) -> Result<Frame, Error> {
         let (table, after) = (&self.arbiter.table, self.after);
         let (record, retrace) = self.shown.as_mut().ok_or_else(|| lost(table, "nothing is shown"))?;
         loop {
@@ -182,7 +180,7 @@ impl Watcher {
     }
 
     /// How people look at the frame shown last.
-    fn depict(&self, frame: &Frame) -> Result<Depiction, ServiceError> {
+    fn depict(&self, frame: &Frame) -> Result<Depiction, Error> {
         let table = &self.arbiter.table;
         let (_, retrace) = self.shown.as_ref().ok_or_else(|| lost(table, "nothing is shown"))?;
         retrace.depict(table, Viewer::Public, frame).map_err(|Impossible(what)| lost(table, what))
@@ -190,13 +188,13 @@ impl Watcher {
 }
 
 /// A match whose record does not lead to what has been shown.
-fn lost(table: &Table, what: impl Into<String>) -> ServiceError {
-    Refused::Internal { place: table.rules.info().id.to_owned(), what: what.into() }.into()
+fn lost(table: &Table, what: impl Into<String>) -> Error {
+    Error::Internal { place: table.rules.info().id.to_owned(), what: what.into() }
 }
 
 impl Arbiter {
     /// Waits until a time, unless the server stops. However the system's clock is set, it waits no longer than the delay.
-    async fn wait_until(&self, time: SystemTime) -> Result<(), ServiceError> {
+    async fn wait_until(&self, time: SystemTime) -> Result<(), Error> {
         let left = time.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
         let left = left.min(self.settings.watch_delay);
         // Even no time at all would take until the timer's next tick, a millisecond for every frame.

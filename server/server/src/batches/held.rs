@@ -4,14 +4,13 @@ use std::ops::Deref;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::batch::Batch;
 use boardwire_batch::play::Insight;
 use boardwire_batch::search::{self, Search, WorldStep};
 use boardwire_batch::tables::Table;
 
 use super::{Batches, Terms, Used};
-use crate::error::ServiceError;
 use crate::secret;
 
 /// Something that is leased.
@@ -41,8 +40,8 @@ impl Held {
     /// Ends what is being done with it.
     pub(super) fn end(&self, stopped: bool) {
         let id = self.id();
-        let reason = |unknown: fn(String) -> Refused| {
-            if stopped { Refused::ShuttingDown } else { unknown(id.to_owned()) }
+        let reason = |unknown: fn(String) -> Error| {
+            if stopped { Error::ShuttingDown } else { unknown(id.to_owned()) }
         };
         match self {
             Self::Batch(batch) => {
@@ -82,9 +81,9 @@ pub(super) trait Kind: Sized {
     /// This kind, if it is of it.
     fn of(held: &Held) -> Option<Arc<Self>>;
     /// What is said when there is none of this id.
-    fn unknown(id: String) -> Refused;
+    fn unknown(id: String) -> Error;
     /// What is said to whoever has another token.
-    fn owner_only(id: String) -> ServiceError;
+    fn owner_only(id: String) -> Error;
 }
 
 impl Kind for Batch {
@@ -92,12 +91,12 @@ impl Kind for Batch {
         if let Held::Batch(batch) = held { Some(Arc::clone(batch)) } else { None }
     }
 
-    fn unknown(id: String) -> Refused {
-        Refused::UnknownBatch { id }
+    fn unknown(id: String) -> Error {
+        Error::BatchUnknown { batch_id: id }
     }
 
-    fn owner_only(id: String) -> ServiceError {
-        ServiceError::BatchOwnerOnly { id }
+    fn owner_only(id: String) -> Error {
+        Error::BatchOwnerOnly { batch_id: id }
     }
 }
 
@@ -106,12 +105,12 @@ impl Kind for Search {
         if let Held::Search(search) = held { Some(Arc::clone(search)) } else { None }
     }
 
-    fn unknown(id: String) -> Refused {
-        Refused::UnknownSearch { id }
+    fn unknown(id: String) -> Error {
+        Error::SearchUnknown { search_id: id }
     }
 
-    fn owner_only(id: String) -> ServiceError {
-        ServiceError::SearchOwnerOnly { id }
+    fn owner_only(id: String) -> Error {
+        Error::SearchOwnerOnly { search_id: id }
     }
 }
 
@@ -127,10 +126,10 @@ impl Batches {
         table: Arc<Table>,
         opening: search::Opening,
         seats: usize,
-        insights: impl Future<Output = Result<Vec<Box<dyn Insight>>, ServiceError>>,
+        insights: impl Future<Output = Result<Vec<Box<dyn Insight>>, Error>>,
         token: String,
         terms: Terms,
-    ) -> Result<(Arc<Search>, WorldStep), ServiceError> {
+    ) -> Result<(Arc<Search>, WorldStep), Error> {
         opening.check(table.rules.info(), seats)?;
         let mut place = self.reserve(terms.origin, opening.places)?;
         let (peer, insights) = (terms.peer, insights.await?);
@@ -145,7 +144,7 @@ impl Batches {
     ///
     /// # Errors
     /// No such search, no token or a wrong one.
-    pub fn find_search(&self, id: &str, token: Option<&str>) -> Result<InUse<Search>, ServiceError> {
+    pub fn find_search(&self, id: &str, token: Option<&str>) -> Result<InUse<Search>, Error> {
         self.held(id, token)
     }
 
@@ -153,18 +152,18 @@ impl Batches {
     ///
     /// # Errors
     /// As [`find_search`](Self::find_search).
-    pub fn release(&self, id: &str, token: Option<&str>) -> Result<(), ServiceError> {
+    pub fn release(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
         self.find_search(id, token)?;
         self.drop_leases(|known, _| known == id);
         Ok(())
     }
 
     /// What is leased under this id, for a call of the holder of its token.
-    pub(super) fn held<K: Kind>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, ServiceError> {
-        let token = token.ok_or(ServiceError::MissingToken)?;
+    pub(super) fn held<K: Kind>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, Error> {
+        let token = token.ok_or(Error::TokenMissing)?;
         let inner = self.lock();
         if inner.stopped {
-            return Err(Refused::ShuttingDown.into());
+            return Err(Error::ShuttingDown);
         }
         let lease = inner.leases.get(id).and_then(|lease| Some((K::of(&lease.held)?, lease)));
         let (held, lease) = lease.ok_or_else(|| K::unknown(id.to_owned()))?;

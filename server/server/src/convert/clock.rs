@@ -1,8 +1,9 @@
 //! Clocks from messages, and as messages.
 
+use boardwire_api::Error;
 use boardwire_api::v1;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_batch::{Player, Refused, messages};
+use boardwire_batch::{Player, messages};
 use boardwire_bots::UnknownBot;
 
 use super::{duration, time};
@@ -15,13 +16,12 @@ pub(crate) fn clocks(
     players: &[Player],
     tables: &Tables,
     table: &Table,
-) -> Result<Vec<Option<Clock>>, Refused> {
+) -> Result<Vec<Option<Clock>>, Error> {
     if given.is_empty() {
         return Ok(Vec::new());
     }
     if given.len() != 1 && given.len() != players.len() {
-        let (value, expected) = (given.len().to_string(), format!("1 or {}", players.len()));
-        return Err(Refused::BadField { field: "clocks", value, expected });
+        return Err(Error::field("clocks", given.len(), format!("none, 1 or {}", players.len())));
     }
     let each = players.iter().zip(given.iter().cycle());
     let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
@@ -33,29 +33,22 @@ pub(crate) fn clocks(
     .collect()
 }
 
-fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, Refused> {
+fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, Error> {
     let v1::Clock { limit, bank, increment, strikes, on_timeout, bot } = given;
-    let refuse =
-        |value: String, expected| Err(Refused::BadField { field: "clocks.on_timeout", value, expected });
     let on_timeout = match v1::TimeoutPolicy::try_from(*on_timeout) {
         Ok(v1::TimeoutPolicy::Unspecified | v1::TimeoutPolicy::Forfeit) => OnTimeout::Forfeit,
         Ok(v1::TimeoutPolicy::FirstLegal) => OnTimeout::FirstLegal,
         Ok(v1::TimeoutPolicy::SeededLegal) => OnTimeout::SeededLegal,
         Ok(v1::TimeoutPolicy::Bot) => {
             let given = bot.clone().unwrap_or_default();
-            OnTimeout::Bot(messages::bot(tables, table, &given).map_err(
-                |UnknownBot { given: value, expected }| Refused::BadField {
-                    field: "clocks.bot",
-                    value,
-                    expected,
-                },
-            )?)
+            let unknown = |UnknownBot { given, expected }| Error::field("clocks.bot", given, expected);
+            OnTimeout::Bot(messages::bot(tables, table, &given).map_err(unknown)?)
         }
-        Err(_) => return refuse(on_timeout.to_string(), "of TimeoutPolicy".to_owned()),
+        Err(_) => return Err(Error::field("clocks.on_timeout", on_timeout, "a TimeoutPolicy")),
     };
     if let (Some(bot), false) = (bot, matches!(on_timeout, OnTimeout::Bot(_))) {
         let value = format!("{on_timeout:?} with bot {}", messages::player_name(bot));
-        return refuse(value, "TIMEOUT_POLICY_BOT with a bot".to_owned());
+        return Err(Error::field("clocks.on_timeout", value, "TIMEOUT_POLICY_BOT with a bot"));
     }
     let clock = Clock {
         limit: duration("clocks.limit", *limit, LONGEST)?,

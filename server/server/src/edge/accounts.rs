@@ -15,8 +15,8 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tonic::codegen::http::HeaderMap;
 
-use crate::error::ServiceError;
 use crate::secret::{self, digest};
+use boardwire_api::Error;
 
 /// The metadata in which a caller proves itself; `authorization` is for the tokens of seats and owners.
 pub(crate) const TOKEN: &str = "boardwire-token";
@@ -173,14 +173,11 @@ impl Accounts {
     }
 
     /// The account whose token a call carries, which is taken from its headers, with what is cancelled when the token is revoked.
-    pub(super) fn identify(
-        &self,
-        headers: &mut HeaderMap,
-    ) -> Result<(Account, CancellationToken), ServiceError> {
-        let token = headers.remove(TOKEN).ok_or(ServiceError::MissingCallerToken)?;
-        let token = token.to_str().map_err(|_| ServiceError::WrongCallerToken)?;
+    pub(super) fn identify(&self, headers: &mut HeaderMap) -> Result<(Account, CancellationToken), Error> {
+        let token = headers.remove(TOKEN).ok_or(Error::CallerTokenMissing)?;
+        let token = token.to_str().map_err(|_| Error::CallerTokenWrong)?;
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.by_digest.get(&digest(token.trim())).cloned().ok_or(ServiceError::WrongCallerToken)
+        current.by_digest.get(&digest(token.trim())).cloned().ok_or(Error::CallerTokenWrong)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body::Body;
@@ -27,7 +27,6 @@ use super::ledger::{Budget, CALL_BYTES, Charge};
 use super::methods::{Kind, Method, Shape};
 use super::traces;
 use super::wire::{Reply, Requests, Sent};
-use crate::error::ServiceError;
 use crate::secret;
 
 /// The header in which a request is named.
@@ -73,7 +72,7 @@ impl Call {
     ///
     /// # Errors
     /// The encoded message is longer than any client takes.
-    pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, ServiceError> {
+    pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, Error> {
         Reply::message(self.charge, message)
     }
 }
@@ -157,14 +156,14 @@ impl Edge {
                 None => answered.await,
                 Some(revoked) => tokio::select! {
                     reply = answered => reply.map(|reply| reply.map(|reply| reply.until(revoked))),
-                    () = revoked.cancelled() => Ok(Err(ServiceError::WrongCallerToken)),
+                    () = revoked.cancelled() => Ok(Err(Error::CallerTokenWrong)),
                 },
             }
         };
         let reply = match time {
             None => answered.await,
             Some(time) => {
-                let timed_out = |_| Ok(Err(ServiceError::TimedOut));
+                let timed_out = |_| Ok(Err(Error::TimedOut));
                 tokio::time::timeout(time, answered).await.unwrap_or_else(timed_out)
             }
         };
@@ -177,7 +176,7 @@ impl Edge {
         &self,
         parts: &mut Parts,
         caller: &mut Caller,
-    ) -> Result<(Call, &Method, Option<TaskTrackerToken>), ServiceError> {
+    ) -> Result<(Call, &Method, Option<TaskTrackerToken>), Error> {
         let found = self.methods.find(parts.uri.path());
         let is_health = found.as_ref().is_ok_and(|method| method.kind == Kind::Health);
         let identified = match &self.accounts {
@@ -194,9 +193,7 @@ impl Edge {
         let method = found?;
         let compressed = parts.headers.get("grpc-encoding").filter(|encoding| *encoding != "identity");
         if let Some(encoding) = compressed {
-            return Err(ServiceError::UnsupportedCompression {
-                problem: format!("the call says {encoding:?}"),
-            });
+            return Err(Error::CompressionUnsupported { problem: format!("the call says {encoding:?}") });
         }
         let bearer = Bearer::read(&parts.headers)?;
         let mut charge = caller.budget().charge(CALL_BYTES);
@@ -214,11 +211,11 @@ impl Edge {
 }
 
 /// What a panic says is logged, and not sent.
-pub(super) fn panicked(panic: &(dyn Any + Send)) -> ServiceError {
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let what = format!("a panic: {}", text.unwrap_or("of no known type"));
-    Refused::Internal { place: "a call".to_owned(), what }.into()
+    Error::Internal { place: "a call".to_owned(), what }
 }
 
 /// Refuses what is no gRPC, in HTTP's own words.

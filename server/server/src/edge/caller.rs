@@ -19,7 +19,7 @@ use super::connections::Place;
 use super::ledger::{Budget, Charge, Ledger};
 use super::serve::CONNECTION_WINDOW;
 use crate::batches::Peer;
-use crate::error::ServiceError;
+use boardwire_api::Error;
 
 /// The most bytes that `authorization` may have; a token of ours has 32.
 const MAX_AUTHORIZATION_BYTES: usize = 1_024;
@@ -187,7 +187,7 @@ impl Caller {
     ///
     /// # Errors
     /// There is no room for it.
-    pub(super) fn charge_unread(&self) -> Result<(), ServiceError> {
+    pub(super) fn charge_unread(&self) -> Result<(), Error> {
         if self.connection.unread.get().is_none() {
             // Of two streams that begin at once both are charged, and one charge is given back.
             let _ = self.connection.unread.set(self.budget.charge(CONNECTION_WINDOW as usize)?);
@@ -210,10 +210,10 @@ impl Bearer {
     ///
     /// # Errors
     /// It is longer than any that was given.
-    pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, ServiceError> {
+    pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, Error> {
         let Some(header) = headers.get(AUTHORIZATION) else { return Ok(None) };
         if header.len() > MAX_AUTHORIZATION_BYTES {
-            return Err(ServiceError::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES });
+            return Err(Error::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES });
         }
         Ok(token(header).is_some().then(|| Self(header.clone())))
     }
@@ -233,7 +233,7 @@ fn token(header: &HeaderValue) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn read(authorization: &str) -> Result<Option<String>, ServiceError> {
+    fn read(authorization: &str) -> Result<Option<String>, Error> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, authorization.parse().expect("a header"));
         Ok(Bearer::read(&headers)?.map(|bearer| bearer.token().to_owned()))
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(read("Basic abc"), Ok(None));
         assert!(Bearer::read(&HeaderMap::new()).expect("there is none").is_none());
         let refused = read(&format!("Bearer {}", "a".repeat(2_000)));
-        assert_eq!(refused, Err(ServiceError::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES }));
+        assert_eq!(refused, Err(Error::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES }));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::caller::Origin;
-use crate::error::ServiceError;
+use boardwire_api::Error;
 
 /// What an open connection takes for itself: its task, its buffers, and the state of HTTP/2 and TLS.
 pub(crate) const CONNECTION_BYTES: usize = 64 << 10;
@@ -43,10 +43,10 @@ impl Total {
     }
 
     /// Charges so many bytes unless they are too many.
-    fn charge(&self, bytes: usize) -> Result<(), ServiceError> {
+    fn charge(&self, bytes: usize) -> Result<(), Error> {
         let fits = |charged: usize| charged.checked_add(bytes).filter(|sum| *sum <= self.limit);
         let charged = self.charged.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
-        charged.map(drop).map_err(|_| ServiceError::BytesFull { limit: self.limit })
+        charged.map(drop).map_err(|_| Error::BytesFull { limit: self.limit })
     }
 
     /// Charges what has been allocated already.
@@ -125,7 +125,7 @@ impl Budget {
     ///
     /// # Errors
     /// The origin or the server holds as much as it may.
-    pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
+    pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
         self.charge_with(None, bytes)
     }
 
@@ -133,7 +133,7 @@ impl Budget {
     ///
     /// # Errors
     /// The origin or the server holds as much as it may.
-    pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
+    pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
         let own = Arc::clone(&self.own).acquire_many_owned(self.permits(bytes)).await;
         let own = own.expect("the semaphore of a connection is never closed");
         self.charge_with(Some(own), bytes)
@@ -143,9 +143,9 @@ impl Budget {
     ///
     /// # Errors
     /// The connection, the origin or the server holds as much as it may.
-    pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
+    pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
         let own = Arc::clone(&self.own).try_acquire_many_owned(self.permits(bytes));
-        let own = own.map_err(|_| ServiceError::BytesFull { limit: self.own_bytes })?;
+        let own = own.map_err(|_| Error::BytesFull { limit: self.own_bytes })?;
         self.charge_with(Some(own), bytes)
     }
 
@@ -172,7 +172,7 @@ impl Budget {
         self: &Arc<Self>,
         own: Option<OwnedSemaphorePermit>,
         bytes: usize,
-    ) -> Result<Charge, ServiceError> {
+    ) -> Result<Charge, Error> {
         self.origin.charge(bytes)?;
         if let Err(full) = self.all.charge(bytes) {
             self.origin.give_back(bytes);
@@ -281,9 +281,9 @@ mod tests {
         let (one, again, other) = (ledger.budget(user(1)), ledger.budget(user(1)), ledger.budget(user(2)));
         let held = one.try_reserve(700).expect("it is free");
         let refused = again.try_reserve(100).expect_err("an origin may have three quarters");
-        assert_eq!(refused, ServiceError::BytesFull { limit: 750 });
+        assert_eq!(refused, Error::BytesFull { limit: 750 });
         let rest = other.charge(300).expect("others have the rest");
-        assert_eq!(one.try_reserve(50).expect_err("it is full"), ServiceError::BytesFull { limit: 1_000 });
+        assert_eq!(one.try_reserve(50).expect_err("it is full"), Error::BytesFull { limit: 1_000 });
         drop((held, rest));
         again.try_reserve(750).expect("there is room again");
         assert_eq!(ledger.charged(), 0);

@@ -8,8 +8,8 @@ use tonic::codegen::BoxFuture;
 
 use super::call::Call;
 use super::wire::{Reply, Requests};
-use crate::error::ServiceError;
 use crate::run::MAX_MESSAGE_BYTES;
+use boardwire_api::Error;
 
 /// The most bytes of a message to a method that takes no bulk.
 const MAX_SMALL_MESSAGE_BYTES: usize = 64 << 10;
@@ -27,7 +27,7 @@ const BULK: &[(&str, usize)] = &[
 ];
 
 /// Answers a call, whose request is still to be read.
-type Handler = Box<dyn Fn(Call, Requests) -> BoxFuture<Reply, ServiceError> + Send + Sync>;
+type Handler = Box<dyn Fn(Call, Requests) -> BoxFuture<Reply, Error> + Send + Sync>;
 
 /// A method that is served.
 pub(crate) struct Method {
@@ -80,7 +80,7 @@ impl<P: Send + Sync + 'static> Service<P> {
     pub(crate) fn call<M, F>(self, name: &'static str, handler: fn(Arc<P>, Call, M) -> F) -> Self
     where
         M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, ServiceError>> + Send + 'static,
+        F: Future<Output = Result<Reply, Error>> + Send + 'static,
     {
         self.one(name, Shape::Call, handler)
     }
@@ -89,7 +89,7 @@ impl<P: Send + Sync + 'static> Service<P> {
     pub(crate) fn watch<M, F>(self, name: &'static str, handler: fn(Arc<P>, Call, M) -> F) -> Self
     where
         M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, ServiceError>> + Send + 'static,
+        F: Future<Output = Result<Reply, Error>> + Send + 'static,
     {
         self.one(name, Shape::Watch, handler)
     }
@@ -97,7 +97,7 @@ impl<P: Send + Sync + 'static> Service<P> {
     fn one<M, F>(self, name: &'static str, shape: Shape, handler: fn(Arc<P>, Call, M) -> F) -> Self
     where
         M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, ServiceError>> + Send + 'static,
+        F: Future<Output = Result<Reply, Error>> + Send + 'static,
     {
         let plane = Arc::clone(&self.plane);
         let handler: Handler = Box::new(move |mut call, mut requests| {
@@ -115,7 +115,7 @@ impl<P: Send + Sync + 'static> Service<P> {
     /// Adds a method that takes and gives streams.
     pub(crate) fn stream<F>(self, name: &'static str, handler: fn(Arc<P>, Call, Requests) -> F) -> Self
     where
-        F: Future<Output = Result<Reply, ServiceError>> + Send + 'static,
+        F: Future<Output = Result<Reply, Error>> + Send + 'static,
     {
         let plane = Arc::clone(&self.plane);
         let handler: Handler =
@@ -143,13 +143,12 @@ impl Methods {
     }
 
     /// The method at a path `/SERVICE/METHOD`.
-    pub(super) fn find(&self, path: &str) -> Result<&Method, ServiceError> {
+    pub(super) fn find(&self, path: &str) -> Result<&Method, Error> {
         let path = path.strip_prefix('/').unwrap_or(path);
         let (service, method) = path.split_once('/').unwrap_or((path, ""));
-        let unknown = || ServiceError::UnknownService { service: service.to_owned() };
+        let unknown = || Error::ServiceUnknown { service: service.to_owned() };
         let methods = self.0.get(service).ok_or_else(unknown)?;
-        let unknown =
-            || ServiceError::UnknownMethod { service: service.to_owned(), method: method.to_owned() };
+        let unknown = || Error::MethodUnknown { service: service.to_owned(), method: method.to_owned() };
         methods.get(method).ok_or_else(unknown)
     }
 

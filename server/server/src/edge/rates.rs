@@ -8,7 +8,7 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use super::caller::Origin;
-use crate::error::ServiceError;
+use boardwire_api::Error;
 
 /// So many origins are always remembered.
 const ORIGINS: usize = 1_024;
@@ -41,14 +41,14 @@ impl Rates {
     }
 
     /// Refuses a call if its caller makes too many.
-    pub(crate) fn check(&self, origin: Origin) -> Result<(), ServiceError> {
+    pub(crate) fn check(&self, origin: Origin) -> Result<(), Error> {
         if let Some(limit) = origin.quotas().calls {
             return within(origin, limit);
         }
         let Some(rates) = &self.0 else { return Ok(()) };
         rates.by_origin.check_key(&origin).map_err(|early| {
             let wait = early.wait_time_from(rates.clock.now());
-            ServiceError::RateExceeded { limit: rates.limit, wait }
+            Error::RateExceeded { limit: rates.limit, wait }
         })
     }
 
@@ -71,12 +71,12 @@ impl Rates {
 }
 
 /// Refuses a call of an account that calls more often than its own quota lets it.
-fn within(origin: Origin, limit: u32) -> Result<(), ServiceError> {
+fn within(origin: Origin, limit: u32) -> Result<(), Error> {
     let Origin::Account(account) = origin else { return Ok(()) };
     let Some(rate) = account.rate() else { return Ok(()) };
     rate.check().map_err(|early| {
         let wait = early.wait_time_from(DefaultClock::default().now());
-        ServiceError::RateExceeded { limit, wait }
+        Error::RateExceeded { limit, wait }
     })
 }
 

@@ -13,25 +13,25 @@ use tracing::Level;
 
 use super::*;
 use crate::batches::{Batches, Limits};
-use crate::error::ServiceError;
+use boardwire_api::Error;
 
 /// A service with a mistake in it.
 struct Mistaken;
 
 #[expect(clippy::unused_async, reason = "handlers are asynchronous")]
 impl Mistaken {
-    async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, ServiceError> {
+    async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, Error> {
         call.answer(&GetServerResponse::default())
     }
 
-    async fn list_games(self: Arc<Self>, call: Call, _: ListGamesRequest) -> Result<Reply, ServiceError> {
+    async fn list_games(self: Arc<Self>, call: Call, _: ListGamesRequest) -> Result<Reply, Error> {
         let (caller, free) = (call.caller(), call.budget().free());
         let (number, origin, token) = (caller.peer().0, caller.origin(), call.token());
         let next_page_token = format!("{number} from {origin} with {token:?}, {free} bytes");
         call.answer(&ListGamesResponse { games: vec![], next_page_token })
     }
 
-    async fn get_game(self: Arc<Self>, _: Call, asked: GetGameRequest) -> Result<Reply, ServiceError> {
+    async fn get_game(self: Arc<Self>, _: Call, asked: GetGameRequest) -> Result<Reply, Error> {
         panic!("no {}", asked.game);
     }
 }

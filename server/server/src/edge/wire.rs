@@ -28,8 +28,9 @@ use tracing::Span;
 
 use super::call::panicked;
 use super::ledger::{Budget, Charge, REQUEST_BYTES};
-use crate::error::ServiceError;
 use crate::run::MAX_MESSAGE_BYTES;
+use crate::status::status;
+use boardwire_api::Error;
 
 /// What stands before a message.
 const PREFIX: usize = 5;
@@ -76,7 +77,7 @@ impl Requests {
     ///
     /// # Errors
     /// A message that is compressed, too long or none of this type, for whose bytes there is no room, or that takes too long.
-    pub(crate) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, ServiceError> {
+    pub(crate) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Error> {
         if self.charge.take().is_some() {
             // What came after a large message would keep its buffer, which is not charged any more.
             self.read = BytesMut::from(&self.read[..]);
@@ -109,26 +110,26 @@ impl Requests {
     ///
     /// # Errors
     /// As [`Self::next`]; there is none.
-    pub(crate) async fn one<M: Message + Default>(&mut self) -> Result<M, ServiceError> {
+    pub(crate) async fn one<M: Message + Default>(&mut self) -> Result<M, Error> {
         self.since = Some(Instant::now());
-        self.next().await?.ok_or(ServiceError::MissingMessage)
+        self.next().await?.ok_or(Error::MessageMissing)
     }
 
     /// All messages, one after the other.
-    pub(crate) fn stream<M: Message + Default>(self) -> impl Stream<Item = Result<M, ServiceError>> {
+    pub(crate) fn stream<M: Message + Default>(self) -> impl Stream<Item = Result<M, Error>> {
         stream::try_unfold(self, |mut requests| async move {
             Ok(requests.next().await?.map(|message| (message, requests)))
         })
     }
 
     /// What comes next, in time: a message may take longer the more of it has come.
-    async fn frame(&mut self) -> Result<Option<Frame<Bytes>>, ServiceError> {
+    async fn frame(&mut self) -> Result<Option<Frame<Bytes>>, Error> {
         let frame = self.body.frame();
         let frame = match self.since {
             None => frame.await,
             Some(since) => {
                 let more = Duration::from_micros((1_000_000 * self.read.len() / MIN_BYTES_A_SECOND) as u64);
-                let late = |_| ServiceError::TimedOut;
+                let late = |_| Error::TimedOut;
                 tokio::time::timeout_at(since + self.time + more, frame).await.map_err(late)?
             }
         };
@@ -136,7 +137,7 @@ impl Requests {
     }
 
     /// How long the message is whose prefix has been read.
-    fn announced(&self) -> Result<Option<usize>, ServiceError> {
+    fn announced(&self) -> Result<Option<usize>, Error> {
         let Some((&[compressed, ref length @ ..], _)) = self.read.split_first_chunk::<PREFIX>() else {
             return Ok(None);
         };
@@ -147,7 +148,7 @@ impl Requests {
             )));
         }
         if length > self.limit {
-            return Err(ServiceError::MessageTooLarge { bytes: length, limit: self.limit });
+            return Err(Error::MessageTooLarge { bytes: length, limit: self.limit });
         }
         Ok(Some(length))
     }
@@ -162,7 +163,7 @@ impl Requests {
     }
 
     /// Charges bytes and keeps them. Room is made for twice as many as there are, and not for all that are announced.
-    fn keep(&mut self, data: &Bytes, length: Option<usize>) -> Result<(), ServiceError> {
+    fn keep(&mut self, data: &Bytes, length: Option<usize>) -> Result<(), Error> {
         let needed = self.read.len() + data.len();
         if needed > self.charged {
             let whole = length.map_or(needed, |length| PREFIX + length);
@@ -180,8 +181,8 @@ impl Requests {
     }
 }
 
-fn undecodable(problem: impl Into<String>) -> ServiceError {
-    ServiceError::Undecodable { problem: problem.into() }
+fn undecodable(problem: impl Into<String>) -> Error {
+    Error::MessageUndecodable { problem: problem.into() }
 }
 
 /// One message of an answer, which is charged until its last byte has been sent.
@@ -197,7 +198,7 @@ impl Answer {
     ///
     /// # Errors
     /// The encoded message is longer than any client takes.
-    pub(crate) fn new(mut charge: Charge, message: &impl Message) -> Result<Self, ServiceError> {
+    pub(crate) fn new(mut charge: Charge, message: &impl Message) -> Result<Self, Error> {
         let bytes = message.encoded_len();
         charge.fit(PREFIX + bytes + FRAME_BYTES);
         let mut out = begin(bytes, 0)?;
@@ -209,11 +210,7 @@ impl Answer {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn step(
-        mut charge: Charge,
-        mut columns: BatchStep,
-        tag: Option<u32>,
-    ) -> Result<Self, ServiceError> {
+    pub(crate) fn step(mut charge: Charge, mut columns: BatchStep, tag: Option<u32>) -> Result<Self, Error> {
         let views = std::mem::take(&mut columns.view);
         let bytes = views.len();
         let step = columns.encoded_len() + 1 + length_delimiter_len(bytes) + bytes;
@@ -239,9 +236,9 @@ impl Answer {
 }
 
 /// Begins a message of so many bytes, the last of which are sent apart.
-fn begin(message: usize, apart: usize) -> Result<BytesMut, ServiceError> {
+fn begin(message: usize, apart: usize) -> Result<BytesMut, Error> {
     if message > MAX_MESSAGE_BYTES {
-        return Err(ServiceError::MessageTooLarge { bytes: message, limit: MAX_MESSAGE_BYTES });
+        return Err(Error::MessageTooLarge { bytes: message, limit: MAX_MESSAGE_BYTES });
     }
     let mut out = BytesMut::with_capacity(PREFIX + message - apart);
     out.put_u8(0);
@@ -260,7 +257,7 @@ pub(crate) enum Reply {
     /// One message, until it has been sent.
     One(Option<Answer>),
     /// As many as there will be.
-    Many(Pin<Box<dyn Stream<Item = Result<Answer, ServiceError>> + Send>>),
+    Many(Pin<Box<dyn Stream<Item = Result<Answer, Error>> + Send>>),
     /// Nothing further: the status has been sent.
     Over,
 }
@@ -270,12 +267,12 @@ impl Reply {
     ///
     /// # Errors
     /// As [`Answer::new`].
-    pub(crate) fn message(charge: Charge, message: &impl Message) -> Result<Self, ServiceError> {
+    pub(crate) fn message(charge: Charge, message: &impl Message) -> Result<Self, Error> {
         Ok(Self::One(Some(Answer::new(charge, message)?)))
     }
 
     /// A stream of answers.
-    pub(crate) fn stream(answers: impl Stream<Item = Result<Answer, ServiceError>> + Send + 'static) -> Self {
+    pub(crate) fn stream(answers: impl Stream<Item = Result<Answer, Error>> + Send + 'static) -> Self {
         Self::Many(Box::pin(answers))
     }
 
@@ -284,7 +281,7 @@ impl Reply {
         let Self::Many(answers) = self else { return self };
         let ended = {
             let revoked = revoked.clone();
-            stream::once(async move { revoked.is_cancelled().then_some(Err(ServiceError::WrongCallerToken)) })
+            stream::once(async move { revoked.is_cancelled().then_some(Err(Error::CallerTokenWrong)) })
         };
         Self::stream(
             answers.take_until(revoked.cancelled_owned()).chain(ended.filter_map(std::future::ready)),
@@ -306,7 +303,7 @@ pub(crate) struct Sent {
 impl Sent {
     /// The response to a call.
     pub(super) fn respond(
-        reply: Result<Reply, ServiceError>,
+        reply: Result<Reply, Error>,
         budget: &Arc<Budget>,
         in_use: Option<TaskTrackerToken>,
         span: &Span,
@@ -325,10 +322,10 @@ impl Sent {
                 response
             }
             Err(error) => {
-                let is_compressed = matches!(error, ServiceError::UnsupportedCompression { .. });
+                let is_compressed = matches!(error, Error::CompressionUnsupported { .. });
                 let mut response = Response::new(sent(Reply::Over));
                 let headers = response.headers_mut();
-                *headers = status_headers(&error.into(), budget);
+                *headers = status_headers(&status(&error), budget);
                 headers.insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
                 if is_compressed {
                     headers.insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
@@ -343,7 +340,7 @@ impl Sent {
         Self { reply: Reply::Over, views: Bytes::new(), budget: Arc::clone(budget), _in_use: None, span }
     }
 
-    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ServiceError>>> {
+    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         if !self.views.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.views))));
         }
@@ -379,7 +376,7 @@ impl http_body::Body for Sent {
         let data = catch_unwind(AssertUnwindSafe(|| this.poll_data(context)));
         let status = match ready!(data.unwrap_or_else(|panic| Poll::Ready(Some(Err(panicked(&*panic)))))) {
             Some(Ok(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
-            Some(Err(error)) => Status::from(error),
+            Some(Err(error)) => status(&error),
             None => Status::ok(""),
         };
         this.reply = Reply::Over;

@@ -360,7 +360,7 @@ fn decisions_are_refused_while_too_many_lines_wait() {
     assert_eq!(journal.check(), Ok(()));
     journal.submit(vec![line]);
     let problem = "65536 lines wait for the disk".to_owned();
-    assert_eq!(journal.check(), Err(ServiceError::JournalFailed { problem }));
+    assert_eq!(journal.check(), Err(Error::JournalFailed { problem }));
 }
 
 /// A disk that fails: whoever waits is told, nobody gets further, and all is written when there is room again.
@@ -378,7 +378,7 @@ async fn a_disk_that_is_full_loses_nothing() {
     let short = ["created"];
     let second = journal.submit(vec![entry("b", 0, &short, true), entry("a", 1, &lines, true)]);
     let refused = journal.written(second).await.expect_err("there is no room");
-    assert_eq!(refused, ServiceError::JournalFailed { problem: "database or disk is full".to_owned() });
+    assert_eq!(refused, Error::JournalFailed { problem: "database or disk is full".to_owned() });
     assert_eq!(journal.check(), Err(refused));
     journal.written(first).await.expect("this was written before");
     journal.close();

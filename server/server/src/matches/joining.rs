@@ -7,23 +7,18 @@ use uuid::Uuid;
 
 use super::Matches;
 use crate::arbiter::{Arbiter, Part, Role};
-use crate::error::ServiceError;
 use crate::secret;
+use boardwire_api::Error;
 
 impl Matches {
     /// Gives a seat away anew, for the host.
     ///
     /// # Errors
     /// No such match, a token that is not its host's; as [`Arbiter::invite`].
-    pub async fn invite(
-        &self,
-        id: &str,
-        token: Option<&str>,
-        seat: u32,
-    ) -> Result<(Seat, String), ServiceError> {
+    pub async fn invite(&self, id: &str, token: Option<&str>, seat: u32) -> Result<(Seat, String), Error> {
         let arbiter = self.find(id)?;
         if arbiter.role(token)? != Role::Host {
-            return Err(ServiceError::HostOnly { id: id.to_owned() });
+            return Err(Error::HostOnly { match_id: id.to_owned() });
         }
         let (seat, code) = {
             // Nobody joins by the former invitation in between, nor invites anew.
@@ -47,11 +42,11 @@ impl Matches {
         invitation: &str,
         request: Option<Uuid>,
         bound: Option<Part>,
-    ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
+    ) -> Result<(Arc<Arbiter>, Seat, String), Error> {
         let (arbiter, seat, token) = {
             let mut register = self.lock();
             let found = register.invitations.get(&secret::digest(invitation)).cloned();
-            let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
+            let (arbiter, seat) = found.ok_or(Error::InvitationUnknown)?;
             let before = arbiter.holders();
             let token = arbiter.join_bound(seat, request, bound)?;
             register.admit(&arbiter, seat, &token, &before);

@@ -3,13 +3,14 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use boardwire_api::Error;
 use boardwire_api::v1::{
     BatchStep, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, OpenBatchRequest, OpenBatchResponse,
     ResetBatchRequest, RunBatchRequest, RunBatchResponse, SaveBatchRequest, SaveBatchResponse,
     StepBatchRequest, run_batch_request, run_batch_response,
 };
 use boardwire_batch::batch::{Batch, Opening};
-use boardwire_batch::{Refused, messages};
+use boardwire_batch::messages;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -17,10 +18,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::{message_bytes, request_id};
 use crate::batches::{Batches, Terms};
 use crate::edge::{Answer, Budget, Call, Charge, Kind, Reply, Requests, Service};
-use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
-use crate::telemetry;
+use crate::{status, telemetry};
 
 /// Steps batches; the games are those of the matches.
 pub(crate) struct BatchPlane {
@@ -49,7 +49,7 @@ const AHEAD: usize = 1;
 const REFUSAL_BYTES: usize = 2 << 10;
 
 impl BatchPlane {
-    async fn open(self: Arc<Self>, call: Call, asked: OpenBatchRequest) -> Result<Reply, ServiceError> {
+    async fn open(self: Arc<Self>, call: Call, asked: OpenBatchRequest) -> Result<Reply, Error> {
         let id = request_id(&asked.request_id, call.caller(), &asked)?;
         let (table, plan) = messages::plan(self.matches.tables(), &asked)?;
         let config = asked.config.unwrap_or_default();
@@ -76,20 +76,20 @@ impl BatchPlane {
         call.answer(&OpenBatchResponse { batch: Some(messages::batch(&batch)), token })
     }
 
-    async fn reset(self: Arc<Self>, call: Call, asked: ResetBatchRequest) -> Result<Reply, ServiceError> {
+    async fn reset(self: Arc<Self>, call: Call, asked: ResetBatchRequest) -> Result<Reply, Error> {
         one(reset(&self.batches, call.token(), call.budget(), &asked).await?)
     }
 
-    async fn step(self: Arc<Self>, call: Call, asked: StepBatchRequest) -> Result<Reply, ServiceError> {
+    async fn step(self: Arc<Self>, call: Call, asked: StepBatchRequest) -> Result<Reply, Error> {
         one(step(&self.batches, call.token(), call.budget(), &asked).await?)
     }
 
-    async fn run(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
+    async fn run(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
         let batches = Arc::clone(&self.batches);
         let requests = requests.stream().take_until(self.matches.stopped());
         let (answering, answered) = mpsc::channel(AHEAD);
         let gone = answering.clone();
-        let token = call.token().ok_or(ServiceError::MissingToken)?.to_owned();
+        let token = call.token().ok_or(Error::TokenMissing)?.to_owned();
         let answering = async move {
             let mut requests = std::pin::pin!(requests);
             while let Some(asked) = requests.next().await {
@@ -109,8 +109,8 @@ impl BatchPlane {
                 answered = AssertUnwindSafe(answering).catch_unwind() => {
                     if answered.is_err() {
                         let what = "a step panicked".to_owned();
-                        let failed = Refused::Internal { place: "a stream of batches".to_owned(), what };
-                        let _ = gone.send(Err(failed.into())).await;
+                        let failed = Error::Internal { place: "a stream of batches".to_owned(), what };
+                        let _ = gone.send(Err(failed)).await;
                     }
                 }
                 () = gone.closed() => {}
@@ -119,7 +119,7 @@ impl BatchPlane {
         Ok(Reply::stream(ReceiverStream::new(answered)))
     }
 
-    async fn save(self: Arc<Self>, call: Call, asked: SaveBatchRequest) -> Result<Reply, ServiceError> {
+    async fn save(self: Arc<Self>, call: Call, asked: SaveBatchRequest) -> Result<Reply, Error> {
         let SaveBatchRequest { batch_id, mask } = asked;
         let batch = self.batches.find(&batch_id, call.token())?;
         // The snapshot, and the message that it is copied to.
@@ -128,7 +128,7 @@ impl BatchPlane {
         Reply::message(charge, &SaveBatchResponse { snapshot })
     }
 
-    async fn load(self: Arc<Self>, call: Call, asked: LoadBatchRequest) -> Result<Reply, ServiceError> {
+    async fn load(self: Arc<Self>, call: Call, asked: LoadBatchRequest) -> Result<Reply, Error> {
         let LoadBatchRequest { batch_id, snapshot, mask } = asked;
         let batch = self.batches.find(&batch_id, call.token())?;
         let charge = rows(call.budget(), &batch, 0).await?;
@@ -136,7 +136,7 @@ impl BatchPlane {
         one((charge, messages::step(loaded)))
     }
 
-    async fn close(self: Arc<Self>, call: Call, asked: CloseBatchRequest) -> Result<Reply, ServiceError> {
+    async fn close(self: Arc<Self>, call: Call, asked: CloseBatchRequest) -> Result<Reply, Error> {
         self.batches.close(&asked.batch_id, call.token())?;
         call.answer(&CloseBatchResponse {})
     }
@@ -146,12 +146,12 @@ impl BatchPlane {
 type Rows = (Charge, BatchStep);
 
 /// Answers with the rows of a step.
-fn one((charge, step): Rows) -> Result<Reply, ServiceError> {
+fn one((charge, step): Rows) -> Result<Reply, Error> {
     Ok(Reply::One(Some(Answer::step(charge, step, None)?)))
 }
 
 /// Charges the rows of `count` environments, all of them when it is 0.
-async fn rows(budget: &Arc<Budget>, batch: &Batch, count: u32) -> Result<Charge, ServiceError> {
+async fn rows(budget: &Arc<Budget>, batch: &Batch, count: u32) -> Result<Charge, Error> {
     budget.reserve(batch.step_bytes(count)).await
 }
 
@@ -160,7 +160,7 @@ async fn step(
     token: Option<&str>,
     budget: &Arc<Budget>,
     asked: &StepBatchRequest,
-) -> Result<Rows, ServiceError> {
+) -> Result<Rows, Error> {
     let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
     let charge = rows(budget, &batch, asked.count).await?;
@@ -174,7 +174,7 @@ async fn reset(
     token: Option<&str>,
     budget: &Arc<Budget>,
     asked: &ResetBatchRequest,
-) -> Result<Rows, ServiceError> {
+) -> Result<Rows, Error> {
     let batch = batches.find(&asked.batch_id, token)?;
     let charge = rows(budget, &batch, 0).await?;
     Ok((charge, messages::step(batch.reset(messages::reset(asked), asked.sequence).await?)))
@@ -186,22 +186,17 @@ async fn answer(
     token: &str,
     budget: &Arc<Budget>,
     asked: RunBatchRequest,
-) -> Result<Answer, ServiceError> {
+) -> Result<Answer, Error> {
     let token = Some(token);
     let stepped = match &asked.request {
         Some(run_batch_request::Request::Step(asked)) => step(batches, token, budget, asked).await,
         Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, budget, asked).await,
-        None => Err(Refused::BadField {
-            field: "request",
-            value: "nothing".to_owned(),
-            expected: "one of step, reset".to_owned(),
-        }
-        .into()),
+        None => Err(Error::field("request", "nothing", "one of step, reset")),
     };
     match stepped {
         Ok((charge, step)) => Answer::step(charge, step, Some(asked.tag)),
         Err(error) => {
-            let refused = run_batch_response::Answer::Error(error.into());
+            let refused = run_batch_response::Answer::Error(status::message(&error));
             let refused = RunBatchResponse { tag: asked.tag, answer: Some(refused) };
             Answer::new(budget.reserve(REFUSAL_BYTES).await?, &refused)
         }

@@ -11,8 +11,8 @@ use super::pages::Paging;
 use crate::batches::Batches;
 use crate::convert;
 use crate::edge::{Call, Kind, Reply, Service};
-use crate::error::ServiceError;
 use crate::matches::Matches;
+use boardwire_api::Error;
 
 /// About what the description of a table takes.
 const SPEC_BYTES: usize = 64 << 10;
@@ -35,12 +35,12 @@ pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service
 }
 
 impl Catalog {
-    async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, ServiceError> {
+    async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, Error> {
         let server = convert::server(&self.matches, &self.batches, call.caller().origin());
         call.answer(&GetServerResponse { server: Some(server) })
     }
 
-    async fn list_games(self: Arc<Self>, call: Call, asked: ListGamesRequest) -> Result<Reply, ServiceError> {
+    async fn list_games(self: Arc<Self>, call: Call, asked: ListGamesRequest) -> Result<Reply, Error> {
         let ListGamesRequest { page_size, page_token } = asked;
         let page = Paging::read(page_size, &page_token, &ListGamesRequest::default())?;
         let ids: Vec<_> = self.matches.tables().registry().ids().collect();
@@ -50,12 +50,12 @@ impl Catalog {
         let last = shown.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
         let games = shown.iter().map(|id| self.matches.tables().served(id));
         call.answer(&ListGamesResponse {
-            games: games.map(|served| Ok(messages::game(&served?))).collect::<Result<_, ServiceError>>()?,
+            games: games.map(|served| Ok(messages::game(&served?))).collect::<Result<_, Error>>()?,
             next_page_token: page.next(last),
         })
     }
 
-    async fn get_game(self: Arc<Self>, call: Call, asked: GetGameRequest) -> Result<Reply, ServiceError> {
+    async fn get_game(self: Arc<Self>, call: Call, asked: GetGameRequest) -> Result<Reply, Error> {
         let charge = call.budget().reserve(SPEC_BYTES).await?;
         let spec = messages::game_spec(self.matches.tables(), &asked)?;
         Reply::message(charge, &GetGameResponse { spec: Some(spec) })

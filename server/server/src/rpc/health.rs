@@ -11,8 +11,8 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use super::{batch, catalog, match_, search};
 use crate::edge::{Answer, Call, Kind, Reply, Service};
-use crate::error::ServiceError;
 use crate::matches::Matches;
+use boardwire_api::Error;
 
 /// How often it is looked whether the journal can be written.
 const OFTEN: Duration = Duration::from_millis(250);
@@ -44,13 +44,13 @@ fn told(serves: Option<bool>) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-async fn check(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, ServiceError> {
-    let serves = health.0.get(asked.service.as_str()).ok_or(ServiceError::UnknownHealth)?;
+async fn check(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, Error> {
+    let serves = health.0.get(asked.service.as_str()).ok_or(Error::HealthUnknown)?;
     call.answer(&told(Some(*serves.borrow())))
 }
 
 /// Answers at once, and then whenever the status has changed. A service that is unknown stays so.
-async fn follow(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, ServiceError> {
+async fn follow(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, Error> {
     let mut serves = health.0.get(asked.service.as_str()).map(watch::Sender::subscribe);
     if let Some(serves) = &mut serves {
         serves.mark_changed();

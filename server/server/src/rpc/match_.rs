@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use boardwire_api::Error;
 use boardwire_api::v1::{
     self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
     CreateMatchResponse, GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, Invitation,
@@ -10,8 +11,8 @@ use boardwire_api::v1::{
     PlayResponse, ResetMatchRequest, ResetMatchResponse, ResetRequest, ResetResponse, ResignRequest,
     ResignResponse, WatchRequest, WatchResponse, play_request, play_response,
 };
+use boardwire_batch::messages;
 use boardwire_batch::tables::Table;
-use boardwire_batch::{Refused, messages};
 use boardwire_kernel::Seat;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
@@ -21,10 +22,9 @@ use super::request_id;
 use crate::arbiter::{Arbiter, Decision, Looker, MOST_WATCH_DELAY, Part, Role, Settings};
 use crate::convert;
 use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
-use crate::error::ServiceError;
 use crate::matches::{Matches, lost};
 use crate::requests::RequestId;
-use crate::telemetry;
+use crate::{status, telemetry};
 
 /// Plays matches.
 pub(crate) struct MatchPlane(Arc<Matches>);
@@ -62,14 +62,14 @@ const WATCHER_BYTES: usize = 16 << 10;
 const PICTURE_BYTES: usize = 256 << 10;
 
 /// A match as it stands, once all is written that this tells.
-async fn told(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, ServiceError> {
+async fn told(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, Error> {
     let told = convert::match_(arbiter, looker);
     arbiter.kept().await?;
     Ok(Some(told))
 }
 
 impl MatchPlane {
-    async fn create(self: Arc<Self>, call: Call, asked: CreateMatchRequest) -> Result<Reply, ServiceError> {
+    async fn create(self: Arc<Self>, call: Call, asked: CreateMatchRequest) -> Result<Reply, Error> {
         let timed = telemetry::Request::begin("CreateMatch");
         let id = request_id(&asked.request_id, call.caller(), &asked)?;
         let (table, settings) = settings(&self.0, &asked)?;
@@ -87,18 +87,17 @@ impl MatchPlane {
         })
     }
 
-    async fn get(self: Arc<Self>, call: Call, asked: GetMatchRequest) -> Result<Reply, ServiceError> {
+    async fn get(self: Arc<Self>, call: Call, asked: GetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         let looker = arbiter.looks(call.token())?;
         call.answer(&GetMatchResponse { r#match: told(&arbiter, looker).await? })
     }
 
-    async fn list(self: Arc<Self>, call: Call, mut asked: ListMatchesRequest) -> Result<Reply, ServiceError> {
+    async fn list(self: Arc<Self>, call: Call, mut asked: ListMatchesRequest) -> Result<Reply, Error> {
         let (size, token) = (std::mem::take(&mut asked.page_size), std::mem::take(&mut asked.page_token));
         let paging = Paging::read(size, &token, &asked)?;
         if let Some(state) = asked.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
-            let (value, expected) = (state.to_string(), "of MatchState".to_owned());
-            return Err(Refused::BadField { field: "states", value, expected }.into());
+            return Err(Error::field("states", state, "values of MatchState"));
         }
         // The matches, and the message that they are copied to.
         let charge = call.budget().reserve(2 * paging.size * MATCH_BYTES).await?;
@@ -112,7 +111,7 @@ impl MatchPlane {
         Reply::message(charge, &answer)
     }
 
-    async fn join(self: Arc<Self>, call: Call, asked: JoinMatchRequest) -> Result<Reply, ServiceError> {
+    async fn join(self: Arc<Self>, call: Call, asked: JoinMatchRequest) -> Result<Reply, Error> {
         let timed = telemetry::Request::begin("JoinMatch");
         let JoinMatchRequest { code, request_id, commitment } = asked;
         let request = RequestId::parse(&request_id)?;
@@ -124,55 +123,51 @@ impl MatchPlane {
         call.answer(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
     }
 
-    async fn invite(self: Arc<Self>, call: Call, asked: InviteRequest) -> Result<Reply, ServiceError> {
+    async fn invite(self: Arc<Self>, call: Call, asked: InviteRequest) -> Result<Reply, Error> {
         let (seat, code) = self.0.invite(&asked.match_id, call.token(), asked.seat).await?;
         tracing::info!(match_id = asked.match_id, seat = seat.number(), "seat given away anew");
         let invitation = Some(Invitation { seat: seat.number().into(), code });
         call.answer(&InviteResponse { invitation })
     }
 
-    async fn open_deal(self: Arc<Self>, call: Call, asked: OpenDealRequest) -> Result<Reply, ServiceError> {
+    async fn open_deal(self: Arc<Self>, call: Call, asked: OpenDealRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         let seat = arbiter.seat(call.token())?;
         arbiter.open(seat, part("secret", &asked.secret)?).await?;
         call.answer(&OpenDealResponse {})
     }
 
-    async fn observe(self: Arc<Self>, call: Call, asked: ObserveRequest) -> Result<Reply, ServiceError> {
+    async fn observe(self: Arc<Self>, call: Call, asked: ObserveRequest) -> Result<Reply, Error> {
         let observed = observe(&self.0, call.token(), &asked).await?;
         call.answer(&observed)
     }
 
-    async fn act(self: Arc<Self>, call: Call, asked: ActRequest) -> Result<Reply, ServiceError> {
+    async fn act(self: Arc<Self>, call: Call, asked: ActRequest) -> Result<Reply, Error> {
         let acted = act(&self.0, call.token(), call.arrived(), &asked).await?;
         call.answer(&acted)
     }
 
-    async fn reset(self: Arc<Self>, call: Call, asked: ResetRequest) -> Result<Reply, ServiceError> {
+    async fn reset(self: Arc<Self>, call: Call, asked: ResetRequest) -> Result<Reply, Error> {
         let reset = reset(&self.0, call.token(), &asked).await?;
         call.answer(&reset)
     }
 
-    async fn reset_match(
-        self: Arc<Self>,
-        call: Call,
-        asked: ResetMatchRequest,
-    ) -> Result<Reply, ServiceError> {
+    async fn reset_match(self: Arc<Self>, call: Call, asked: ResetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         if arbiter.role(call.token())? != Role::Host {
-            return Err(ServiceError::HostOnly { id: asked.match_id });
+            return Err(Error::HostOnly { match_id: asked.match_id });
         }
         arbiter.reset_match(asked.seed, asked.episode).await?;
         call.answer(&ResetMatchResponse { r#match: told(&arbiter, Looker::Host).await? })
     }
 
-    async fn resign(self: Arc<Self>, call: Call, asked: ResignRequest) -> Result<Reply, ServiceError> {
+    async fn resign(self: Arc<Self>, call: Call, asked: ResignRequest) -> Result<Reply, Error> {
         let resigned = resign(&self.0, call.token(), &asked).await?;
         call.answer(&resigned)
     }
 
-    async fn play(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
-        let token = call.token().ok_or(ServiceError::MissingToken)?;
+    async fn play(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
+        let token = call.token().ok_or(Error::TokenMissing)?;
         self.0.holder(Some(token))?;
         let requests = Box::pin(requests.stream().take_until(self.0.stopped()));
         let state = (self, call, requests);
@@ -186,7 +181,7 @@ impl MatchPlane {
         })))
     }
 
-    async fn replay(self: Arc<Self>, call: Call, asked: GetReplayRequest) -> Result<Reply, ServiceError> {
+    async fn replay(self: Arc<Self>, call: Call, asked: GetReplayRequest) -> Result<Reply, Error> {
         let timed = telemetry::Request::begin("GetReplay");
         let arbiter = self.0.find(&asked.match_id)?;
         arbiter.looks(call.token())?;
@@ -205,7 +200,7 @@ impl MatchPlane {
         Ok(reply)
     }
 
-    async fn watch(self: Arc<Self>, call: Call, asked: WatchRequest) -> Result<Reply, ServiceError> {
+    async fn watch(self: Arc<Self>, call: Call, asked: WatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         arbiter.looks(call.token())?;
         let WatchRequest { after, depict, .. } = asked;
@@ -224,7 +219,7 @@ impl MatchPlane {
                 let (frame, depiction) = watcher.show(depict)?;
                 let (frame, depiction) = (convert::frame(frame, seats), depiction.map(convert::depiction));
                 let answer = Answer::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
-                Ok::<_, ServiceError>((answer, watcher))
+                Ok::<_, Error>((answer, watcher))
             };
             // A picture takes a while.
             let (answer, watcher) = if depict {
@@ -236,7 +231,7 @@ impl MatchPlane {
         })))
     }
 
-    async fn close(self: Arc<Self>, call: Call, asked: CloseMatchRequest) -> Result<Reply, ServiceError> {
+    async fn close(self: Arc<Self>, call: Call, asked: CloseMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.close(&asked.match_id, call.token())?;
         let r#match = told(&arbiter, Looker::Host).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
@@ -245,7 +240,7 @@ impl MatchPlane {
 }
 
 /// The table of a new match, and its settings.
-fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>, Settings), Refused> {
+fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>, Settings), Error> {
     let config = asked.config.as_ref().ok_or_else(|| messages::missing("config", "a MatchConfig"))?;
     let tables = matches.tables();
     let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -274,11 +269,8 @@ fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>
 }
 
 /// What somebody contributes to deals, or is bound by.
-fn part(field: &'static str, bytes: &[u8]) -> Result<Part, ServiceError> {
-    bytes.try_into().map_err(|_| {
-        let (value, expected) = (format!("{} bytes", bytes.len()), "32 bytes".to_owned());
-        Refused::BadField { field, value, expected }.into()
-    })
+fn part(field: &'static str, bytes: &[u8]) -> Result<Part, Error> {
+    bytes.try_into().map_err(|_| Error::field(field, format!("{} bytes", bytes.len()), "32 bytes"))
 }
 
 /// Whether a match passes the filters of a request.
@@ -298,7 +290,7 @@ async fn seen(
     token: Option<&str>,
     wait: bool,
     extras: Option<v1::Extras>,
-) -> Result<Option<v1::Observation>, ServiceError> {
+) -> Result<Option<v1::Observation>, Error> {
     let Role::Seat(seat) = arbiter.role(token)? else { return Ok(None) };
     let seen = arbiter.observe(seat, wait, convert::extras(extras)).await?;
     Ok(Some(convert::observation(seen, arbiter.table())))
@@ -309,7 +301,7 @@ async fn observe(
     matches: &Matches,
     token: Option<&str>,
     asked: &ObserveRequest,
-) -> Result<ObserveResponse, ServiceError> {
+) -> Result<ObserveResponse, Error> {
     let request = telemetry::Request::begin("Observe");
     let arbiter = matches.find(&asked.match_id)?;
     arbiter.seat(token)?;
@@ -329,7 +321,7 @@ async fn act(
     token: Option<&str>,
     arrived: Instant,
     asked: &ActRequest,
-) -> Result<ActResponse, ServiceError> {
+) -> Result<ActResponse, Error> {
     let request = telemetry::Request::begin("Act");
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
@@ -343,11 +335,7 @@ async fn act(
 }
 
 #[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
-async fn reset(
-    matches: &Matches,
-    token: Option<&str>,
-    asked: &ResetRequest,
-) -> Result<ResetResponse, ServiceError> {
+async fn reset(matches: &Matches, token: Option<&str>, asked: &ResetRequest) -> Result<ResetResponse, Error> {
     let request = telemetry::Request::begin("Reset");
     let arbiter = matches.find(&asked.match_id)?;
     arbiter.reset(arbiter.seat(token)?, asked.seed, asked.episode).await?;
@@ -361,7 +349,7 @@ async fn resign(
     matches: &Matches,
     token: Option<&str>,
     asked: &ResignRequest,
-) -> Result<ResignResponse, ServiceError> {
+) -> Result<ResignResponse, Error> {
     let request = telemetry::Request::begin("Resign");
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
@@ -385,14 +373,9 @@ async fn answer(
         Some(Request::Act(asked)) => act(matches, token, arrived, asked).await.map(Answer::Act),
         Some(Request::Reset(asked)) => reset(matches, token, asked).await.map(Answer::Reset),
         Some(Request::Resign(asked)) => resign(matches, token, asked).await.map(Answer::Resign),
-        None => Err(Refused::BadField {
-            field: "request",
-            value: "nothing".to_owned(),
-            expected: "one of observe, act, reset, resign".to_owned(),
-        }
-        .into()),
+        None => Err(Error::field("request", "nothing", "one of observe, act, reset, resign")),
     };
-    let answer = answer.unwrap_or_else(|error| Answer::Error(error.into()));
+    let answer = answer.unwrap_or_else(|error| Answer::Error(status::message(&error)));
     PlayResponse { tag: asked.tag, answer: Some(answer) }
 }
 

@@ -1,9 +1,8 @@
 //! Lists in pages.
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use prost::Message;
 
-use crate::error::ServiceError;
 use crate::secret;
 
 /// Hexadecimal digits of the digest of what was asked, before what the page ended with.
@@ -24,24 +23,19 @@ impl Paging {
     ///
     /// # Errors
     /// A negative size; a token that no answer to a request with the same filters has held.
-    pub(super) fn read(size: i32, token: &str, filters: &impl Message) -> Result<Self, ServiceError> {
+    pub(super) fn read(size: i32, token: &str, filters: &impl Message) -> Result<Self, Error> {
         const MOST: usize = 1_000;
-        let size = usize::try_from(size).map_err(|_| Refused::BadField {
-            field: "page_size",
-            value: size.to_string(),
-            expected: format!("from 0 to {MOST}"),
-        })?;
+        let size = usize::try_from(size)
+            .map_err(|_| Error::field("page_size", size, format!("from 0 to {MOST}")))?;
         let mut filters = blake3::hash(&filters.encode_to_vec()).to_hex().to_string();
         filters.truncate(DIGEST);
         let after = match token {
             "" => Some(String::new()),
             token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(unhex),
         };
-        let after = after.ok_or_else(|| Refused::BadField {
-            field: "page_token",
-            value: token.to_owned(),
-            expected: "empty or the next_page_token of the page before, asked for with the same filters"
-                .to_owned(),
+        let after = after.ok_or_else(|| {
+            let expected = "empty or the next_page_token of the page before, asked for with the same filters";
+            Error::field("page_token", token, expected)
         })?;
         Ok(Self { size: if size == 0 { MOST } else { size.min(MOST) }, after, filters })
     }
@@ -68,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    fn read(token: &str, game: &str) -> Result<Paging, ServiceError> {
+    fn read(token: &str, game: &str) -> Result<Paging, Error> {
         Paging::read(7, token, &ListMatchesRequest { game: game.to_owned(), ..Default::default() })
     }
 
@@ -79,10 +73,7 @@ mod tests {
         let token = first.next(Some("an id, ü".to_owned()));
         assert_eq!(read(&token, "rauha").map(|page| page.after), Ok("an id, ü".to_owned()));
         for (token, game) in [(token.as_str(), "faraway"), (&token[..17], "rauha"), (&token[..16], "rauha")] {
-            assert!(matches!(
-                read(token, game),
-                Err(ServiceError::Refused(Refused::BadField { field: "page_token", .. }))
-            ));
+            assert!(matches!(read(token, game), Err(Error::FieldInvalid { field: "page_token", .. })));
         }
         assert_eq!(read("", "").expect("it is the first page").next(None), "");
     }
@@ -94,6 +85,6 @@ mod tests {
             [size(0), size(1), size(1_000), size(i32::MAX)].map(Result::ok),
             [1_000, 1, 1_000, 1_000].map(Some)
         );
-        assert!(matches!(size(-1), Err(ServiceError::Refused(Refused::BadField { field: "page_size", .. }))));
+        assert!(matches!(size(-1), Err(Error::FieldInvalid { field: "page_size", .. })));
     }
 }

@@ -12,10 +12,9 @@ use tonic_reflection::pb::v1::{
     ServerReflectionResponse, ServiceResponse,
 };
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 
 use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
-use crate::error::ServiceError;
 
 /// What is described.
 pub(super) const SETS: [&[u8]; 4] = [
@@ -44,7 +43,7 @@ pub(super) fn services() -> [Service<Reflection>; 2] {
 }
 
 impl Reflection {
-    async fn tell(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
+    async fn tell(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
         let state = (self, call, Box::pin(requests.stream()));
         Ok(Reply::stream(stream::try_unfold(state, |(reflection, call, mut requests)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
@@ -55,8 +54,8 @@ impl Reflection {
         })))
     }
 
-    fn answer(&self, asked: ServerReflectionRequest) -> Result<ServerReflectionResponse, ServiceError> {
-        let unknown = |problem| ServiceError::UnknownDescriptor { problem };
+    fn answer(&self, asked: ServerReflectionRequest) -> Result<ServerReflectionResponse, Error> {
+        let unknown = |problem| Error::DescriptorUnknown { problem };
         let answer = match asked.message_request.as_ref() {
             Some(MessageRequest::FileByFilename(name)) => {
                 let found = self.0.get_file_by_name(name);
@@ -82,12 +81,7 @@ impl Reflection {
                 MessageResponse::ListServicesResponse(ListServiceResponse { service: services.collect() })
             }
             None => {
-                return Err(Refused::BadField {
-                    field: "message_request",
-                    value: "nothing".to_owned(),
-                    expected: "one of the requests of reflection".to_owned(),
-                }
-                .into());
+                return Err(Error::field("message_request", "nothing", "one of the requests of reflection"));
             }
         };
         Ok(ServerReflectionResponse {

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use boardwire_api::Error;
 use boardwire_api::v1::{
     AdvanceRequest, AdvanceResponse, CloseSearchRequest, CloseSearchResponse, CreateSearchRequest,
     CreateSearchResponse, RolloutRequest, RolloutResponse, create_search_request::Of,
 };
 use boardwire_batch::batch::Batch;
+use boardwire_batch::messages;
 use boardwire_batch::play::Insight;
 use boardwire_batch::search::row_bytes;
 use boardwire_batch::tables::Table;
-use boardwire_batch::{Refused, messages};
 use boardwire_kernel::Seat;
 use bytes::Bytes;
 
@@ -18,7 +19,6 @@ use super::message_bytes;
 use crate::arbiter::Arbiter;
 use crate::batches::{Batches, InUse, Terms};
 use crate::edge::{Call, Kind, Reply, Service};
-use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
 use crate::telemetry;
@@ -42,9 +42,9 @@ pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service
 }
 
 impl SearchPlane {
-    async fn create(self: Arc<Self>, call: Call, asked: CreateSearchRequest) -> Result<Reply, ServiceError> {
+    async fn create(self: Arc<Self>, call: Call, asked: CreateSearchRequest) -> Result<Reply, Error> {
         let timed = telemetry::Request::begin("CreateSearch");
-        let token = call.token().ok_or(ServiceError::MissingToken)?.to_owned();
+        let token = call.token().ok_or(Error::TokenMissing)?.to_owned();
         let source = self.source(&token, &asked)?;
         let (table, seats) = (Arc::clone(source.table()), source.seats()?);
         let message_bytes = message_bytes(asked.max_message_bytes);
@@ -67,7 +67,7 @@ impl SearchPlane {
         Reply::message(charge, &answer)
     }
 
-    async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, ServiceError> {
+    async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, Error> {
         let timed = telemetry::Request::begin("Advance");
         let search = self.batches.find_search(&asked.search_id, call.token())?;
         let moves = messages::moves(&asked)?;
@@ -78,7 +78,7 @@ impl SearchPlane {
         Reply::message(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })
     }
 
-    async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, ServiceError> {
+    async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, Error> {
         let timed = telemetry::Request::begin("Rollout");
         let search = self.batches.find_search(&asked.search_id, call.token())?;
         let (worlds, playouts, rollout) = messages::playouts(&asked)?;
@@ -89,37 +89,28 @@ impl SearchPlane {
         Reply::message(charge, &RolloutResponse { reward: messages::rewards(&rewards) })
     }
 
-    async fn close(self: Arc<Self>, call: Call, asked: CloseSearchRequest) -> Result<Reply, ServiceError> {
+    async fn close(self: Arc<Self>, call: Call, asked: CloseSearchRequest) -> Result<Reply, Error> {
         self.batches.release(&asked.search_id, call.token())?;
         call.answer(&CloseSearchResponse {})
     }
 
     /// For whom worlds are to be drawn.
-    fn source(&self, token: &str, asked: &CreateSearchRequest) -> Result<Source, ServiceError> {
+    fn source(&self, token: &str, asked: &CreateSearchRequest) -> Result<Source, Error> {
         let token = Some(token);
         match &asked.of {
             Some(Of::MatchId(id)) => {
                 let arbiter = self.matches.find(id)?;
                 let seat = arbiter.seat(token)?;
                 if !asked.mask.is_empty() {
-                    return Err(Refused::BadField {
-                        field: "mask",
-                        value: format!("{} bytes", asked.mask.len()),
-                        expected: "empty for a match".to_owned(),
-                    }
-                    .into());
+                    let value = format!("{} bytes", asked.mask.len());
+                    return Err(Error::field("mask", value, "empty for a match"));
                 }
                 Ok(Source::Seat(arbiter, seat))
             }
             Some(Of::BatchId(id)) => {
                 Ok(Source::Environments(self.batches.find(id, token)?, asked.mask.clone()))
             }
-            None => Err(Refused::BadField {
-                field: "of",
-                value: "nothing".to_owned(),
-                expected: "one of match_id, batch_id".to_owned(),
-            }
-            .into()),
+            None => Err(Error::field("of", "nothing", "one of match_id, batch_id")),
         }
     }
 }
@@ -142,7 +133,7 @@ impl Source {
     }
 
     /// How many they are.
-    fn seats(&self) -> Result<usize, ServiceError> {
+    fn seats(&self) -> Result<usize, Error> {
         match self {
             Self::Seat(..) => Ok(1),
             Self::Environments(batch, mask) => Ok(batch.count(mask)?),
@@ -150,7 +141,7 @@ impl Source {
     }
 
     /// What they know.
-    async fn insights(self) -> Result<Vec<Box<dyn Insight>>, ServiceError> {
+    async fn insights(self) -> Result<Vec<Box<dyn Insight>>, Error> {
         match self {
             Self::Seat(arbiter, seat) => Ok(vec![arbiter.insight(seat).await?]),
             Self::Environments(batch, mask) => Ok(batch.insights(&mask).await?),

@@ -240,9 +240,9 @@ fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
     let [batch, plain] = failing_batches();
     let key = SnapshotKey::derive(b"a secret");
     let save = |batch: &Arc<Batch>| wait(batch.save(&key, &[])).expect("it is saved");
-    let is_told = |refused: Refused| match refused {
-        Refused::BotFailed { seat, problem, .. } => {
-            assert_eq!(seat.number(), 0);
+    let is_told = |refused: Error| match refused {
+        Error::BotFailed { seat, problem, .. } => {
+            assert_eq!(seat, 0);
             assert!(problem.starts_with("as adviser: policy `lion`: it gave inf for action "), "{problem}");
         }
         other => panic!("{other}"),

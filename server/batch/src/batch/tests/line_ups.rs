@@ -93,7 +93,7 @@ fn saved_environments_go_on_in_places_of_their_line_up_alone() {
     let snapshot = wait(batch.save(&key, &[0b0001])).expect("it is saved");
     step(&batch, choices(&shown, 0, 0)).expect("legal");
     let refused = wait(batch.load(&key, snapshot.clone(), &[0b1000])).expect_err("another line-up");
-    let Refused::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
+    let Error::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
     assert_eq!(problem, "it was played by agent, random, its place is for random, agent");
     let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
     let bytes = shown.view().len() / 4;

@@ -11,7 +11,7 @@ fn mask(chosen: impl Fn(usize) -> bool) -> Bytes {
     bits.into()
 }
 
-fn masked(batch: &Arc<Batch>, indices: &[u8], mask: Bytes) -> Result<Step, Refused> {
+fn masked(batch: &Arc<Batch>, indices: &[u8], mask: Bytes) -> Result<Step, Error> {
     wait(batch.step(0, 0, Actions { indices: Bytes::copy_from_slice(indices), mask }, None))
 }
 
@@ -67,7 +67,7 @@ fn actions_that_are_masked_out_are_not_looked_at() {
     let mut actions = choices(&reset(&batch), 0, 0);
     actions[70] = 255;
     let refused = masked(&batch, &actions, mask(|at| at == 70)).expect_err("there is no such action");
-    assert!(matches!(refused, Refused::BatchActionOutOfRange { environment: 70, .. }), "{refused}");
+    assert!(matches!(refused, Error::BatchActionOutOfRange { environment: 70, .. }), "{refused}");
     masked(&batch, &actions, mask(|at| at != 70)).expect("the others are legal");
 }
 
@@ -92,5 +92,5 @@ fn a_repetition_has_the_same_mask() {
     let step = |mask| wait(batch.step(0, 0, Actions { indices: indices.clone(), mask }, Some(2)));
     let first = step(mask(|at| at < 9)).expect("it is due");
     assert_eq!(step(mask(|at| at < 9)), Ok(first));
-    assert_eq!(step(mask(|at| at < 8)), Err(Refused::SequenceStale { expected: 3, sequence: 2 }));
+    assert_eq!(step(mask(|at| at < 8)), Err(Error::SequenceStale { expected: 3, sequence: 2 }));
 }

@@ -107,7 +107,7 @@ fn disabled_waits_for_a_reset() {
     let actions = choices(&last, 0, 99);
     let first = ended(&last)[0];
     let refused = step(&batch, actions.clone()).expect_err("one is over");
-    assert_eq!(refused, Refused::EnvironmentOver { environment: first });
+    assert_eq!(refused, Error::EnvironmentOver { environment: first });
     let mut mask = vec![0; 5];
     for at in ended(&last) {
         mask[at / 8] |= 1 << (at % 8);

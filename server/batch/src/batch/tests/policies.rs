@@ -77,11 +77,11 @@ fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
         }
     };
     let problem = "policy `lion`: it gave inf for action ";
-    let Refused::BotFailed { id, seat, problem: told } = &refused else { panic!("{refused}") };
-    assert_eq!((id.as_str(), seat.number()), ("b", 1));
+    let Error::BotFailed { id, seat, problem: told } = &refused else { panic!("{refused}") };
+    assert_eq!((id.as_str(), *seat), ("b", 1));
     assert!(told.starts_with(problem), "{told}");
     let again = step(&batch, choices(&shown, 0, 0)).expect_err("nothing has changed");
-    assert!(matches!(again, Refused::BotFailed { .. }), "{again}");
+    assert!(matches!(again, Error::BotFailed { .. }), "{again}");
     // Others go on, and so does this batch once it is reset.
     reset(&good);
     let shown = reset(&batch);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn numbered(batch: &Arc<Batch>, run: Range<usize>, actions: &[u8], sequence: u64) -> Result<Step, Refused> {
+fn numbered(batch: &Arc<Batch>, run: Range<usize>, actions: &[u8], sequence: u64) -> Result<Step, Error> {
     let (first, count) = (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
     let own = Actions::of_all(Bytes::copy_from_slice(&actions[run]));
     wait(batch.step(first, count, own, Some(sequence)))
@@ -30,7 +30,7 @@ fn any_other_number_or_content_is_stale_and_changes_nothing() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 8, 0, 1);
     let shown = reset(&batch);
     let actions = choices(&shown, 0, 0);
-    let stale = |sequence, expected| Err(Refused::SequenceStale { expected, sequence });
+    let stale = |sequence, expected| Err(Error::SequenceStale { expected, sequence });
     assert_eq!(numbered(&batch, 0..8, &actions, 1), stale(1, 2), "the first request had no number to repeat");
     assert_eq!(numbered(&batch, 0..8, &actions, 3), stale(3, 2));
     let second = numbered(&batch, 0..8, &actions, 2).expect("it is due");
@@ -46,7 +46,7 @@ fn an_illegal_step_takes_no_number() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 8, 0, 1);
     let shown = reset(&batch);
     let refused = numbered(&batch, 0..8, &[112; 8], 2).expect_err("a region that nobody may play");
-    assert!(matches!(refused, Refused::BatchActionIllegal { .. }), "{refused:?}");
+    assert!(matches!(refused, Error::BatchActionIllegal { .. }), "{refused:?}");
     numbered(&batch, 0..8, &choices(&shown, 0, 0), 2).expect("it is still due");
 }
 
@@ -63,7 +63,7 @@ fn each_run_counts_its_own_answers() {
     let again = |sequence| wait(batch.reset(Reset::default(), Some(sequence)));
     let fresh = again(4).expect("it is due");
     assert_eq!(again(4), Ok(fresh), "a repeated reset begins nothing");
-    let stale = Err(Refused::SequenceStale { expected: 5, sequence: 3 });
+    let stale = Err(Error::SequenceStale { expected: 5, sequence: 3 });
     assert_eq!(numbered(&batch, 0..100, &next, 3), stale, "answers from before are gone");
 }
 

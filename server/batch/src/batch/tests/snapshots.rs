@@ -11,7 +11,7 @@ fn save(batch: &Arc<Batch>, mask: &[u8]) -> Bytes {
     wait(batch.save(&key(), mask)).expect("it is saved")
 }
 
-fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, Refused> {
+fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, Error> {
     wait(batch.load(&key(), snapshot.clone(), mask))
 }
 
@@ -81,7 +81,7 @@ fn what_somebody_with_the_key_has_made_up_is_refused() {
         change(&mut saved[1]);
         let made_up = seal(&key(), &batch.kind, saved.into_iter(), usize::MAX).expect("it fits").into();
         match load(&batch, &made_up, &[]) {
-            Err(Refused::SnapshotInvalid { problem: told }) => assert!(told.contains(problem), "{told}"),
+            Err(Error::SnapshotInvalid { problem: told }) => assert!(told.contains(problem), "{told}"),
             other => panic!("change {at}: {other:?}"),
         }
         assert_eq!(snapshot, save(&batch, &[]), "nothing of it was loaded");
@@ -94,7 +94,7 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     reset(&batch);
     let snapshot = save(&batch, &[]);
     let refused = |batch: &Arc<Batch>, bytes: Vec<u8>| match load(batch, &bytes.into(), &[]) {
-        Err(Refused::SnapshotInvalid { problem }) => problem,
+        Err(Error::SnapshotInvalid { problem }) => problem,
         other => panic!("{other:?}"),
     };
     let mut rng = RngStream::new(3, 0);
@@ -131,8 +131,8 @@ fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
     assert_eq!(save(&narrow, &twelve), some);
     let refused = wait(narrow.save(&key(), &[])).expect_err("it takes more");
     let expected = format!(
-        "`mask` is for fewer environments: a message of {message_bytes} bytes has room for the first 12, not `20 \
-         environments`"
+        "`mask` must be at most the first 12 environments, which fit a message of {message_bytes} bytes; got \
+         `20 environments`"
     );
     assert_eq!(refused.to_string(), expected);
 

@@ -100,7 +100,7 @@ async fn what_is_counted_by_caller_is_counted_by_account() {
     let full = |status: Status| (reason(&status), status.message().to_owned());
     matches(&one).create_match(from(&ada, create())).await.expect("she has none");
     let refused = matches(&other).create_match(from(&ada, create())).await.expect_err("she has one");
-    let said = "you hold 1 matches, as many as one caller may: close some first";
+    let said = "you hold 1 matches, the most that one caller may; close some first";
     assert_eq!(full(refused), ("CALLER_FULL".to_owned(), said.to_owned()));
     for _ in 0..2 {
         matches(&one).create_match(from(&bob, create())).await.expect("he may have two");

@@ -204,7 +204,7 @@ async fn huge_values_are_cut_and_the_code_arrives() {
     let answer = answers.message().await.expect("an answer").expect("an answer").answer;
     let Some(play_response::Answer::Error(error)) = answer else { panic!("{answer:?}") };
     let info = error.get_details_error_info().expect("a reason");
-    assert!(error.message.len() < 300 && info.metadata["match"].ends_with("… (20000 bytes)"), "{error:?}");
+    assert!(error.message.len() < 300 && info.metadata["match_id"].ends_with("… (20000 bytes)"), "{error:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use boardwire_batch::play::{Insight, Play, Round};
 use boardwire_bots::{BotFault, Choice, Rollout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
@@ -209,10 +209,10 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
                 Ok(_) => arbiter.observe(Seat::new(0), false, Extras::default()).await.map(|_| ()),
                 Err(refused) => Err(refused),
             };
-            let Err(ServiceError::Refused(Refused::BotFailed { id, seat, problem: told })) = ended else {
+            let Err(Error::BotFailed { id, seat, problem: told }) = ended else {
                 panic!("{fault:?} {name}: {ended:?}")
             };
-            assert_eq!((id.as_str(), seat), (arbiter.id(), Seat::new(1)));
+            assert_eq!((id.as_str(), seat), (arbiter.id(), 1));
             assert!(told.starts_with(problem), "{fault:?} {name}: {told}");
             assert!(matches!(arbiter.phase(), Phase::Closed(CloseReason::BotFailed { .. })));
         }

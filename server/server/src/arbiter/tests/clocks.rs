@@ -1,7 +1,7 @@
 //! Clocks: what they count, what they forgive, and what happens when they have run out. Time stands still but where it is
 //! waited for.
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 use tokio::time::{Instant, advance};
 
 use super::*;
@@ -48,7 +48,7 @@ fn check(arbiter: &Arbiter) {
 }
 
 /// Makes the lowest legal choice of a seat.
-async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), ServiceError> {
+async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), Error> {
     let seen = look(arbiter, seat).await;
     arbiter.act_after(seat, answer(&seen, legal(&seen)[0]), Instant::now(), thought).await
 }
@@ -96,7 +96,7 @@ async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
     assert!((11 * SECOND..13 * SECOND).contains(&waited), "{waited:?}");
     let seen = look(&arbiter, slow).await;
     let late = arbiter.act(slow, answer(&seen, 0)).await;
-    assert!(matches!(late, Err(ServiceError::EpisodeOver { .. })), "{late:?}");
+    assert!(matches!(late, Err(Error::EpisodeOver { .. })), "{late:?}");
     check(&arbiter);
 }
 
@@ -133,9 +133,9 @@ async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
             let told = arbiter.act(seat, late).await;
             match on_timeout {
                 OnTimeout::Forfeit => {
-                    assert!(matches!(told, Err(ServiceError::EpisodeOver { .. })), "{told:?}");
+                    assert!(matches!(told, Err(Error::EpisodeOver { .. })), "{told:?}");
                 }
-                _ => assert!(matches!(told, Err(ServiceError::DecisionLate { .. })), "{told:?}"),
+                _ => assert!(matches!(told, Err(Error::DecisionLate { .. })), "{told:?}"),
             }
         }
     }
@@ -154,7 +154,7 @@ async fn others_decide_for_whoever_is_late() {
             let late = arbiter.observe(seat, true, Extras::default()).await.expect("open");
             assert!(late.timed_out && late.decision == seen.decision + 1, "{game}: {late:?}");
             let refused = arbiter.act(seat, answer(&seen, legal(&seen)[0])).await;
-            let expected = ServiceError::DecisionLate { episode: 0, decision: seen.decision };
+            let expected = Error::DecisionLate { episode: 0, decision: seen.decision };
             assert_eq!(refused, Err(expected), "{game}");
             choose(&arbiter, seat, None).await.expect("the next is in time");
             assert!(!look(&arbiter, seat).await.timed_out);
@@ -300,7 +300,7 @@ fn clocks_that_cannot_be_are_refused() {
         Clock { strikes: 101, ..clock(OnTimeout::Forfeit) },
     ] {
         let settings = Settings { clocks: vec![Some(wrong), None], ..settings(&[AGENT, RANDOM]) };
-        assert!(matches!(settings.check(), Err(Refused::BadField { field: "clocks", .. })));
+        assert!(matches!(settings.check(), Err(Error::FieldInvalid { field: "clocks", .. })));
     }
 }
 

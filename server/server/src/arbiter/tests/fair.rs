@@ -1,7 +1,7 @@
 //! Deals in which everybody has a hand.
 
+use boardwire_api::Error;
 use boardwire_api::v1;
-use boardwire_batch::Refused;
 use boardwire_batch::messages::players;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
@@ -74,7 +74,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
         arbiter.reset_match(None, None).await,
         arbiter.replay(Looker::Host, None).map(drop),
     ] {
-        assert!(matches!(refused, Err(ServiceError::NotDealt { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::NotDealt { .. })), "{refused:?}");
     }
     let mut watcher = arbiter.watch(None).expect("it may watch");
     let (shown, first_frame, opened) = tokio::join!(
@@ -138,7 +138,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
         arbiter.reset_match(None, None).await.expect("the host may");
     }
     let seeded = arbiter.reset_match(Some(5), None).await;
-    assert!(matches!(seeded, Err(ServiceError::Refused(Refused::BadField { field: "seed", .. }))));
+    assert!(matches!(seeded, Err(Error::FieldInvalid { field: "seed", .. })));
 }
 
 #[tokio::test]
@@ -190,8 +190,9 @@ async fn whoever_does_not_open_loses() {
     let began = Instant::now();
     arbiter.open(honest, own(honest)).await.expect("all have joined");
     let seen = arbiter.observe(honest, true, Extras::default()).await;
-    let seats = [other].into_iter().collect();
-    assert_eq!(seen, Err(ServiceError::DealWithheld { id: arbiter.id().to_owned(), seats }));
+    let seats: SeatSet = [other].into_iter().collect();
+    let withheld = Error::DealWithheld { match_id: arbiter.id().to_owned(), seats: seats.to_string() };
+    assert_eq!(seen, Err(withheld));
     let waited = began.elapsed();
     assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
@@ -209,6 +210,6 @@ fn fair_deals_take_no_seed() {
         Settings { seed: None, ..settings(&[RANDOM, RANDOM]) },
     ] {
         let refused = Settings { fair_deals: true, ..wrong }.check();
-        assert!(matches!(refused, Err(Refused::BadField { field: "fair_deals", .. })));
+        assert!(matches!(refused, Err(Error::FieldInvalid { field: "fair_deals", .. })));
     }
 }

@@ -27,9 +27,9 @@ async fn whoever_had_a_seat_has_it_no_longer() {
 
     let (given, code) = matches.invite(id, host, 1).await.expect("the host may");
     assert_eq!(given, seat);
-    assert!(matches!(arbiter.role(Some(&former)), Err(ServiceError::WrongToken { .. })));
-    assert!(matches!(matches.holder(Some(&former)), Err(ServiceError::UnknownToken)));
-    assert!(matches!(matches.join(&first, None, None).await, Err(ServiceError::UnknownInvitation)));
+    assert!(matches!(arbiter.role(Some(&former)), Err(Error::TokenWrong { .. })));
+    assert!(matches!(matches.holder(Some(&former)), Err(Error::TokenUnknown)));
+    assert!(matches!(matches.join(&first, None, None).await, Err(Error::InvitationUnknown)));
     let (_, _, token) = matches.join(&code, None, None).await.expect("it is free");
     assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seat)));
     assert_eq!(matches.holder(Some(&token)).map(|(_, role)| role), Ok(Role::Seat(seat)));
@@ -52,7 +52,7 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     arbiter.join_bound(first, None, Some(binds(&two))).expect("it is free");
     arbiter.join_bound(second, None, Some(binds(&one))).expect("it is free");
     arbiter.open(first, two).await.expect("all have joined");
-    assert!(matches!(arbiter.invite(1), Err(ServiceError::NotDealt { .. })));
+    assert!(matches!(arbiter.invite(1), Err(Error::NotDealt { .. })));
     arbiter.open(second, one).await.expect("all have joined");
     arbiter.invite(1).expect("it is dealt");
     let request = Some(Uuid::from_u128(7));
@@ -80,7 +80,7 @@ async fn calls_of_whoever_had_a_seat_wait_no_longer() {
         arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
     };
     let (told, ()) = tokio::join!(waiting, exchanged);
-    assert!(matches!(told, Err(ServiceError::WrongToken { .. })), "{told:?}");
+    assert!(matches!(told, Err(Error::TokenWrong { .. })), "{told:?}");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn calls_that_came_while_nobody_had_the_seat_are_not_answered_as_whoever_t
         arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
     };
     let (told, ()) = tokio::join!(waiting, taken);
-    assert!(matches!(told, Err(ServiceError::WrongToken { .. })), "{told:?}");
+    assert!(matches!(told, Err(Error::TokenWrong { .. })), "{told:?}");
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
         assert_eq!(arbiter.role(Some(&another)), Ok(Role::Seat(Seat::new(2))));
         assert!(arbiter.role(Some(&token)).is_err());
         let refused = arbiter.join(Seat::new(2), Some(Uuid::from_u128(6)));
-        assert!(matches!(refused, Err(ServiceError::InvitationUsed { .. })));
+        assert!(matches!(refused, Err(Error::InvitationUsed { .. })));
         arbiter.close(CloseReason::Host);
         arbiter.kept().await.expect("it is written");
         writing.close();
@@ -362,7 +362,7 @@ async fn a_match_is_not_closed_while_that_cannot_be_written() {
             break full;
         }
     };
-    assert!(matches!(full, ServiceError::JournalFailed { .. }), "{full}");
+    assert!(matches!(full, Error::JournalFailed { .. }), "{full}");
     assert_eq!(matches.close(first.id(), Some(first.host_token())).err(), Some(full));
     matches.expire(std::time::Instant::now() + Duration::from_hours(1));
     assert!(!matches!(first.phase(), Phase::Closed(_)) && matches.len() > 1);
@@ -383,7 +383,7 @@ async fn a_match_is_not_closed_by_a_server_that_stops() {
     let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[AGENT, AGENT]));
     let arbiter = create().await.expect("there is room");
     matches.stop();
-    let stops = || Some(Refused::ShuttingDown.into());
+    let stops = || Some(Error::ShuttingDown);
     assert_eq!(matches.close(arbiter.id(), Some(arbiter.host_token())).err(), stops());
     assert_eq!(create().await.err(), stops());
     writing.close();

@@ -1,6 +1,6 @@
 //! Episodes that end by a word instead of by the rules.
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 
 use super::*;
 
@@ -27,7 +27,7 @@ async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
         let rewards = [look(&arbiter, Seat::new(0)).await.reward, end.reward];
         assert_eq!(rewards.map(f32::to_bits), [0.5_f32, -1.0].map(f32::to_bits));
         let late = arbiter.act(Seat::new(0), Decision { episode: 0, number: 0, action: 0 }).await;
-        assert_eq!(late, Err(ServiceError::EpisodeOver { episode: 0 }));
+        assert_eq!(late, Err(Error::EpisodeOver { episode: 0 }));
     }
 }
 
@@ -38,14 +38,11 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
     let before = look(&arbiter, Seat::new(1)).await;
     arbiter.resign(seat(1), None, Some(0)).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, Seat::new(1)).await, before);
-    assert_eq!(arbiter.resign(seat(0), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
+    assert_eq!(arbiter.resign(seat(0), None, Some(0)).await, Err(Error::EpisodeOver { episode: 0 }));
     arbiter.reset_match(None, None).await.expect("the host may");
-    assert_eq!(arbiter.resign(seat(1), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
+    assert_eq!(arbiter.resign(seat(1), None, Some(0)).await, Err(Error::EpisodeOver { episode: 0 }));
     let early = arbiter.resign(seat(1), None, Some(2)).await;
-    assert!(
-        matches!(early, Err(ServiceError::Refused(Refused::BadField { field: "episode", .. }))),
-        "{early:?}"
-    );
+    assert!(matches!(early, Err(Error::FieldInvalid { field: "episode", .. })), "{early:?}");
     assert_eq!(arbiter.phase(), Phase::Playing, "nothing has changed");
 }
 
@@ -53,13 +50,10 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
 async fn nobody_resigns_for_another_seat_but_the_host() {
     let arbiter = faraway(settings(&[AGENT, RANDOM, AGENT]));
     let refused = arbiter.resign(seat(0), Some(2), Some(0)).await;
-    assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
     for nobody in [None, Some(1), Some(3), Some(u32::MAX)] {
         let refused = arbiter.resign(HOST, nobody, Some(0)).await;
-        assert!(
-            matches!(refused, Err(ServiceError::Refused(Refused::BadField { field: "seat", .. }))),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(Error::FieldInvalid { field: "seat", .. })), "{refused:?}");
     }
     arbiter.resign(HOST, Some(2), None).await.expect("the host may");
     let ending = look(&arbiter, Seat::new(0)).await.ending.expect("it is over");
@@ -107,10 +101,10 @@ fn labels_are_bounded() {
     let (too_long, too_much) = ("n".repeat(64), "x".repeat(129));
     for wrong in [("", "x"), ("Upper", "x"), ("a b", "x"), (&too_long, "x"), ("a", &too_much)] {
         let refused = check(&[wrong]);
-        assert!(matches!(refused, Err(Refused::BadField { field: "labels", .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::FieldInvalid { field: "labels", .. })), "{refused:?}");
     }
     let many: Vec<String> = (0..17).map(|number| number.to_string()).collect();
     let many: Vec<_> = many.iter().map(|name| (name.as_str(), "")).collect();
     assert_eq!(check(&many[..16]), Ok(()));
-    assert!(matches!(check(&many), Err(Refused::BadField { field: "labels", .. })));
+    assert!(matches!(check(&many), Err(Error::FieldInvalid { field: "labels", .. })));
 }

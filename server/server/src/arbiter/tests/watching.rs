@@ -1,6 +1,6 @@
 //! Whoever watches a match sees every position once, in order, as the public may.
 
-use boardwire_batch::Refused;
+use boardwire_api::Error;
 
 use super::*;
 
@@ -61,7 +61,7 @@ async fn a_slow_watcher_is_told_what_it_has_missed() {
     assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
     play(&arbiter, 6).await;
     let oldest = arbiter.replay(Looker::Host, Some(2)).expect("it is kept").frames[0].sequence;
-    assert_eq!(next(&mut slow).await, Err(ServiceError::FramesGone { after: 1, oldest }));
+    assert_eq!(next(&mut slow).await, Err(Error::FramesGone { after: 1, oldest }));
     let mut again = arbiter.watch(Some(oldest - 1)).expect("it is kept");
     assert_eq!(taken(&mut again, 1).await[0].sequence, oldest);
 }
@@ -75,7 +75,7 @@ async fn a_watcher_is_told_how_the_match_ends() {
         let (ended, ()) = tokio::join!(next(&mut watcher), async { arbiter.close(reason.clone()) });
         match reason {
             CloseReason::Host => assert_eq!(ended, Ok(None)),
-            _ => assert_eq!(ended, Err(Refused::ShuttingDown.into())),
+            _ => assert_eq!(ended, Err(Error::ShuttingDown)),
         }
     }
 }
@@ -104,15 +104,15 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
     });
     let seat = private.join(Seat::new(0), None).expect("it is free");
     assert_eq!(open.looks(None), Ok(Looker::Public));
-    assert_eq!(private.looks(None), Err(ServiceError::MissingToken));
+    assert_eq!(private.looks(None), Err(Error::TokenMissing));
     assert_eq!(private.looks(Some(private.spectator_token())), Ok(Looker::Public));
     assert_eq!(private.looks(Some(private.host_token())), Ok(Looker::Host));
     assert_eq!(private.looks(Some(&seat)), Ok(Looker::Seat(Seat::new(0))));
     for foreign in [open.spectator_token(), open.host_token(), ""] {
-        assert!(matches!(private.looks(Some(foreign)), Err(ServiceError::WrongToken { .. })));
+        assert!(matches!(private.looks(Some(foreign)), Err(Error::TokenWrong { .. })));
     }
     // It looks, and does nothing else.
-    assert!(matches!(private.role(Some(private.spectator_token())), Err(ServiceError::WrongToken { .. })));
+    assert!(matches!(private.role(Some(private.spectator_token())), Err(Error::TokenWrong { .. })));
 }
 
 /// What is shown late begins with the first decision that may not be seen, though the clock was set back after it.
@@ -211,7 +211,7 @@ async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stop
         arbiter.close(CloseReason::ShuttingDown);
     };
     let (ended, ()) = tokio::join!(next(&mut watcher), stopping);
-    assert_eq!(ended, Err(Refused::ShuttingDown.into()));
+    assert_eq!(ended, Err(Error::ShuttingDown));
 }
 
 /// A seed that was given leads to later episodes, too, so that the replay of an early one must not tell it.

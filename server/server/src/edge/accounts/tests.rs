@@ -15,7 +15,7 @@ fn account(name: &str, token: &str) -> String {
 }
 
 /// Whose token this is.
-fn whose(accounts: &Accounts, token: &str) -> Result<&'static str, ServiceError> {
+fn whose(accounts: &Accounts, token: &str) -> Result<&'static str, Error> {
     let mut headers = HeaderMap::new();
     headers.insert(TOKEN, token.parse().expect("a header"));
     let account = accounts.identify(&mut headers);
@@ -31,10 +31,10 @@ fn a_token_is_that_of_its_account() {
     let names = ["a", "b", "c", "d"].map(|token| whose(&accounts, token));
     assert_eq!(names, [Ok("ada"), Ok("bob"), Ok("eve"), Ok("eve")]);
     for wrong in ["", "e", "A", &line("a"), &"a".repeat(9_000)] {
-        assert_eq!(whose(&accounts, wrong), Err(ServiceError::WrongCallerToken), "{wrong}");
+        assert_eq!(whose(&accounts, wrong), Err(Error::CallerTokenWrong), "{wrong}");
     }
     let missing = accounts.identify(&mut HeaderMap::new()).map(drop);
-    assert_eq!(missing, Err(ServiceError::MissingCallerToken));
+    assert_eq!(missing, Err(Error::CallerTokenMissing));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_is_read_again_counts_from_then_on() {
     let quotas = "matches = 1\nenvironments = 2\ncalls = 3\n";
     std::fs::write(&file, [&account("ada", "new"), quotas].concat()).expect("the folder is ours");
     accounts.reload().expect("it is right");
-    assert_eq!(whose(&accounts, "a"), Err(ServiceError::WrongCallerToken));
+    assert_eq!(whose(&accounts, "a"), Err(Error::CallerTokenWrong));
     assert!(revoked.is_cancelled(), "the calls under way end");
     assert_eq!(whose(&accounts, "new"), Ok("ada"));
     let expected = Quotas { matches: Some(1), environments: Some(2), calls: Some(3) };

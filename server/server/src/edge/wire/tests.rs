@@ -8,6 +8,7 @@ use http_body_util::StreamBody;
 use super::super::Origin;
 use super::super::ledger::Ledger;
 use super::*;
+use crate::status;
 
 fn budget(own: usize) -> Arc<Budget> {
     Ledger::new(own, 1 << 40).budget(Origin::Unknown)
@@ -49,7 +50,7 @@ async fn every_message_is_read_however_it_is_cut() {
 async fn a_length_alone_is_refused() {
     let long = framed(&[0; 101]);
     let refused = requests(100, &budget(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
-    assert_eq!(refused, Err(ServiceError::MessageTooLarge { bytes: 101, limit: 100 }));
+    assert_eq!(refused, Err(Error::MessageTooLarge { bytes: 101, limit: 100 }));
 }
 
 #[tokio::test]
@@ -61,14 +62,11 @@ async fn what_is_no_message_is_told() {
         (b"\x01\0\0\0\0", "begins with 1"),
     ] {
         match requests(100, &budget(1_000), &[sent]).one::<ObserveRequest>().await {
-            Err(ServiceError::Undecodable { problem: told }) => assert!(told.contains(problem), "{told}"),
+            Err(Error::MessageUndecodable { problem: told }) => assert!(told.contains(problem), "{told}"),
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(
-        requests(100, &budget(1), &[]).one::<ObserveRequest>().await,
-        Err(ServiceError::MissingMessage)
-    );
+    assert_eq!(requests(100, &budget(1), &[]).one::<ObserveRequest>().await, Err(Error::MessageMissing));
 }
 
 /// A client may announce a long message and send nothing of it.
@@ -91,7 +89,7 @@ async fn bytes_are_charged_as_they_come() {
     }
     let _held = budget.try_reserve(own).expect("it is free");
     let refused = requests(1 << 20, &budget, &pieces).one::<ObserveRequest>().await;
-    assert_eq!(refused, Err(ServiceError::BytesFull { limit: own }));
+    assert_eq!(refused, Err(Error::BytesFull { limit: own }));
     let small = framed(&named(100).encode_to_vec());
     assert_eq!(
         requests(1 << 20, &budget, &[&small]).one().await,
@@ -135,8 +133,8 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
         Ok(())
     };
     assert_eq!(read(Duration::from_millis(150), true).await, Ok(()));
-    assert_eq!(read(Duration::from_millis(300), true).await, Err(ServiceError::TimedOut));
-    assert_eq!(read(Duration::from_millis(300), false).await, Err(ServiceError::TimedOut));
+    assert_eq!(read(Duration::from_millis(300), true).await, Err(Error::TimedOut));
+    assert_eq!(read(Duration::from_millis(300), false).await, Err(Error::TimedOut));
     // Between the messages of a stream anything may pass.
     let late = stream::once(async {
         tokio::time::sleep(Duration::from_hours(1)).await;
@@ -175,7 +173,7 @@ fn step(rows: BatchStep, tag: Option<u32>) -> Answer {
 }
 
 /// The messages of a response as bytes, and the trailers.
-async fn sent(answers: Vec<Result<Answer, ServiceError>>) -> (Vec<Vec<u8>>, HeaderMap) {
+async fn sent(answers: Vec<Result<Answer, Error>>) -> (Vec<Vec<u8>>, HeaderMap) {
     let reply = Reply::stream(stream::iter(answers));
     let mut body = Sent::respond(Ok(reply), &budget(1), None, &Span::none()).into_body();
     let (mut bytes, mut messages) = (vec![], vec![]);
@@ -247,12 +245,12 @@ async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
 async fn a_message_that_no_client_takes_is_refused() {
     let columns = BatchStep { view: vec![0; MAX_MESSAGE_BYTES].into(), ..BatchStep::default() };
     let refused = Answer::step(budget(1).overdraw(0), columns, None);
-    assert!(matches!(refused, Err(ServiceError::MessageTooLarge { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::MessageTooLarge { .. })), "{refused:?}");
 }
 
 #[tokio::test]
 async fn answers_follow_one_another_and_a_failure_ends_them() {
-    let error = ServiceError::from(boardwire_batch::Refused::EnvironmentOver { environment: 3 }).into();
+    let error = status::message(&Error::EnvironmentOver { environment: 3 });
     let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
     let shown = |tag| {
         let answer = run_batch_response::Answer::Step(rows(900));
@@ -262,7 +260,7 @@ async fn answers_follow_one_another_and_a_failure_ends_them() {
         Ok(step(rows(900), Some(0))),
         Answer::new(budget(1).overdraw(0), &refused),
         Ok(step(rows(900), Some(u32::MAX))),
-        Err(ServiceError::TimedOut),
+        Err(Error::TimedOut),
         Ok(step(rows(1), Some(1))),
     ])
     .await;
@@ -291,7 +289,7 @@ async fn a_stream_that_panics_ends_with_its_status() {
 async fn a_refusal_is_charged_until_it_has_been_sent() {
     let ledger = Ledger::new(0, 1 << 20);
     let budget = ledger.budget(Origin::Unknown);
-    let response = Sent::respond(Err(ServiceError::TimedOut), &budget, None, &Span::none());
+    let response = Sent::respond(Err(Error::TimedOut), &budget, None, &Span::none());
     let (parts, body) = response.into_parts();
     assert!(body.is_end_stream());
     drop(body);

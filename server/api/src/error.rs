@@ -1,0 +1,379 @@
+//! The errors of the protocol, in one table: code, reason, fields and message of each.
+//!
+//! `tests/errors.tsv` has the same table for clients in other languages; a test keeps it equal.
+
+use std::time::Duration;
+
+use thiserror::Error as ThisError;
+
+/// The gRPC status codes that errors have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "gRPC's names and numbers")]
+pub enum Code {
+    InvalidArgument = 3,
+    DeadlineExceeded = 4,
+    NotFound = 5,
+    AlreadyExists = 6,
+    PermissionDenied = 7,
+    ResourceExhausted = 8,
+    FailedPrecondition = 9,
+    Aborted = 10,
+    Unimplemented = 12,
+    Internal = 13,
+    Unavailable = 14,
+    Unauthenticated = 16,
+}
+
+impl Code {
+    /// The name that gRPC gives the code, such as `NOT_FOUND`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "INVALID_ARGUMENT",
+            Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            Self::NotFound => "NOT_FOUND",
+            Self::AlreadyExists => "ALREADY_EXISTS",
+            Self::PermissionDenied => "PERMISSION_DENIED",
+            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
+            Self::FailedPrecondition => "FAILED_PRECONDITION",
+            Self::Aborted => "ABORTED",
+            Self::Unimplemented => "UNIMPLEMENTED",
+            Self::Internal => "INTERNAL",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Unauthenticated => "UNAUTHENTICATED",
+        }
+    }
+}
+
+/// An error as a caller receives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The status code.
+    pub code: Code,
+    /// The reason, `UPPER_SNAKE`.
+    pub reason: &'static str,
+    /// What was wrong and what is allowed, for people.
+    pub message: String,
+    /// Each value of the message, by name.
+    pub metadata: Vec<(&'static str, String)>,
+    /// The field of the request that was wrong, if it was one.
+    pub field: Option<String>,
+}
+
+/// A row is: name, fields that are sent as metadata (after `;` those that are not), code, reason, the wrong field of the request,
+/// message.
+macro_rules! errors {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $({ $($sent:ident: $sent_type:ty),+ $(; $($kept:ident: $kept_type:ty),+)? })?
+        $code:ident $reason:literal $(at $field:literal)? $text:literal
+    )+) => {
+        /// Why a request failed. Nothing has changed then.
+        #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+        #[expect(missing_docs, reason = "the fields are the values in the message")]
+        pub enum Error {$(
+            $(#[$doc])*
+            #[error($text)]
+            $name $({ $($sent: $sent_type,)+ $($($kept: $kept_type,)+)? })?,
+        )+}
+
+        impl Error {
+            /// Code, reason, metadata and field, before long values are cut.
+            #[allow(unused_variables, reason = "a field's name needs some of the values or none")]
+            fn row(&self) -> (Code, &'static str, Vec<(&'static str, String)>, Option<String>) {
+                match self {$(
+                    Self::$name $({ $($sent,)+ $($($kept: _,)+)? })? => {
+                        let metadata = vec![$($((stringify!($sent), $sent.to_string()),)+)?];
+                        let field: Option<String> = None $(.or(Some(format!($field))))?;
+                        (Code::$code, $reason, metadata, field)
+                    }
+                )+}
+            }
+        }
+
+        /// Reason, code and metadata of every error.
+        #[cfg(test)]
+        const ROWS: &[(&str, Code, &[&str])] = &[$(($reason, Code::$code, &[$($(stringify!($sent)),+)?])),+];
+    };
+}
+
+errors! {
+    /// No game has this id.
+    GameUnknown { game: String, known: String } NotFound "GAME_UNKNOWN"
+        "there is no game `{game}`; known are {known}"
+    /// The game is not played by this many.
+    SeatsOutOfRange { game: &'static str, given: u32, min: u8, max: u8 }
+        InvalidArgument "SEATS_OUT_OF_RANGE" at "config.players"
+        "{game} has {min} to {max} seats; got {given}"
+    /// The game has no such option.
+    OptionUnknown { game: &'static str, option: String, known: String }
+        InvalidArgument "OPTION_UNKNOWN" at "config.options.{option}"
+        "{game} has no option `{option}`; known are {known}"
+    /// The option has no such value.
+    OptionValueInvalid { option: &'static str, value: String, expected: String }
+        InvalidArgument "OPTION_VALUE_INVALID" at "config.options.{option}"
+        "option `{option}` must be {expected}; got `{value}`"
+    /// There is no such bot or policy.
+    BotUnknown { seat: usize, given: String, expected: String } InvalidArgument "BOT_UNKNOWN" at "config.players[{seat}]"
+        "seat {seat} has the unknown player `{given}`; known are {expected}"
+    /// A field of the request has a value that it cannot have.
+    FieldInvalid { field: &'static str, value: String, expected: String } InvalidArgument "FIELD_INVALID" at "{field}"
+        "`{field}` must be {expected}; got `{value}`"
+    /// No match has this id.
+    MatchUnknown { match_id: String } NotFound "MATCH_UNKNOWN"
+        "there is no match `{match_id}`; it may have been closed long ago"
+    /// No invitation has this code.
+    InvitationUnknown NotFound "INVITATION_UNKNOWN"
+        "this invitation is for no seat of any open match"
+    /// The decision came after the seat's time had run out, and had been made for the seat.
+    DecisionLate { episode: u32, decision: u32 } Aborted "DECISION_LATE"
+        "decision {decision} of episode {episode} came too late: the seat's time had run out, and the server made the decision; \
+         observe again"
+    /// The episode has not been dealt.
+    NotDealt { missing: String, to: &'static str } FailedPrecondition "NOT_DEALT"
+        "the episode is not dealt: seats {missing} have yet to {to}"
+    /// The match ended before its deal, since agents did not open what they had contributed to it.
+    DealWithheld { match_id: String, seats: String } FailedPrecondition "DEAL_WITHHELD"
+        "match {match_id} has ended: seats {seats} did not open their parts of the deal, and have forfeited it"
+    /// The server does not keep these frames any more.
+    FramesGone { after: u64, oldest: u64 } NotFound "FRAMES_GONE"
+        "the frames after {after} are not kept any more; the oldest is frame {oldest}"
+    /// Another request has used the invitation.
+    InvitationUsed { match_id: String, seat: u8 } FailedPrecondition "INVITATION_USED"
+        "seat {seat} of match {match_id} has been joined already"
+    /// The call carries no token.
+    TokenMissing Unauthenticated "TOKEN_MISSING"
+        "the call needs `authorization: Bearer TOKEN` in its metadata"
+    /// The token is longer than any token of a server.
+    TokenTooLong { limit: usize } Unauthenticated "TOKEN_TOO_LONG"
+        "`authorization` has more than {limit} bytes; no token is that long"
+    /// The call carries no account's token.
+    CallerTokenMissing Unauthenticated "CALLER_TOKEN_MISSING"
+        "the call needs an account's token: `boardwire-token: TOKEN` in its metadata"
+    /// No account has this token.
+    CallerTokenWrong Unauthenticated "CALLER_TOKEN_WRONG"
+        "no account has the token in `boardwire-token`"
+    /// The token is none of this match.
+    TokenWrong { match_id: String } PermissionDenied "TOKEN_WRONG"
+        "the token is not one of match {match_id}"
+    /// The token is none of an open match.
+    TokenUnknown PermissionDenied "TOKEN_UNKNOWN"
+        "no match has this token; its match may have been closed"
+    /// A seat called a method of the host.
+    HostOnly { match_id: String } PermissionDenied "HOST_ONLY"
+        "only the host of match {match_id} may do this"
+    /// The host called a method of a seat.
+    SeatOnly { match_id: String } PermissionDenied "SEAT_ONLY"
+        "only a seat of match {match_id} can do this; the host's token is for ResetMatch, Invite, Resign and CloseMatch"
+    /// The seat owes no decision.
+    NotYourTurn { seat: u8, pending: String } FailedPrecondition "NOT_YOUR_TURN"
+        "seat {seat} owes no decision now; pending are {pending}"
+    /// The action exists, but is not legal now.
+    ActionIllegal { seat: u8, action: u32, label: String } FailedPrecondition "ACTION_ILLEGAL"
+        "seat {seat} may not choose action {action} (`{label}`) now; its mask has the legal actions"
+    /// The action does not exist.
+    ActionOutOfRange { action: u32, actions: u32 } InvalidArgument "ACTION_OUT_OF_RANGE" at "action"
+        "there is no action {action}; actions are below {actions}"
+    /// The answered decision is not the one that is due.
+    DecisionStale { expected_episode: u32, expected_decision: u32, episode: u32, decision: u32 } Aborted "DECISION_STALE"
+        "decision {decision} of episode {episode} is not due; due is decision {expected_decision} of episode {expected_episode}"
+    /// The episode has ended.
+    EpisodeOver { episode: u32 } FailedPrecondition "EPISODE_OVER"
+        "episode {episode} is over; Reset asks for the next, if there is one"
+    /// The episode has not ended, and other seats play in it.
+    EpisodeNotOver { episode: u32 } FailedPrecondition "EPISODE_NOT_OVER"
+        "episode {episode} is not over: an agent may leave it only if it plays against bots alone and the match counts no \
+         episodes; the host may begin the next, unless deals are fair"
+    /// The match is closed.
+    MatchClosed { match_id: String } FailedPrecondition "MATCH_CLOSED"
+        "match {match_id} has been closed"
+    /// The match was idle for so long that the server closed it.
+    MatchExpired { match_id: String, seconds: u64 } FailedPrecondition "MATCH_EXPIRED"
+        "match {match_id} has been closed after {seconds} s without a call"
+    /// A bot did not choose, or chose an illegal action.
+    BotFailed { id: String, seat: u8, problem: String } Internal "BOT_FAILED"
+        "the bot at seat {seat} of {id} has failed: {problem}"
+    /// The seat has as many waiting calls as it may.
+    SeatBusy { seat: u8, limit: usize } ResourceExhausted "SEAT_BUSY"
+        "seat {seat} has {limit} waiting calls, the most that it may; one is enough"
+    /// Another request has this id.
+    RequestIdReused { request_id: String } AlreadyExists "REQUEST_ID_REUSED"
+        "request id {request_id} was used for another request; a new request needs a new one"
+    /// The caller holds as much as one caller may.
+    CallerFull { what: &'static str, limit: usize } ResourceExhausted "CALLER_FULL"
+        "you hold {limit} {what}, the most that one caller may; close some first"
+    /// The server holds as many matches as it may.
+    MatchesFull { limit: usize } ResourceExhausted "MATCHES_FULL"
+        "the server holds {limit} matches, the most that it may; close one first"
+    /// No batch has this id.
+    BatchUnknown { batch_id: String } NotFound "BATCH_UNKNOWN"
+        "there is no batch `{batch_id}`; it was closed, its connection ended, or it was idle for too long"
+    /// The token is not that of the batch's owner.
+    BatchOwnerOnly { batch_id: String } PermissionDenied "BATCH_OWNER_ONLY"
+        "the token is not that of the owner of batch {batch_id}"
+    /// The server holds as many batches as it may.
+    BatchesFull { limit: usize } ResourceExhausted "BATCHES_FULL"
+        "the server holds {limit} batches, the most that it may; close one first"
+    /// The server holds too many environments for so many more.
+    EnvironmentsFull { limit: usize, open: usize, asked: usize } ResourceExhausted "ENVIRONMENTS_FULL"
+        "{asked} environments do not fit: the server holds {open} of at most {limit}"
+    /// The action exists, but is not legal now.
+    BatchActionIllegal { environment: usize, seat: u8, action: u8, label: String }
+        FailedPrecondition "BATCH_ACTION_ILLEGAL"
+        "environment {environment}: seat {seat} may not choose action {action} (`{label}`) now; its mask has the legal actions"
+    /// The action does not exist.
+    BatchActionOutOfRange { environment: usize, action: u8, actions: usize }
+        InvalidArgument "BATCH_ACTION_OUT_OF_RANGE" at "actions[{environment}]"
+        "environment {environment}: there is no action {action}; actions are below {actions}"
+    /// The answer would not have the number that the request states.
+    SequenceStale { expected: u64, sequence: u64 } Aborted "SEQUENCE_STALE"
+        "sequence {sequence} is not due for these environments; due is {expected}, or the last request again"
+    /// The episode has ended, and the batch does not reset by itself.
+    EnvironmentOver { environment: usize } FailedPrecondition "ENVIRONMENT_OVER"
+        "the episode of environment {environment} is over; reset it"
+    /// The bytes are no snapshot that this batch can load.
+    SnapshotInvalid { problem: String } InvalidArgument "SNAPSHOT_INVALID" at "snapshot"
+        "this snapshot cannot be loaded: {problem}"
+    /// No search has this id.
+    SearchUnknown { search_id: String } NotFound "SEARCH_UNKNOWN"
+        "there is no search `{search_id}`; it was closed, its connection ended, or it was idle for too long"
+    /// The token is not that of the search's owner.
+    SearchOwnerOnly { search_id: String } PermissionDenied "SEARCH_OWNER_ONLY"
+        "the token is not the one that search {search_id} was created with"
+    /// The action exists, but is not legal now.
+    WorldActionIllegal { row: usize, world: u32, seat: u8, action: u8, label: String }
+        FailedPrecondition "WORLD_ACTION_ILLEGAL"
+        "row {row}, world {world}: seat {seat} may not choose action {action} (`{label}`) now; its mask has the legal actions"
+    /// The action does not exist.
+    WorldActionOutOfRange { row: usize, world: u32, action: u8, actions: usize }
+        InvalidArgument "WORLD_ACTION_OUT_OF_RANGE" at "actions[{row}]"
+        "row {row}, world {world}: there is no action {action}; actions are below {actions}"
+    /// The world has ended.
+    WorldOver { row: usize, world: u32 } FailedPrecondition "WORLD_OVER"
+        "row {row}: world {world} is over"
+    /// No service has this name.
+    ServiceUnknown { service: String } Unimplemented "SERVICE_UNKNOWN"
+        "there is no service `{service}`"
+    /// The service has no such method.
+    MethodUnknown { service: String, method: String } Unimplemented "METHOD_UNKNOWN"
+        "service {service} has no method `{method}`"
+    /// No service whose health is known has this name.
+    HealthUnknown NotFound "HEALTH_UNKNOWN"
+        "no service has the name whose health was asked for"
+    /// Reflection has no such symbol or file.
+    DescriptorUnknown { problem: String } NotFound "DESCRIPTOR_UNKNOWN"
+        "reflection does not find it: {problem}"
+    /// The bytes of the request are not a message of its type.
+    MessageUndecodable { problem: String } Internal "MESSAGE_UNDECODABLE"
+        "the message cannot be decoded: {problem}"
+    /// The call has ended before its message.
+    MessageMissing Internal "MESSAGE_MISSING"
+        "the call carries no message"
+    /// The message is longer than the method takes.
+    MessageTooLarge { bytes: usize, limit: usize } ResourceExhausted "MESSAGE_TOO_LARGE"
+        "a message of {bytes} bytes is too large; the method takes at most {limit}"
+    /// The message is compressed.
+    CompressionUnsupported { problem: String } Unimplemented "COMPRESSION_UNSUPPORTED"
+        "messages must not be compressed: {problem}"
+    /// The call's time is over, or its message took too long.
+    TimedOut DeadlineExceeded "TIMED_OUT"
+        "the call's time is over, or its message took too long to arrive"
+    /// The connection, its origin or the server holds as many bytes as it may.
+    BytesFull { limit: usize } ResourceExhausted "BYTES_FULL"
+        "the server holds {limit} bytes of calls and unread answers, the most that it may; read answers and end calls, then \
+         try again"
+    /// The caller calls too often.
+    RateExceeded { limit: u32; wait: Duration } ResourceExhausted "RATE_EXCEEDED"
+        "a caller may make {limit} calls a second"
+    /// The journal cannot be written.
+    JournalFailed { problem: String } Unavailable "JOURNAL_FAILED"
+        "the journal cannot be written: {problem}; nothing that was answered is lost, try again later"
+    /// The server stops.
+    ShuttingDown Unavailable "SHUTTING_DOWN"
+        "the server is shutting down"
+    /// An invariant is broken. The log says what happened; the caller is not told.
+    Internal { place: String; what: String } Internal "INTERNAL"
+        "internal error in {place}; see the server's log"
+}
+
+/// The most bytes of a value that came with a request.
+const MAX_VALUE_BYTES: usize = 64;
+/// The most bytes of a value that the server made.
+const MAX_OUR_BYTES: usize = 512;
+/// The values that the server made, and that may be long.
+const OURS: &[&str] = &["known", "expected", "problem"];
+
+impl Error {
+    /// A field with a value that it cannot have: `field must be expected; got value`.
+    #[expect(clippy::needless_pass_by_value, reason = "callers need no borrow for a number or a text")]
+    pub fn field(field: &'static str, value: impl ToString, expected: impl Into<String>) -> Self {
+        Self::FieldInvalid { field, value: value.to_string(), expected: expected.into() }
+    }
+
+    /// The error as a caller receives it. Long values are cut, so that a status always fits the headers that clients take.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let (code, reason, mut metadata, field) = self.row();
+        let (mut message, mut field) = (self.to_string(), field);
+        for (name, value) in &mut metadata {
+            let most = if OURS.contains(name) { MAX_OUR_BYTES } else { MAX_VALUE_BYTES };
+            if let Some(cut) = cut(value, most) {
+                message = message.replace(value.as_str(), &cut);
+                field = field.map(|field| field.replace(value.as_str(), &cut));
+                *value = cut;
+            }
+        }
+        Report { code, reason, message, metadata, field }
+    }
+
+    /// The reason, `UPPER_SNAKE`.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.row().1
+    }
+}
+
+/// The beginning of a value that has more than `most` bytes, with their number.
+fn cut(value: &str, most: usize) -> Option<String> {
+    if value.len() <= most {
+        return None;
+    }
+    Some(format!("{}… ({} bytes)", &value[..value.floor_char_boundary(most)], value.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_for_other_languages_is_this_one() {
+        let table: Vec<_> = include_str!("../../../tests/errors.tsv").lines().skip(1).collect();
+        let rows: Vec<_> = ROWS
+            .iter()
+            .map(|(reason, code, metadata)| format!("{reason}\t{}\t{}", code.name(), metadata.join(",")))
+            .collect();
+        assert_eq!(table, rows);
+    }
+
+    #[test]
+    fn values_that_are_not_sent_stand_in_no_message() {
+        let internal = Error::Internal { place: "m".to_owned(), what: "secret".to_owned() };
+        assert!(!format!("{:?}", internal.report()).contains("secret"));
+        let wait = Duration::from_secs(7);
+        assert!(!format!("{:?}", Error::RateExceeded { limit: 9, wait }.report()).contains('7'));
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let report = Error::MatchUnknown { match_id: "é".repeat(33) }.report();
+        assert_eq!(report.metadata, [("match_id", format!("{}… (66 bytes)", "é".repeat(32)))]);
+        assert!(report.message.contains("… (66 bytes)`"), "{}", report.message);
+        let whole = Error::MatchUnknown { match_id: "é".repeat(32) }.report();
+        assert_eq!(whole.metadata, [("match_id", "é".repeat(32))]);
+        let option =
+            Error::OptionUnknown { game: "faraway", option: "x".repeat(100), known: "y".repeat(600) };
+        let report = option.report();
+        assert!(report.field.is_some_and(|field| field.len() < 100));
+        assert!(report.metadata.iter().all(|(_, value)| report.message.contains(value.as_str())));
+    }
+}
