@@ -34,7 +34,7 @@ pub(crate) use block::Environments;
 pub use columns::Step;
 pub(crate) use columns::{Column, NOBODY};
 pub use opening::Opening;
-pub use plan::{Actions, Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
+pub use plan::{Actions, Adviser, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::play::Insight;

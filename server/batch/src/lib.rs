@@ -19,4 +19,4 @@ pub mod reward;
 pub mod search;
 pub mod tables;
 
-pub use players::{IllegalActions, Player};
+pub use players::Player;

@@ -1,51 +1,34 @@
 //! Rewards: what an adapter makes of an outcome. They are not rules.
 
+use boardwire_api::v1::RewardKind;
 use boardwire_kernel::{GameInfo, MAX_SEATS, Seat};
-use serde::{Deserialize, Serialize};
 
-/// What a seat is rewarded for at the end of an episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RewardKind {
-    /// From +1 for the first place to -1 for the last, in equal steps; ties share the mean.
-    #[default]
-    Rank,
-    /// 1 divided between the winners, 0 for the others.
-    Win,
-    /// The own score minus the best score of another seat.
-    Margin,
-    /// The own score.
-    Score,
+/// The reward of `seat` when `loser` has forfeited: it counts as having lost the game's greatest score.
+#[must_use]
+pub fn of_forfeit(kind: RewardKind, seat: Seat, loser: Seat, info: &GameInfo) -> f32 {
+    let seats = usize::from(info.seats);
+    let mut scores = [0; MAX_SEATS];
+    scores[loser.index()] = -info.scores.1;
+    of(kind, seat, &scores[..seats], &forfeit_ranks(loser, info.seats)[..seats])
 }
 
-impl RewardKind {
-    /// The reward of `seat` when `loser` has forfeited: it counts as having lost the game's greatest score.
-    #[must_use]
-    pub fn of_forfeit(self, seat: Seat, loser: Seat, info: &GameInfo) -> f32 {
-        let seats = usize::from(info.seats);
-        let mut scores = [0; MAX_SEATS];
-        scores[loser.index()] = -info.scores.1;
-        self.of(seat, &scores[..seats], &forfeit_ranks(loser, info.seats)[..seats])
-    }
-
-    /// The reward of `seat` for these final scores and places.
-    #[must_use]
-    pub fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
-        let own = ranks[seat.index()];
-        match self {
-            Self::Rank => {
-                let worse = ranks.iter().filter(|&&rank| rank > own).count();
-                let better = ranks.iter().filter(|&&rank| rank < own).count();
-                (small(worse) - small(better)) / small(ranks.len() - 1)
-            }
-            Self::Win if own == 1 => 1.0 / small(ranks.iter().filter(|&&rank| rank < 2).count()),
-            Self::Win => 0.0,
-            Self::Score => exact(scores[seat.index()]),
-            Self::Margin => {
-                let others = scores.iter().enumerate().filter(|(other, _)| *other != seat.index());
-                let best = others.map(|(_, &score)| score).max().unwrap_or(0);
-                exact(scores[seat.index()] - best)
-            }
+/// The reward of `seat` for these final scores and places.
+#[must_use]
+pub fn of(kind: RewardKind, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
+    let own = ranks[seat.index()];
+    match kind {
+        RewardKind::Unspecified | RewardKind::Rank => {
+            let worse = ranks.iter().filter(|&&rank| rank > own).count();
+            let better = ranks.iter().filter(|&&rank| rank < own).count();
+            (small(worse) - small(better)) / small(ranks.len() - 1)
+        }
+        RewardKind::Win if own == 1 => 1.0 / small(ranks.iter().filter(|&&rank| rank < 2).count()),
+        RewardKind::Win => 0.0,
+        RewardKind::Score => exact(scores[seat.index()]),
+        RewardKind::Margin => {
+            let others = scores.iter().enumerate().filter(|(other, _)| *other != seat.index());
+            let best = others.map(|(_, &score)| score).max().unwrap_or(0);
+            exact(scores[seat.index()] - best)
         }
     }
 }
@@ -77,7 +60,7 @@ mod tests {
     fn rewards(kind: RewardKind, scores: &[i32]) -> Vec<f32> {
         let outcome = Outcome::ranked(scores, &vec![0; scores.len()]);
         let seats = Seat::all(u8::try_from(scores.len()).expect("few seats"));
-        seats.map(|seat| kind.of(seat, outcome.scores(), outcome.ranks())).collect()
+        seats.map(|seat| of(kind, seat, outcome.scores(), outcome.ranks())).collect()
     }
 
     #[test]

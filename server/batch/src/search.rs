@@ -7,6 +7,7 @@
 mod step;
 mod world;
 
+use boardwire_api::v1::RewardKind;
 use std::sync::{Arc, OnceLock};
 
 use boardwire_bots::Rollout;
@@ -19,7 +20,7 @@ pub use step::{WorldStep, row_bytes};
 use crate::batch::MESSAGE_HEAD;
 use crate::play::{Insight, Play};
 use crate::pool::{Group, Once, Owner};
-use crate::reward::RewardKind;
+use crate::reward;
 use crate::tables::Table;
 use boardwire_api::Error;
 use world::World;
@@ -325,7 +326,7 @@ impl Search {
             for playout in first..playouts.min(first + block) {
                 if let Some(end) = worlds.plays[row].play_out(rollout, playout_seed(seed, playout)) {
                     Seat::all(seats)
-                        .for_each(|seat| sums[seat] += reward.of(seat, end.scores(), end.ranks()));
+                        .for_each(|seat| sums[seat] += reward::of(reward, seat, end.scores(), end.ranks()));
                 }
             }
             sums

@@ -61,7 +61,7 @@ impl Server {
     }
 }
 
-async fn look(arbiter: &Arbiter) -> Result<Observation, Error> {
+async fn look(arbiter: &Arc<Arbiter>) -> Result<Observation, Error> {
     arbiter.observe(SEAT, true, Extras::default()).await
 }
 
@@ -73,7 +73,7 @@ fn lowest(seen: &Observation) -> u32 {
 /// Makes the lowest choice.
 async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), Error> {
     let decision = Decision { episode: seen.episode, number: seen.decision, action: lowest(seen) };
-    arbiter.act(SEAT, decision).await
+    arbiter.act(SEAT, decision).await.map(drop)
 }
 
 async fn undisturbed() -> Position {

@@ -27,27 +27,28 @@ mod verify;
 mod waiting;
 mod watching;
 
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use boardwire_batch::play::Insight;
+use boardwire_batch::play::{Insight, Round};
 use boardwire_batch::pool::Owner;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::Seat;
 use tokio::sync::Notify;
 
-pub use clock::{Clock, OnTimeout, Reading, Took};
+pub use boardwire_api::v1::{Extras, Forfeit, Frame, Observation};
+pub use clock::{Clock, OnTimeout, Took};
 pub use closing::CloseReason;
-pub use event::{Cause, Forfeit, Forfeited};
-pub use fair::{FairDeal, OPENING, Part, binds, is_bound, key as fair_key};
-pub use observation::{Ending, Extras, Observation};
-pub use record::{Depiction, Frame, Move, Replay};
-pub(crate) use settings::MOST_WATCH_DELAY;
+pub use episodes::Reset;
+pub use event::{Cause, Forfeited};
+pub use fair::{OPENING, Part, binds, is_bound, key as fair_key};
 pub use settings::{LONGEST, Settings};
-pub use summary::{Phase, Position, Summary};
+pub use summary::{Phase, Position};
 pub use tickets::Role;
 pub use verify::{Mismatch, Verified, verify};
+pub use waiting::By;
 pub use watching::{Looker, Watcher};
 
 use crate::secret;
@@ -72,6 +73,29 @@ pub struct Decision {
     pub number: u32,
     /// The action chosen.
     pub action: u32,
+}
+
+/// A decision as it arrived, and how it is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Act {
+    /// The decision.
+    pub decision: Decision,
+    /// When it arrived.
+    pub arrived: tokio::time::Instant,
+    /// How long the agent says that it thought. The rest of the time was on the wire, and within bounds the seat's clock does not
+    /// count it.
+    pub thought: Option<Duration>,
+    /// Whether the answer waits until the seat is due again, or the episode over.
+    pub wait: bool,
+    /// Which parts of the observation are asked for.
+    pub extras: Extras,
+}
+
+impl From<Decision> for Act {
+    fn from(decision: Decision) -> Self {
+        let (arrived, extras) = (tokio::time::Instant::now(), Extras::default());
+        Self { decision, arrived, thought: None, wait: false, extras }
+    }
 }
 
 /// One match.
@@ -106,6 +130,10 @@ struct Inner {
     log: Option<Log>,
     /// How many rounds of bots have begun.
     rounds: u64,
+    /// The round that has just begun, until a thread of the pool is given it.
+    round: Option<Box<dyn Round>>,
+    /// Whether anything has changed since the lock was taken.
+    has_changed: bool,
     /// When the match was last used.
     used: Instant,
     /// What the first episode followed from, and all that has happened since.
@@ -125,6 +153,8 @@ impl Inner {
             tickets,
             log: None,
             rounds: 0,
+            round: None,
+            has_changed: false,
             used: Instant::now(),
             #[cfg(test)]
             first,
@@ -199,123 +229,134 @@ impl Arbiter {
         (!used).then_some(inner.used)
     }
 
-    /// Shows `seat` its observation: at once, or when it is pending and no bot is, or the episode over.
-    ///
-    /// # Errors
-    /// A match that has ended for good; more calls that wait than a seat may have.
-    pub async fn observe(&self, seat: Seat, wait: bool, extras: Extras) -> Result<Observation, Error> {
-        self.until(Role::Seat(seat), |inner| {
-            let standing = &inner.standing;
-            if !wait {
-                standing.check_dealt()?;
-            }
-            // Whoever waits also waits for the bots: else what it sees would depend on how fast they think.
-            let due = standing.pending().contains(seat) && !self.bots_think();
-            let ready = !wait || standing.is_over() || due;
-            Ok(ready.then(|| {
-                let seen = standing.observe(&self.table, &self.settings, seat, extras);
-                let clocks =
-                    if self.settings.clocks.is_empty() { vec![] } else { inner.clocks.readings(standing) };
-                Observation { clocks, ..seen }
-            }))
-        })
-        .await
+    /// The match under the lock, to be changed. When the lock is released, bots that have to think begin, and waiting calls look
+    /// again.
+    fn change(self: &Arc<Self>) -> Change<'_> {
+        Change { arbiter: self, inner: Some(self.lock()) }
     }
 
-    /// What `seat` knows, which must owe a decision, once no bot thinks.
+    /// The observation of a seat: at once, or when it is due and no bot thinks, or when the episode is over.
     ///
     /// # Errors
-    /// A seat that owes none, an episode that is over, a match that has ended for good; more calls that wait than a seat
-    /// may have.
-    pub async fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, Error> {
-        let when = |inner: &mut Inner| {
+    /// A token of no seat, a match that has ended for good; more waiting calls than a seat may have.
+    pub async fn observe(
+        self: &Arc<Self>,
+        by: impl Into<By<'_>>,
+        wait: bool,
+        extras: Extras,
+    ) -> Result<Observation, Error> {
+        self.answered(by, |inner, role| self.observed(inner, self.seat_of(role)?, wait, extras)).await
+    }
+
+    /// The observation of a seat, if it need not wait.
+    fn observed(
+        &self,
+        inner: &Inner,
+        seat: Seat,
+        wait: bool,
+        extras: Extras,
+    ) -> Result<Option<Observation>, Error> {
+        let standing = &inner.standing;
+        if !wait {
+            standing.check_dealt()?;
+        }
+        // A call that waits also waits for the bots: else the observation would depend on how fast they think.
+        let due = standing.pending().contains(seat) && !self.bots_think();
+        let ready = !wait || standing.is_over() || due;
+        Ok(ready.then(|| Observation {
+            clocks: inner.clocks.readings(standing),
+            ..standing.observe(&self.table, &self.settings, seat, extras)
+        }))
+    }
+
+    /// What a seat knows, which must owe a decision, once no bot thinks.
+    ///
+    /// # Errors
+    /// A token of no seat, a seat that owes no decision, an episode that is over, a match that has ended for good; more waiting
+    /// calls than a seat may have.
+    pub async fn insight(self: &Arc<Self>, by: impl Into<By<'_>>) -> Result<Box<dyn Insight>, Error> {
+        let ready = |inner: &mut Inner, role| {
+            let seat = self.seat_of(role)?;
             if self.bots_think() { Ok(None) } else { inner.standing.insight(seat).map(Some) }
         };
-        self.until(Role::Seat(seat), when).await
+        self.answered(by, ready).await
     }
 
-    /// Makes the decision of `seat`, once no bot thinks; one that has been made already with the same action changes
-    /// nothing.
+    /// Makes the decision of a seat, once no bot thinks, and gives its next observation. A decision that was made already with the
+    /// same action changes nothing.
     ///
     /// # Errors
-    /// A decision that is not due, an action that may not be chosen, a match that has ended for good; more calls that
-    /// wait than a seat may have.
-    pub async fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), Error> {
-        self.act_after(seat, decision, tokio::time::Instant::now(), None).await
-    }
-
-    /// The same for a decision that arrived at a time. If the agent says for how long it has `thought`, the rest of the time was on
-    /// the wire, and within bounds the seat's clock does not count it.
-    ///
-    /// # Errors
-    /// As [`act`](Self::act), and a decision that has come too late.
-    pub async fn act_after(
+    /// A token of no seat, a decision that is not due or too late, an action that is not legal, a match that has ended for good;
+    /// more waiting calls than a seat may have.
+    pub async fn act(
         self: &Arc<Self>,
-        seat: Seat,
-        decision: Decision,
-        arrived: tokio::time::Instant,
-        thought: Option<Duration>,
-    ) -> Result<(), Error> {
-        let late = || Error::DecisionLate { episode: decision.episode, decision: decision.number };
-        let played = self.until_changed(Role::Seat(seat), |inner| {
-            if self.bots_think() {
-                return Ok(None);
-            }
-            let mut decided = inner.standing.act(&self.table, &self.settings, seat, decision)?;
-            if let Some(What::Played { took: place, .. }) = &mut decided
-                && self.settings.clock(seat).is_some()
-            {
-                let took = inner.clocks.took(&inner.standing, seat, arrived, thought);
-                if took.is_none() {
-                    self.time_runs_out(inner, seat)?;
-                    if inner.standing.places[seat.index()].lapsed {
-                        let round = self.settle(inner);
-                        // What a repetition would be told.
-                        let refused = inner.standing.act(&self.table, &self.settings, seat, decision).err();
-                        return Ok(Some((round, Err(refused.unwrap_or_else(late)))));
-                    }
+        by: impl Into<By<'_>>,
+        act: impl Into<Act>,
+    ) -> Result<Observation, Error> {
+        let (act, mut is_made) = (act.into(), false);
+        let ready = |inner: &mut Inner, role| {
+            let seat = self.seat_of(role)?;
+            tracing::Span::current().record("seat", seat.number());
+            if !is_made {
+                if self.bots_think() {
+                    return Ok(None);
                 }
-                *place = Some(took.unwrap_or_default());
+                self.decide(inner, seat, &act)?;
+                is_made = true;
             }
-            let is_new = decided.is_some();
-            self.happened(inner, decided)?;
-            if is_new {
-                inner.clocks.begin_anew(seat);
-            }
-            Ok(Some((self.settle(inner), Ok(()))))
-        });
-        played.await?
+            self.observed(inner, seat, act.wait, act.extras)
+        };
+        self.answered(by, ready).await
     }
 
-    /// Opens what `seat` contributes to the deals, once all seats are bound to what they do; the last that does so has the
+    fn decide(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
+        let Decision { episode, number: decision, .. } = act.decision;
+        let mut decided = inner.standing.act(&self.table, &self.settings, seat, act.decision)?;
+        if let Some(What::Played { took: place, .. }) = &mut decided
+            && self.settings.clock(seat).is_some()
+        {
+            let took = inner.clocks.took(&inner.standing, seat, act.arrived, act.thought);
+            if took.is_none() {
+                self.time_runs_out(inner, seat)?;
+                if inner.standing.places[seat.index()].lapsed {
+                    self.settle(inner);
+                    // What a repetition would be told.
+                    let again = inner.standing.act(&self.table, &self.settings, seat, act.decision);
+                    return Err(again.err().unwrap_or(Error::DecisionLate { episode, decision }));
+                }
+            }
+            *place = Some(took.unwrap_or_default());
+        }
+        if decided.is_some() {
+            self.happened(inner, decided)?;
+            inner.clocks.begin_anew(seat);
+            self.settle(inner);
+        }
+        Ok(())
+    }
+
+    /// Opens what a seat contributes to the deals, once all seats are bound to what they do; the last that does so has the
     /// first episode dealt. Repeated it changes nothing.
     ///
     /// # Errors
-    /// A match whose deals are the server's, another part than the seat is bound to, a match that has ended for good; more
-    /// calls that wait than a seat may have.
-    pub async fn open(self: &Arc<Self>, seat: Seat, part: Part) -> Result<(), Error> {
-        let opened = self.until_changed(Role::Seat(seat), |inner| {
-            let Some(opened) = inner.standing.open(seat, part)? else { return Ok(None) };
-            // Bots that think already go on: to begin anew would be to stop them for as long as somebody repeats this.
-            let is_new = !opened.is_empty();
-            self.happened(inner, opened)?;
-            Ok(Some((if is_new { self.settle(inner) } else { None }, ())))
-        });
-        opened.await
-    }
-
-    /// Lets bots think, and wakes whoever waits. The lock is free, since work may be dropped in between.
-    fn carry_on(&self, round: Option<Thinking>) {
-        if let Some(thinking) = round {
-            self.owner.spawn(thinking);
-        }
-        self.changed.notify_waiters();
+    /// A token of no seat, a match whose deals are the server's, another part than the seat is bound to, a match that has ended
+    /// for good; more waiting calls than a seat may have.
+    pub async fn open(self: &Arc<Self>, by: impl Into<By<'_>>, part: Part) -> Result<(), Error> {
+        let ready = |inner: &mut Inner, role| {
+            let Some(opened) = inner.standing.open(self.seat_of(role)?, part)? else { return Ok(None) };
+            // Nothing new happens when it is repeated: bots that think go on thinking.
+            if !opened.is_empty() {
+                self.happened(inner, opened)?;
+                self.settle(inner);
+            }
+            Ok(Some(()))
+        };
+        self.answered(by, ready).await
     }
 
     /// Plays what needs no agent at the beginning of a match.
     pub fn begin(self: &Arc<Self>) {
-        let round = self.settle(&mut self.lock());
-        self.carry_on(round);
+        self.settle(&mut self.change());
         if self.settings.fair_deals || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());
         }
@@ -323,6 +364,43 @@ impl Arbiter {
 
     fn bots_think(&self) -> bool {
         self.round.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// A match under the lock, see [`Arbiter::change`].
+struct Change<'a> {
+    arbiter: &'a Arc<Arbiter>,
+    /// Absent once the lock is released.
+    inner: Option<MutexGuard<'a, Inner>>,
+}
+
+impl Deref for Change<'_> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        self.inner.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl DerefMut for Change<'_> {
+    fn deref_mut(&mut self) -> &mut Inner {
+        self.inner.as_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        let Some(mut inner) = self.inner.take() else { return };
+        let (round, number) = (inner.round.take(), inner.rounds);
+        let has_changed = std::mem::take(&mut inner.has_changed);
+        // The pool may drop other work at once, which takes the lock.
+        drop(inner);
+        if let Some(round) = round {
+            self.arbiter.owner.spawn(Thinking::new(self.arbiter, number, round));
+        }
+        if has_changed {
+            self.arbiter.changed.notify_waiters();
+        }
     }
 }
 

@@ -1,19 +1,9 @@
-//! From domain values to messages, and from messages to domain values.
-
-mod clock;
-mod match_;
-mod replay;
-mod server;
+//! Times and seats as messages.
 
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::Error;
 use boardwire_kernel::SeatSet;
-
-pub(crate) use clock::clocks;
-pub(crate) use match_::{extras, forfeit, match_, match_state, observation, seed_source};
-pub(crate) use replay::{cause, depiction, frame, replay};
-pub(crate) use server::server;
 
 /// A time of up to `most`; none is no time at all.
 pub(crate) fn duration(
@@ -35,16 +25,17 @@ pub(crate) fn elapsed(given: prost_types::Duration) -> Option<Duration> {
 }
 
 /// A time as a message; nothing for no time at all.
-fn time(time: Duration) -> Option<prost_types::Duration> {
+pub(crate) fn time(time: Duration) -> Option<prost_types::Duration> {
     if time.is_zero() { None } else { time.try_into().ok() }
 }
 
 /// When something happened. How long a bot has thought, or that it had no choice, would show in less than a second.
-fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
+pub(crate) fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
     prost_types::Timestamp { nanos: 0, ..at.into() }
 }
 
-fn numbers(seats: SeatSet) -> Vec<u32> {
+/// The numbers of seats.
+pub(crate) fn numbers(seats: SeatSet) -> Vec<u32> {
     seats.iter().map(|seat| seat.number().into()).collect()
 }
 

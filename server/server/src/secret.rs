@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use boardwire_api::v1;
 use boardwire_kernel::{Digest, Key, RngStream};
 use serde::{Deserialize, Serialize};
 
@@ -162,7 +163,27 @@ pub struct Opened {
     pub salt: [u8; 16],
 }
 
+impl SeedSource {
+    /// The source as a message.
+    pub(crate) fn told(self) -> v1::SeedSource {
+        match self {
+            Self::Drawn => v1::SeedSource::Drawn,
+            Self::Given(_) => v1::SeedSource::Given,
+        }
+    }
+}
+
 impl Opened {
+    /// The key as a message, with what the server has contributed to it, if its deal was fair.
+    pub(crate) fn told(&self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
+        v1::SeedOpening {
+            seed: if let SeedSource::Given(seed) = self.source { Some(seed) } else { None },
+            salt: self.salt.to_vec().into(),
+            key: self.key.as_bytes().to_vec().into(),
+            server_secret: server_part.map(|part| part.to_vec().into()).unwrap_or_default(),
+        }
+    }
+
     /// Nothing: what an episode that has not been dealt follows from.
     pub(crate) fn nothing() -> Self {
         Self { source: SeedSource::Drawn, key: [0; 32].into(), salt: [0; 16] }

@@ -72,26 +72,19 @@ pub(crate) fn refused(reason: &'static str) {
     }
 }
 
-/// How long a request has taken.
-pub(crate) struct Request {
+/// Measures how long a request takes, if it is answered. A request `waits` if its answer may have to wait for another player.
+pub(crate) async fn timed<T, E>(
     method: &'static str,
-    began: Instant,
-}
-
-impl Request {
-    pub(crate) fn begin(method: &'static str) -> Self {
-        Self { method, began: Instant::now() }
+    waits: bool,
+    request: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let began = Instant::now();
+    let answer = request.await;
+    if counts() && answer.is_ok() {
+        let waited = if waits { "true" } else { "false" };
+        histogram!(REQUESTS, "method" => method, "waited" => waited).record(began.elapsed());
     }
-
-    /// The request has been answered that was about a game; it `waited` if it was to be answered when somebody else has
-    /// done something.
-    pub(crate) fn answered(self, game: &'static str, waited: bool) {
-        if counts() {
-            let waited = if waited { "true" } else { "false" };
-            histogram!(REQUESTS, "method" => self.method, "game" => game, "waited" => waited)
-                .record(self.began.elapsed());
-        }
-    }
+    answer
 }
 
 /// Looks how much there is of what comes and goes, for ever.

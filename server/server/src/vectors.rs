@@ -2,11 +2,12 @@
 //!
 //! `make golden` writes them anew.
 
+use boardwire_api::v1::AutoresetMode;
 use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_api::v1;
-use boardwire_batch::batch::{Actions, Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
+use boardwire_batch::batch::{Actions, Batch, Columns, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
@@ -152,7 +153,7 @@ fn steps_of_batches() {
         let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("an agent");
         let line_ups = vec![line_up([Player::Agent, bot]), line_up([Player::Agent, Player::Agent])];
         let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
-        let plan = Plan { columns, autoreset: Autoreset::SameStep, ..Plan::of(line_ups) };
+        let plan = Plan { columns, autoreset: AutoresetMode::SameStep, ..Plan::of(line_ups) };
         let opening = Opening { plan, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
         let group = pool.alone();
         let batch = Batch::open(String::new(), Arc::clone(&table), opening, &group);

@@ -1,5 +1,6 @@
 //! A few environments of any game behind one interface: what one thread steps at a time.
 
+use boardwire_api::v1::AutoresetMode;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,9 +12,10 @@ use super::columns::{Column, Ends, NOBODY, Rows};
 use super::environment::{Due, End, Environment};
 use super::snapshot::Saved;
 use super::todo::{Output, Span, Stage, Todo};
-use super::{Autoreset, Begin, Plan, flag};
+use super::{Begin, Plan, flag};
 use crate::play::Insight;
 use crate::pool::Slice;
+use crate::reward;
 use crate::reward::forfeit_ranks;
 
 /// A run of neighbouring environments, whichever the game. Places count from the block's first.
@@ -90,8 +92,8 @@ impl<G: Estimate> Environments<G> {
         }
         for (seat, out) in Seat::all(info.seats).zip(reward.chunks_exact_mut(4)) {
             let reward = match &end {
-                Some(End::Scored(_)) => plan.reward.of(seat, scores, ranks),
-                Some(End::Forfeited(loser)) => plan.reward.of_forfeit(seat, *loser, info),
+                Some(End::Scored(_)) => reward::of(plan.reward, seat, scores, ranks),
+                Some(End::Forfeited(loser)) => reward::of_forfeit(plan.reward, seat, *loser, info),
                 Some(End::Truncated) | None => 0.0,
             };
             out.copy_from_slice(&reward.to_le_bytes());
@@ -238,7 +240,7 @@ impl<G: Estimate> Environments<G> {
             let reward = out.rows.cell(Column::Reward, row);
             let flags = self.report_end(at, reward, &mut out.ends, span.environment + row);
             out.rows.cell(Column::Flags, row)[0] |= flags;
-            if self.plan.autoreset == Autoreset::SameStep {
+            if self.plan.autoreset == AutoresetMode::SameStep {
                 self.all[at].begin(&self.plan, Begin::default());
                 restarted = true;
             }

@@ -1,5 +1,6 @@
 //! One environment: episode after episode, in which agents decide and bots play their part.
 
+use boardwire_api::v1::IllegalActionPolicy;
 use std::sync::Arc;
 
 use boardwire_bots::{Bot, BotFault, Choice, Round, Thought};
@@ -10,7 +11,6 @@ use boardwire_kernel::{
 
 use super::snapshot::Saved;
 use super::{Begin, LineUp, Plan};
-use crate::players::IllegalActions;
 use crate::pool::Slice;
 
 /// The decision an environment shows.
@@ -113,9 +113,9 @@ impl<G: Estimate> Environment<G> {
         let substituted = !legal.contains(action);
         let action = match (substituted, plan.illegal_actions) {
             (false, _) => action,
-            (true, IllegalActions::SeededLegal) => self.substitute(seat, legal),
-            (true, IllegalActions::FirstLegal) => legal.lowest().unwrap_or(action),
-            (true, IllegalActions::Forfeit | IllegalActions::Reject) => {
+            (true, IllegalActionPolicy::SeededLegal) => self.substitute(seat, legal),
+            (true, IllegalActionPolicy::FirstLegal) => legal.lowest().unwrap_or(action),
+            (true, _) => {
                 self.forfeited = Some(seat);
                 return false;
             }

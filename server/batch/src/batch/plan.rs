@@ -1,11 +1,11 @@
 //! How the environments of a batch are played.
 
+use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
 use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 use bytes::Bytes;
 
-use crate::players::{IllegalActions, Player};
-use crate::reward::RewardKind;
+use crate::players::Player;
 
 /// The bits of a row's flags.
 pub mod flag {
@@ -17,18 +17,6 @@ pub mod flag {
     pub const SUBSTITUTED: u8 = 4;
     /// It was forfeited by an illegal action.
     pub const FORFEITED: u8 = 8;
-}
-
-/// What becomes of an environment whose episode has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Autoreset {
-    /// The next step begins the next episode.
-    #[default]
-    NextStep,
-    /// The next episode begins in the same step.
-    SameStep,
-    /// It waits for a reset.
-    Disabled,
 }
 
 /// Columns that are written on request only.
@@ -99,9 +87,9 @@ pub struct Plan {
     /// What seats are rewarded for.
     pub reward: RewardKind,
     /// What becomes of an environment whose episode has ended.
-    pub autoreset: Autoreset,
+    pub autoreset: AutoresetMode,
     /// What happens to illegal actions.
-    pub illegal_actions: IllegalActions,
+    pub illegal_actions: IllegalActionPolicy,
     /// Whether decisions with a single legal action are played by the engine.
     pub skip_forced: bool,
     /// The columns written on request.
@@ -117,9 +105,9 @@ impl Plan {
         Self {
             line_ups,
             duplicate_deals: false,
-            reward: RewardKind::default(),
-            autoreset: Autoreset::default(),
-            illegal_actions: IllegalActions::default(),
+            reward: RewardKind::Rank,
+            autoreset: AutoresetMode::NextStep,
+            illegal_actions: IllegalActionPolicy::Reject,
             skip_forced: false,
             columns: Columns::default(),
             adviser: None,

@@ -1,5 +1,6 @@
 //! What a call has taken out of its batch: looked at, checked, and given back.
 
+use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,9 +11,8 @@ use super::block::Block;
 use super::columns::Step;
 use super::ledger::Numbered;
 use super::snapshot::Saved;
-use super::{ALONE, Actions, Autoreset, Batch, TOGETHER};
+use super::{ALONE, Actions, Batch, TOGETHER};
 use crate::play::Insight;
-use crate::players::IllegalActions;
 use crate::pool::Once;
 use boardwire_api::Error;
 
@@ -121,7 +121,7 @@ impl Taken {
             {
                 let Some(action) = actions.at(environment - self.range.start) else { continue };
                 match due.seat {
-                    None if plan.autoreset == Autoreset::Disabled => {
+                    None if plan.autoreset == AutoresetMode::Disabled => {
                         return Err(Error::EnvironmentOver { environment });
                     }
                     None => {}
@@ -131,7 +131,7 @@ impl Taken {
                             let (action, actions) = (action, space.count());
                             return Err(Error::BatchActionOutOfRange { environment, action, actions });
                         }
-                        Some(label) if plan.illegal_actions == IllegalActions::Reject => {
+                        Some(label) if plan.illegal_actions == IllegalActionPolicy::Reject => {
                             let label = label.to_owned();
                             return Err(Error::BatchActionIllegal {
                                 environment,

@@ -22,7 +22,6 @@ use super::*;
 use crate::messages::step as message;
 use crate::players::Player;
 use crate::pool::Pool;
-use crate::reward::RewardKind;
 use crate::tables::Tables;
 
 /// What a large message has, at most.

@@ -6,8 +6,8 @@ use boardwire_api::v1;
 use boardwire_bots::UnknownBot;
 
 use super::player::{bot, bot_to, player, player_name, player_to};
-use super::{bad_enum, count, illegal, illegal_to, missing, options, reward, reward_to};
-use crate::batch::{Actions, Adviser, Autoreset, Batch, Column, Columns, LineUp, Plan, Reset, Step};
+use super::{count, known, missing, options};
+use crate::batch::{Actions, Adviser, Batch, Column, Columns, LineUp, Plan, Reset, Step};
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 use boardwire_api::Error;
@@ -41,9 +41,9 @@ pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>
     let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
     let plan = Plan {
         duplicate_deals: asked.duplicate_deals,
-        reward: reward(asked.reward)?,
-        autoreset: autoreset(asked.autoreset)?,
-        illegal_actions: illegal(asked.illegal_actions)?,
+        reward: known("reward", asked.reward)?,
+        autoreset: known("autoreset", asked.autoreset)?,
+        illegal_actions: known("illegal_actions", asked.illegal_actions)?,
         skip_forced: asked.skip_forced,
         columns: columns(asked.columns.as_ref()),
         adviser: adviser(tables, &table, asked.columns.as_ref())?,
@@ -95,9 +95,9 @@ pub fn batch(batch: &Batch) -> v1::Batch {
         first_environment: opening.first,
         seed: Some(opening.seed),
         duplicate_deals: plan.duplicate_deals,
-        reward: reward_to(plan.reward).into(),
-        autoreset: autoreset_to(plan.autoreset).into(),
-        illegal_actions: illegal_to(plan.illegal_actions).into(),
+        reward: plan.reward.into(),
+        autoreset: plan.autoreset.into(),
+        illegal_actions: plan.illegal_actions.into(),
         skip_forced: plan.skip_forced,
         columns: Some(v1::BatchColumns {
             scores: plan.columns.scores,
@@ -156,21 +156,4 @@ fn columns(given: Option<&v1::BatchColumns>) -> Columns {
         episodes: given.episodes,
         oracle: given.oracle,
     })
-}
-
-fn autoreset(value: i32) -> Result<Autoreset, Error> {
-    match v1::AutoresetMode::try_from(value) {
-        Ok(v1::AutoresetMode::Unspecified | v1::AutoresetMode::NextStep) => Ok(Autoreset::NextStep),
-        Ok(v1::AutoresetMode::SameStep) => Ok(Autoreset::SameStep),
-        Ok(v1::AutoresetMode::Disabled) => Ok(Autoreset::Disabled),
-        Err(_) => Err(bad_enum("autoreset", value, "an AutoresetMode")),
-    }
-}
-
-fn autoreset_to(mode: Autoreset) -> v1::AutoresetMode {
-    match mode {
-        Autoreset::NextStep => v1::AutoresetMode::NextStep,
-        Autoreset::SameStep => v1::AutoresetMode::SameStep,
-        Autoreset::Disabled => v1::AutoresetMode::Disabled,
-    }
 }

@@ -4,7 +4,7 @@ use boardwire_api::v1;
 use boardwire_bots::Rollout;
 use bytes::Bytes;
 
-use super::{bad_enum, count, options, reward, reward_to};
+use super::{count, known, options};
 use crate::search::{Moves, Opening, Search, WorldStep};
 use boardwire_api::Error;
 
@@ -23,7 +23,7 @@ pub fn search_opening(
         worlds,
         places: if asked.places == 0 { worlds.saturating_mul(seats) } else { asked.places as usize },
         seed: asked.seed.unwrap_or_else(seed),
-        reward: reward(asked.reward)?,
+        reward: known("reward", asked.reward)?,
         skip_forced: asked.skip_forced,
         message_bytes,
     })
@@ -44,7 +44,11 @@ pub fn moves(asked: &v1::AdvanceRequest) -> Result<Moves, Error> {
 /// A column that is cut off; no such way.
 pub fn playouts(asked: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Error> {
     let worlds = numbers("worlds", &asked.worlds)?;
-    Ok((worlds, asked.playouts.max(1) as usize, rollout(asked.policy)?))
+    let rollout = match known("policy", asked.policy)? {
+        v1::RolloutPolicy::Unspecified | v1::RolloutPolicy::Estimate => Rollout::Estimate,
+        v1::RolloutPolicy::Random => Rollout::Random,
+    };
+    Ok((worlds, asked.playouts.max(1) as usize, rollout))
 }
 
 /// Mean rewards as a column.
@@ -65,7 +69,7 @@ pub fn search(search: &Search) -> v1::Search {
         worlds: count(search.drawn()),
         places: count(opening.places),
         seed: opening.seed,
-        reward: reward_to(opening.reward).into(),
+        reward: opening.reward.into(),
         skip_forced: opening.skip_forced,
         view_bytes: count(info.layout.bytes()),
         mask_bytes: count(info.actions.mask_bytes()),
@@ -83,15 +87,6 @@ pub fn world_step(step: WorldStep) -> v1::WorldStep {
         reward: step.reward.into(),
         mask: step.mask.into(),
         view: step.view.into(),
-    }
-}
-
-fn rollout(value: i32) -> Result<Rollout, Error> {
-    use v1::RolloutPolicy as Policy;
-    match Policy::try_from(value) {
-        Ok(Policy::Unspecified | Policy::Estimate) => Ok(Rollout::Estimate),
-        Ok(Policy::Random) => Ok(Rollout::Random),
-        Err(_) => Err(bad_enum("policy", value, "a RolloutPolicy")),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What worlds show: the columns of `boardwire.v1.WorldStep`.
 
+use boardwire_api::v1::RewardKind;
 use boardwire_kernel::{ActionSet, GameInfo, Seat};
 
 use super::world::World;
 use crate::batch::{MESSAGE_HEAD, NOBODY, flag};
-use crate::reward::RewardKind;
+use crate::reward;
 use crate::tables::Table;
 
 /// The rows of some worlds.
@@ -55,7 +56,8 @@ impl WorldStep {
             });
             step.ply.extend(world.play.ply().to_le_bytes());
             for seat in Seat::all(info.seats) {
-                let own = outcome.as_ref().map_or(0.0, |end| reward.of(seat, end.scores(), end.ranks()));
+                let own =
+                    outcome.as_ref().map_or(0.0, |end| reward::of(reward, seat, end.scores(), end.ranks()));
                 step.reward.extend(own.to_le_bytes());
             }
             let legal = seat.map_or(ActionSet::EMPTY, |seat| world.play.legal(seat));

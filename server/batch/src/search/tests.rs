@@ -1,3 +1,4 @@
+use boardwire_api::v1::RewardKind;
 use std::collections::BTreeSet;
 
 use crate::registry::Registry;
@@ -160,18 +161,26 @@ async fn what_is_refused_changes_nothing() {
     let illegal = (0..45).find(|&action| first.mask[action / 8] >> (action % 8) & 1 == 0).expect("one");
     let illegal = u8::try_from(illegal).expect("few actions");
     for (moves, reason, told) in [
-        (moves(&[0, 4], &[], actions), "FIELD_INVALID", "`worlds` is below 4, not `4`"),
+        (moves(&[0, 4], &[], actions), "FIELD_INVALID", "`worlds` must be below 4; got `4`"),
         (
             moves(&[0, 3], &[2, 3], actions),
             "FIELD_INVALID",
-            "`worlds` is a place that holds a world, not `3`",
+            "`worlds` must be a place that holds a world; got `3`",
         ),
-        (moves(&[0, 0], &[], actions), "FIELD_INVALID", "`worlds` is named once, not `0`"),
-        (moves(&[0, 1], &[2, 2], actions), "FIELD_INVALID", "`into` is named once, not `2`"),
-        (moves(&[0, 1], &[2, 9], actions), "FIELD_INVALID", "`into` is below 4, not `9`"),
-        (moves(&[0, 1], &[2], actions), "FIELD_INVALID", "`into` is for 2 rows"),
-        (moves(&[0, 1], &[], &actions[..1]), "FIELD_INVALID", "`actions` is for 2 rows"),
-        (moves(&[], &[], &[]), "FIELD_INVALID", "`worlds` is from 1 to"),
+        (
+            moves(&[0, 0], &[], actions),
+            "FIELD_INVALID",
+            "`worlds` must be places that are each named once; got `0`",
+        ),
+        (
+            moves(&[0, 1], &[2, 2], actions),
+            "FIELD_INVALID",
+            "`into` must be places that are each named once; got `2`",
+        ),
+        (moves(&[0, 1], &[2, 9], actions), "FIELD_INVALID", "`into` must be below 4; got `9`"),
+        (moves(&[0, 1], &[2], actions), "FIELD_INVALID", "`into` must be 2 rows"),
+        (moves(&[0, 1], &[], &actions[..1]), "FIELD_INVALID", "`actions` must be 2 rows"),
+        (moves(&[], &[], &[]), "FIELD_INVALID", "`worlds` must be from 1 to"),
         (moves(&[1, 0], &[], &[actions[1], illegal]), "WORLD_ACTION_ILLEGAL", "row 1, world 0: seat"),
         (moves(&[1, 0], &[], &[actions[1], 250]), "WORLD_ACTION_OUT_OF_RANGE", "row 1, world 0: there is no"),
     ] {
@@ -310,12 +319,12 @@ fn a_search_has_places_for_its_worlds_and_its_rows_fit_a_message() {
         opening.check(info.rules.info(), seats).err().map_or(String::new(), |error| error.to_string())
     };
     assert_eq!(told(&opening(3, 6), 2), "");
-    assert_eq!(told(&opening(3, 5), 2), "`places` is at least 6, as many as worlds are drawn, not `5`");
-    assert!(told(&opening(100_000, 100_000), 1).starts_with("`worlds` is such that 1 to "));
+    assert_eq!(told(&opening(3, 5), 2), "`places` must be at least 6, one for each sampled world; got `5`");
+    assert!(told(&opening(100_000, 100_000), 1).starts_with("`worlds` must be so many that 1 to "));
     assert!(told(&opening(3, 3), 0).contains("1 to"), "a batch of no environment");
     let least = MESSAGE_HEAD + row_bytes(info.rules.info());
     let narrow = |message_bytes| Opening { message_bytes, ..opening(1, 1) };
-    let words = format!("`max_message_bytes` is at least {least}, for one world, not `{}`", least - 1);
+    let words = format!("`max_message_bytes` must be at least {least}, for one world; got `{}`", least - 1);
     assert_eq!((told(&narrow(least - 1), 1), told(&narrow(least), 1)), (words, String::new()));
 }
 

@@ -1,11 +1,12 @@
 //! Batches without a wire: what the server's own work for a step takes.
 
+use boardwire_api::v1::AutoresetMode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use boardwire_batch::Player;
-use boardwire_batch::batch::{Actions, Autoreset, Batch, LineUp, Opening, Plan, Reset};
+use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
@@ -42,7 +43,7 @@ pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
 fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let line_up = LineUp::of(vec![Player::Agent; 2]).context("agents")?;
-    let plan = Plan { autoreset: Autoreset::SameStep, ..Plan::of(vec![line_up]) };
+    let plan = Plan { autoreset: AutoresetMode::SameStep, ..Plan::of(vec![line_up]) };
     let opening = Opening { plan, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
     let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, &pool.alone()))?;
     let mut rng = RngStream::new(0, BOT_STREAM);

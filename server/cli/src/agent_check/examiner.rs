@@ -15,7 +15,9 @@ use super::proxy::{Proxy, Toward, Verdict};
 use super::scenario::{Scenario, Trouble, Who};
 use crate::agent::Agent;
 use boardwire_api::Error;
-use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Looker, Observation, Phase};
+use boardwire_server::arbiter::{
+    Arbiter, CloseReason, Decision, Extras, Looker, Observation, Phase, Reset, Role,
+};
 use boardwire_server::edge::Origin;
 use boardwire_server::matches::Matches;
 
@@ -32,9 +34,8 @@ pub(super) const SEEN: Extras = Extras { text: false, explanation: false, action
 
 /// The decision that the policy makes: the legal actions in turn.
 pub(super) fn decide(seen: &Observation) -> Decision {
-    let legal = seen.actions.expect("the legal actions were asked for");
-    let action = legal.nth(seen.decision % legal.len()).expect("who owes a decision has a choice");
-    Decision { episode: seen.episode, number: seen.decision, action: action.into() }
+    let action = &seen.actions[seen.decision as usize % seen.actions.len()];
+    Decision { episode: seen.episode, number: seen.decision, action: action.index }
 }
 
 /// A server, and the command that is put to the test.
@@ -150,15 +151,16 @@ impl Sitting {
             let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
             ends.entry(position.episode).or_insert((position.ply, position.digest));
         }
-        let joined = self.arbiter.summary(Looker::Seat(Seat::FIRST)).joined;
-        let joined = self.arbiter.settings().agents().iter().all(|seat| joined.contains(seat));
+        let joined = self.arbiter.describe(Looker::Host).joined;
+        let joined =
+            self.arbiter.settings().agents().iter().all(|seat| joined.contains(&seat.number().into()));
         let (verdict, resets) = {
             let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
             trouble.strike(toward, joined, &position)
         };
         if resets {
             // It is there to reset, or has been closed.
-            let _ = self.arbiter.reset_match(None, None).await;
+            let _ = self.arbiter.reset_match(Role::Host, None, None).await;
         }
         verdict
     }
@@ -199,13 +201,13 @@ impl Sitting {
 async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
     loop {
         let seen = arbiter.observe(seat, true, SEEN).await?;
-        if seen.pending.contains(seat) {
+        if seen.pending.contains(&seat.number().into()) {
             if seen.episode == 0 && seen.decision < 2 {
                 tokio::time::sleep(PAUSE).await;
             }
             arbiter.act(seat, decide(&seen)).await?;
         } else {
-            arbiter.reset(seat, None, Some(seen.episode)).await?;
+            arbiter.reset(seat, Reset { leave: Some(seen.episode), ..Reset::default() }).await?;
         }
     }
 }

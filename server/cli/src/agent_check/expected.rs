@@ -9,7 +9,7 @@ use boardwire_kernel::Seat;
 
 use super::examiner::{End, SEEN, decide};
 use super::scenario::{Scenario, Trouble};
-use boardwire_server::arbiter::{Arbiter, Phase};
+use boardwire_server::arbiter::{Arbiter, Phase, Role};
 
 /// How the episodes of a scenario end, by their numbers.
 pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {
@@ -21,20 +21,20 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     arbiter.begin();
     let mut ends = BTreeMap::new();
     if let Trouble::Reset(_) = scenario.trouble {
-        arbiter.reset_match(None, None).await?;
+        arbiter.reset_match(Role::Host, None, None).await?;
     }
     while ends.len() < scenario.episodes as usize {
         while arbiter.phase() == Phase::Playing {
             for &seat in seats.iter().filter(|seat| agents.contains(**seat)) {
                 let seen = arbiter.observe(seat, false, SEEN).await?;
-                if seen.pending.contains(seat) {
+                if seen.pending.contains(&seat.number().into()) {
                     arbiter.act(seat, decide(&seen)).await?;
                 }
             }
         }
         let position = arbiter.position();
         ends.insert(position.episode, (position.ply, position.digest));
-        arbiter.reset_match(None, None).await?;
+        arbiter.reset_match(Role::Host, None, None).await?;
     }
     Ok(ends)
 }

@@ -6,8 +6,13 @@
 use std::time::Duration;
 
 use boardwire_api::Error;
-use boardwire_bots::Bot;
+use boardwire_api::v1::{self, TimeoutPolicy};
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, messages};
+use boardwire_bots::{Bot, UnknownBot};
 use serde::{Deserialize, Serialize};
+
+use crate::convert::{duration, time};
 
 /// The longest that a part of a clock may be.
 pub(crate) const LONGEST: Duration = Duration::from_hours(24);
@@ -45,6 +50,35 @@ pub enum OnTimeout {
     Bot(Bot),
 }
 
+impl OnTimeout {
+    fn read(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
+        let policy: TimeoutPolicy = messages::known("clocks.on_timeout", given.on_timeout)?;
+        if let (Some(bot), true) = (&given.bot, policy != TimeoutPolicy::Bot) {
+            let value = format!("{} with bot {}", policy.as_str_name(), messages::player_name(bot));
+            return Err(Error::field("clocks.on_timeout", value, "TIMEOUT_POLICY_BOT with a bot"));
+        }
+        let unknown = |UnknownBot { given, expected }| Error::field("clocks.bot", given, expected);
+        Ok(match policy {
+            TimeoutPolicy::Unspecified | TimeoutPolicy::Forfeit => Self::Forfeit,
+            TimeoutPolicy::FirstLegal => Self::FirstLegal,
+            TimeoutPolicy::SeededLegal => Self::SeededLegal,
+            TimeoutPolicy::Bot => {
+                let bot = messages::bot(tables, table, &given.bot.clone().unwrap_or_default());
+                Self::Bot(bot.map_err(unknown)?)
+            }
+        })
+    }
+
+    fn told(&self) -> (TimeoutPolicy, Option<v1::Player>) {
+        match self {
+            Self::Forfeit => (TimeoutPolicy::Forfeit, None),
+            Self::FirstLegal => (TimeoutPolicy::FirstLegal, None),
+            Self::SeededLegal => (TimeoutPolicy::SeededLegal, None),
+            Self::Bot(bot) => (TimeoutPolicy::Bot, Some(messages::bot_to(bot))),
+        }
+    }
+}
+
 /// How long a decision took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Took {
@@ -63,20 +97,51 @@ pub(super) struct Time {
     pub(super) strikes: u32,
 }
 
-/// What a seat's clock shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// How long the seat may still think about the present decision, or the next one.
-    pub left: Duration,
-    /// How much of that is in the bank.
-    pub bank: Duration,
-    /// Whether time passes.
-    pub running: bool,
-    /// How often it is still forgiven that time runs out.
-    pub strikes: u32,
-}
-
 impl Clock {
+    /// The clock of each seat, from none, one, or as many as there are seats.
+    ///
+    /// # Errors
+    /// Another number of clocks, a time or a bot that cannot be.
+    pub(super) fn read_all(
+        given: &[v1::Clock],
+        players: &[Player],
+        tables: &Tables,
+        table: &Table,
+    ) -> Result<Vec<Option<Self>>, Error> {
+        if given.is_empty() {
+            return Ok(Vec::new());
+        }
+        if given.len() != 1 && given.len() != players.len() {
+            return Err(Error::field("clocks", given.len(), format!("none, 1 or {}", players.len())));
+        }
+        let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
+        let each = players.iter().zip(given.iter().cycle());
+        let each = each.map(|(player, given)| match player {
+            Player::Agent if !is_none(given) => Self::read(given, tables, table).map(Some),
+            Player::Agent | Player::Bot(_) => Ok(None),
+        });
+        each.collect()
+    }
+
+    fn read(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
+        let clock = Self {
+            limit: duration("clocks.limit", given.limit, LONGEST)?,
+            bank: duration("clocks.bank", given.bank, LONGEST)?,
+            increment: duration("clocks.increment", given.increment, LONGEST)?,
+            strikes: given.strikes,
+            on_timeout: OnTimeout::read(given, tables, table)?,
+        };
+        clock.check()?;
+        Ok(clock)
+    }
+
+    /// The clock as a message.
+    pub(super) fn told(&self) -> v1::Clock {
+        let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(time);
+        let (policy, bot) = self.on_timeout.told();
+        v1::Clock { limit, bank, increment, strikes: self.strikes, on_timeout: policy.into(), bot }
+    }
+
     /// Refuses times that cannot be.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! How a match ends for good.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use boardwire_api::Error;
+use boardwire_api::{Error, v1};
 use boardwire_bots::BotFault;
 use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,18 @@ impl CloseReason {
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::ShuttingDown)
     }
+
+    /// The reason as a message.
+    pub(super) fn told(&self) -> v1::CloseReason {
+        match self {
+            Self::Host => v1::CloseReason::Host,
+            Self::Idle { .. } => v1::CloseReason::Idle,
+            Self::BotFailed(_) => v1::CloseReason::BotFailed,
+            Self::Withheld { .. } => v1::CloseReason::Withheld,
+            Self::Finished => v1::CloseReason::Finished,
+            Self::ShuttingDown => v1::CloseReason::ShuttingDown,
+        }
+    }
 }
 
 /// A bot's failure as it is written.
@@ -56,11 +69,10 @@ struct Fault {
 
 impl Arbiter {
     /// Ends the match for good, unless it has ended already; whoever waits is told.
-    pub fn close(&self, reason: CloseReason) {
-        self.end(&mut self.lock(), reason);
+    pub fn close(self: &Arc<Self>, reason: CloseReason) {
+        self.end(&mut self.change(), reason);
         self.round.store(0, Ordering::Relaxed);
         self.owner.cancel();
-        self.changed.notify_waiters();
     }
 
     /// Whether nothing will happen in the match any more, not even on a server to come: nothing of it is secret then.

@@ -1,16 +1,18 @@
 //! What follows upon what somebody asks for, and upon nothing at all: events, or a refusal.
 
+use boardwire_api::v1::IllegalActionPolicy;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use boardwire_api::Error;
+use boardwire_api::v1::Forfeit;
+use boardwire_batch::Player;
 use boardwire_batch::play::{Insight, Round};
 use boardwire_batch::tables::Table;
-use boardwire_batch::{IllegalActions, Player};
 use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 
 use super::clock::OnTimeout;
-use super::event::{Cause, Forfeit, Forfeited, What};
+use super::event::{Cause, Forfeited, What};
 use super::standing::Standing;
 use super::{Decision, Opened, Settings};
 use crate::secret::{SeedSource, Seeds};
@@ -74,9 +76,9 @@ impl Standing {
         };
         let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
         let action = match (rejection, settings.illegal_actions) {
-            (Rejection::Illegal { .. }, IllegalActions::FirstLegal) => legal.lowest(),
-            (Rejection::Illegal { .. }, IllegalActions::SeededLegal) => Some(rng.draw(&mut legal)),
-            (Rejection::Illegal { .. }, IllegalActions::Forfeit) => {
+            (Rejection::Illegal { .. }, IllegalActionPolicy::FirstLegal) => legal.lowest(),
+            (Rejection::Illegal { .. }, IllegalActionPolicy::SeededLegal) => Some(rng.draw(&mut legal)),
+            (Rejection::Illegal { .. }, IllegalActionPolicy::Forfeit) => {
                 let forfeited = Forfeited { seat, why: Forfeit::IllegalAction };
                 return Ok(What::Forfeited { forfeited, given: Some(given) });
             }

@@ -6,8 +6,20 @@ use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
 use super::event::What;
-use super::thinking::Thinking;
-use super::{Arbiter, Forfeit, Forfeited, Inner, Role, Settings};
+use super::{Arbiter, By, Extras, Forfeit, Forfeited, Inner, Observation, Role, Settings};
+
+/// How a seat asks for the next episode.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reset {
+    /// The seed of the next episode, from a seat that may give it.
+    pub seed: Option<u64>,
+    /// The episode that the seat leaves, by default the present one: a repeated request begins no further episode.
+    pub leave: Option<u32>,
+    /// Whether the answer waits until the seat is due, or the episode over.
+    pub wait: bool,
+    /// Which parts of the observation are asked for.
+    pub extras: Extras,
+}
 
 impl Arbiter {
     /// Begins the next episode, for the host: at any time, or once the present one is over where deals are fair. Where only the host
@@ -15,58 +27,77 @@ impl Arbiter {
     ///
     /// # Errors
     /// A seed where deals are fair, an episode that is not over or has not come, a match that has ended for good.
-    pub async fn reset_match(self: &Arc<Self>, seed: Option<u64>, leave: Option<u32>) -> Result<(), Error> {
-        if self.settings.host_begins {
-            let agents = self.settings.agents();
-            let have_asked = |inner: &mut Inner| {
-                let standing = &inner.standing;
-                let is_left = leave.is_some_and(|episode| episode < standing.present.episode);
-                let goes_on = !standing.is_over() || standing.votes == agents || standing.closed.is_some();
-                Ok((is_left || goes_on).then_some(()))
-            };
-            self.until(Role::Host, have_asked).await?;
-        }
-        let round = {
-            let mut inner = self.lock();
-            if self.has_left(&inner, seed, leave)? {
-                None
-            } else {
+    pub async fn reset_match(
+        self: &Arc<Self>,
+        by: impl Into<By<'_>>,
+        seed: Option<u64>,
+        leave: Option<u32>,
+    ) -> Result<(), Error> {
+        let ready = |inner: &mut Inner, role| {
+            if role != Role::Host {
+                return Err(Error::HostOnly { match_id: self.name.id.clone() });
+            }
+            let standing = &inner.standing;
+            let is_left = leave.is_some_and(|episode| episode < standing.present.episode);
+            let have_asked = standing.votes == self.settings.agents() || standing.closed.is_some();
+            if self.settings.host_begins && !is_left && standing.is_over() && !have_asked {
+                return Ok(None);
+            }
+            if !self.has_left(inner, seed, leave)? {
                 // Where deals are fair nobody leaves one that it dislikes.
                 if self.settings.fair_deals {
                     inner.standing.check_over()?;
                 }
-                self.begin_next(&mut inner, seed)?
+                self.begin_next(inner, seed)?;
             }
+            Ok(Some(()))
         };
-        self.carry_on(round);
-        self.kept().await
+        self.answered(by, ready).await
     }
 
-    /// Asks for the next episode, for a seat, and waits for it. It begins at once for an agent that plays against bots alone,
-    /// else when every agent's seat has asked for it, or when the host begins it.
+    /// Asks for the next episode, for a seat, and waits for it: gives its first observation, as [`observe`](Self::observe) does. It
+    /// begins at once for an agent that plays against bots alone, else when every agent's seat has asked for it, or when the host
+    /// begins it.
     ///
     /// # Errors
-    /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
-    /// for good; more calls that wait than a seat may have.
+    /// A token of no seat, a seed from a seat that may not give one, an episode that is not over or has not come, a match that has
+    /// ended for good; more waiting calls than a seat may have.
     pub async fn reset(
         self: &Arc<Self>,
+        by: impl Into<By<'_>>,
+        Reset { seed, leave, wait, extras }: Reset,
+    ) -> Result<Observation, Error> {
+        let mut left = None;
+        let ready = |inner: &mut Inner, role| {
+            let seat = self.seat_of(role)?;
+            let left = match left {
+                Some(left) => left,
+                None => *left.insert(self.leave(inner, seat, seed, leave)?),
+            };
+            if inner.standing.present.episode <= left {
+                return Ok(None);
+            }
+            self.observed(inner, seat, wait, extras)
+        };
+        self.answered(by, ready).await
+    }
+
+    /// Counts a seat's vote for the next episode, and begins it if that was the last; gives the episode that the seat leaves.
+    fn leave(
+        &self,
+        inner: &mut Inner,
         seat: Seat,
         seed: Option<u64>,
         leave: Option<u32>,
-    ) -> Result<(), Error> {
-        let (left, round) = {
-            let mut inner = self.lock();
-            let present = inner.standing.present.episode;
-            if self.has_left(&inner, seed, leave)? {
-                (leave.unwrap_or_default(), None)
-            } else if self.counts_vote(&mut inner, seat, seed)? {
-                (present, self.begin_next(&mut inner, seed)?)
-            } else {
-                (present, None)
-            }
-        };
-        self.carry_on(round);
-        self.until(Role::Seat(seat), |inner| Ok((inner.standing.present.episode > left).then_some(()))).await
+    ) -> Result<u32, Error> {
+        let present = inner.standing.present.episode;
+        if self.has_left(inner, seed, leave)? {
+            return Ok(leave.unwrap_or_default());
+        }
+        if self.counts_vote(inner, seat, seed)? {
+            self.begin_next(inner, seed)?;
+        }
+        Ok(present)
     }
 
     /// Whether the episode that is to be left has been left already.
@@ -88,12 +119,13 @@ impl Arbiter {
         Ok(false)
     }
 
-    /// Deals the next episode; gives the round of bots that have to think.
-    fn begin_next(self: &Arc<Self>, inner: &mut Inner, seed: Option<u64>) -> Result<Option<Thinking>, Error> {
+    /// Deals the next episode.
+    fn begin_next(&self, inner: &mut Inner, seed: Option<u64>) -> Result<(), Error> {
         let dealt = inner.standing.deal(seed);
         self.happened(inner, [dealt])?;
         inner.clocks.all_begin_anew();
-        Ok(self.settle(inner))
+        self.settle(inner);
+        Ok(())
     }
 
     /// Counts the vote of `seat` for the next episode; whether it may begin now.
@@ -115,28 +147,33 @@ impl Arbiter {
         Ok(!host_begins && inner.standing.votes == agents)
     }
 
-    /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it.
+    /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it. Gives a seat its observation.
     ///
     /// # Errors
     /// A seat that is not the caller's, or not an agent's; an episode that is over or has not come; a match that has ended
     /// for good; more calls that wait than a seat may have.
     pub async fn resign(
         self: &Arc<Self>,
-        role: Role,
+        by: impl Into<By<'_>>,
         named: Option<u32>,
         episode: Option<u32>,
-    ) -> Result<(), Error> {
-        let forfeited = self.resigning(role, named)?;
-        let resigned = self.until_changed(role, |inner| {
+        extras: Extras,
+    ) -> Result<Option<Observation>, Error> {
+        let ready = |inner: &mut Inner, role| {
+            let forfeited = self.resigning(role, named)?;
             if self.bots_think() {
                 return Ok(None);
             }
-            let decided =
-                inner.standing.forfeit(episode.unwrap_or(inner.standing.present.episode), forfeited)?;
+            let episode = episode.unwrap_or(inner.standing.present.episode);
+            let decided = inner.standing.forfeit(episode, forfeited)?;
             self.happened(inner, decided)?;
-            Ok(Some((self.settle(inner), ())))
-        });
-        resigned.await
+            self.settle(inner);
+            Ok(Some(match role {
+                Role::Seat(seat) => self.observed(inner, seat, false, extras)?,
+                Role::Host => None,
+            }))
+        };
+        self.answered(by, ready).await
     }
 
     fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, Error> {

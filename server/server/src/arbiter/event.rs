@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use boardwire_api::v1::{ActionCause, Forfeit};
 use boardwire_kernel::Seat;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -156,19 +157,19 @@ pub struct Forfeited {
     #[serde(with = "forms::seat")]
     pub seat: Seat,
     /// Why.
+    #[serde(with = "forms::number")]
     pub why: Forfeit,
 }
 
-/// Why a seat forfeited an episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Forfeit {
-    /// It chose an illegal action.
-    IllegalAction,
-    /// It resigned.
-    Resigned,
-    /// Its time ran out.
-    Time,
-    /// The host ended the episode against it.
-    Host,
+impl Cause {
+    /// The cause as a message: without what was drawn.
+    pub(super) fn told(self) -> ActionCause {
+        match self {
+            Self::Agent => ActionCause::Agent,
+            Self::Substituted { .. } => ActionCause::Substituted,
+            Self::Bot { .. } => ActionCause::Bot,
+            Self::Forced => ActionCause::Forced,
+            Self::Late { .. } => ActionCause::TimedOut,
+        }
+    }
 }

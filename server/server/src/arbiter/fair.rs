@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use boardwire_api::Error;
+use boardwire_api::{Error, v1};
 use boardwire_kernel::{Key, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -43,17 +43,6 @@ pub(super) struct Fair {
     pub(super) bound: Vec<Option<Part>>,
     /// What each seat has opened.
     pub(super) opened: Vec<Option<Part>>,
-}
-
-/// What may be known of how fair deals come about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FairDeal {
-    /// What the server is bound by.
-    pub server: Part,
-    /// What each seat is bound by; nothing of bots, and of agents that have not joined.
-    pub bound: Vec<Option<Part>>,
-    /// What each seat has contributed, once all have opened that.
-    pub opened: Vec<Option<Part>>,
 }
 
 /// What binds to `part`.
@@ -117,15 +106,19 @@ impl Fair {
         key(match_id, episode, &self.part(episode), &agents.collect::<Vec<_>>())
     }
 
-    fn told(&self, is_dealt: bool) -> FairDeal {
-        let opened = if is_dealt { self.opened.clone() } else { vec![None; self.opened.len()] };
-        FairDeal { server: self.server, bound: self.bound.clone(), opened }
+    fn told(&self, is_dealt: bool) -> v1::FairDeal {
+        let told = |part: &Option<Part>| part.map(|part| part.to_vec().into()).unwrap_or_default();
+        v1::FairDeal {
+            server_commitment: self.server.to_vec().into(),
+            seat_commitments: self.bound.iter().map(told).collect(),
+            seat_secrets: self.opened.iter().map(|part| told(&part.filter(|_| is_dealt))).collect(),
+        }
     }
 }
 
 impl Standing {
     /// What may be known of how its deals come about, if they are fair.
-    pub(super) fn fair_deal(&self) -> Option<FairDeal> {
+    pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
         self.fair.as_ref().map(|fair| fair.told(!self.is_gathering()))
     }
 

@@ -1,6 +1,5 @@
 //! What happens: decided by somebody who plays, or by itself.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use boardwire_api::Error;
@@ -11,12 +10,11 @@ use boardwire_kernel::Seat;
 use super::decide::Next;
 use super::event::{Event, What};
 use super::standing::Impossible;
-use super::thinking::Thinking;
 use super::{Arbiter, CloseReason, Inner, log};
 
 impl Arbiter {
-    /// Plays what follows upon a change without an agent; gives the bots that have to think.
-    pub(super) fn settle(self: &Arc<Self>, inner: &mut Inner) -> Option<Thinking> {
+    /// Plays what follows upon a change without an agent; bots that have to think begin when the lock is released.
+    pub(super) fn settle(&self, inner: &mut Inner) {
         let round = self.play_on(inner).unwrap_or_else(|fault| {
             self.bot_failed(inner, fault);
             None
@@ -28,7 +26,7 @@ impl Arbiter {
         let number = if round.is_some() { inner.rounds } else { 0 };
         self.round.store(number, Ordering::Relaxed);
         inner.run_clocks(round.is_some());
-        Some(Thinking::new(self, number, round?))
+        (inner.round, inner.has_changed) = (round, true);
     }
 
     /// Lets everything happen that needs no agent and next to no time; gives the round of bots that have to think.
@@ -84,6 +82,7 @@ impl Arbiter {
             self.table.decisions.increment(1);
         }
         inner.note(&event);
+        inner.has_changed = true;
         #[cfg(test)]
         inner.events.push(event);
         Ok(())

@@ -1,49 +1,37 @@
 //! A match in the journal: what it was created with, a line for each event, and the way back.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use boardwire_api::Error;
+use boardwire_api::v1::MatchConfig;
+use boardwire_batch::Player;
 use boardwire_batch::pool::Owner;
-use boardwire_batch::reward::RewardKind;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_batch::{IllegalActions, Player};
-use boardwire_bots::Bot;
+use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument as _;
 
-use super::clock::{Clock, OnTimeout};
 use super::event::{Event, What};
 use super::fair::{Fair, Root};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
 use crate::journal::{Entry, Journal, Kept, chained, forms};
 use crate::secret::{self, Seeds};
-use boardwire_api::Error;
 
 /// What a match was created with.
-#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Serialize, Deserialize)]
 struct Created {
     #[serde(with = "forms::time")]
     at: SystemTime,
-    game: String,
-    options: BTreeMap<String, String>,
+    /// The `MatchConfig`, encoded.
+    #[serde(with = "forms::hex")]
+    config: Vec<u8>,
+    /// How long agents may take to open what they contribute to deals.
+    opening: Duration,
     /// The digest of the table's facts.
     #[serde(with = "forms::hex")]
     spec: [u8; 32],
-    players: Vec<String>,
-    reward: RewardKind,
-    skip_forced: bool,
-    illegal_actions: IllegalActions,
-    seat_may_seed: bool,
-    episodes: u32,
-    host_begins: bool,
-    private: bool,
-    watch_delay: Duration,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    clocks: Vec<Option<KeptClock>>,
-    labels: BTreeMap<String, String>,
     /// What the host's token is found by.
     #[serde(with = "forms::hex")]
     host: [u8; 32],
@@ -57,47 +45,10 @@ struct Created {
     /// What the server contributes to deals, if they are fair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fair: Option<Root>,
-    opening: Duration,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Invited(#[serde(with = "forms::hex")] [u8; 32]);
-
-/// A seat's clock as it is written.
-#[derive(Debug, Serialize, Deserialize)]
-struct KeptClock {
-    limit: Duration,
-    bank: Duration,
-    increment: Duration,
-    strikes: u32,
-    /// `forfeit`, `first_legal`, `seeded_legal`, or `bot:` and the bot's name.
-    on_timeout: String,
-}
-
-impl KeptClock {
-    fn of(clock: &Clock) -> Self {
-        let Clock { limit, bank, increment, strikes, on_timeout } = clock;
-        let on_timeout = match on_timeout {
-            OnTimeout::Forfeit => "forfeit".to_owned(),
-            OnTimeout::FirstLegal => "first_legal".to_owned(),
-            OnTimeout::SeededLegal => "seeded_legal".to_owned(),
-            OnTimeout::Bot(bot) => format!("bot:{bot}"),
-        };
-        Self { limit: *limit, bank: *bank, increment: *increment, strikes: *strikes, on_timeout }
-    }
-
-    fn clock(&self, bot: impl Fn(&str) -> Result<Bot, String>) -> Result<Clock, String> {
-        let Self { limit, bank, increment, strikes, on_timeout } = self;
-        let on_timeout = match on_timeout.as_str() {
-            "forfeit" => OnTimeout::Forfeit,
-            "first_legal" => OnTimeout::FirstLegal,
-            "seeded_legal" => OnTimeout::SeededLegal,
-            other => OnTimeout::Bot(bot(other.strip_prefix("bot:").unwrap_or(other))?),
-        };
-        let (limit, bank, increment, strikes) = (*limit, *bank, *increment, *strikes);
-        Ok(Clock { limit, bank, increment, strikes, on_timeout })
-    }
-}
 
 /// An event as it is written.
 #[derive(Debug, Serialize, Deserialize)]
@@ -222,32 +173,19 @@ impl Arbiter {
     }
 
     fn created(&self) -> Created {
-        let (inner, settings, info) = (self.lock(), &self.settings, self.table.rules.info());
+        let inner = self.lock();
         let standing = &inner.standing;
-        let options = info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         Created {
             at: self.name.created,
-            game: info.id.to_owned(),
-            options: options.collect(),
+            config: self.settings.config(&self.table).encode_to_vec(),
+            opening: self.settings.opening,
             spec: *self.table.digest.as_bytes(),
-            players: settings.players.iter().map(ToString::to_string).collect(),
-            reward: settings.reward,
-            skip_forced: settings.skip_forced,
-            illegal_actions: settings.illegal_actions,
-            seat_may_seed: settings.seat_may_seed,
-            episodes: settings.episodes,
-            host_begins: settings.host_begins,
-            private: settings.private,
-            watch_delay: settings.watch_delay,
-            clocks: settings.clocks.iter().map(|clock| clock.as_ref().map(KeptClock::of)).collect(),
-            labels: settings.labels.clone(),
             host: self.name.host.digest,
             spectator: self.name.spectator.digest,
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
             opened: standing.present.opened,
             seeds: standing.seeds.clone(),
             fair: standing.fair.as_ref().map(Fair::root),
-            opening: settings.opening,
         }
     }
 
@@ -302,40 +240,15 @@ impl Arbiter {
 impl Created {
     /// The table and the settings.
     fn set_up(&self, tables: &Tables) -> Result<(Arc<Table>, Settings), String> {
-        let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = u32::try_from(self.players.len()).unwrap_or(u32::MAX);
-        let table = tables.table(&self.game, seats, options).map_err(|error| error.to_string())?;
+        let config = MatchConfig::decode(&self.config[..]).map_err(|error| format!("line 0: {error}"))?;
+        let refused = |error: Error| format!("line 0: {error}");
+        let (table, settings) = Settings::read(&config, tables).map_err(refused)?;
         if *table.digest.as_bytes() != self.spec {
             let spec = secret::hex(&self.spec);
             return Err(format!("it is played by other rules or components: {spec}, not {}", table.digest));
         }
-        let player = |name: &String| match name.as_str() {
-            "agent" => Ok(Player::Agent),
-            name => tables.bot(&table, name).map(Player::Bot).map_err(|error| error.to_string()),
-        };
-        let clock_of =
-            |kept: &KeptClock| kept.clock(|name| tables.bot(&table, name).map_err(|error| error.to_string()));
-        let settings = Settings {
-            players: self.players.iter().map(player).collect::<Result<_, _>>()?,
-            seed: None,
-            reward: self.reward,
-            skip_forced: self.skip_forced,
-            illegal_actions: self.illegal_actions,
-            seat_may_seed: self.seat_may_seed,
-            private: self.private,
-            watch_delay: self.watch_delay,
-            fair_deals: self.fair.is_some(),
-            opening: self.opening,
-            clocks: self
-                .clocks
-                .iter()
-                .map(|clock| clock.as_ref().map(clock_of).transpose())
-                .collect::<Result<_, _>>()?,
-            labels: self.labels.clone(),
-            episodes: self.episodes,
-            host_begins: self.host_begins,
-        };
-        settings.check().map_err(|refused| format!("line 0: {refused}"))?;
+        let settings = Settings { opening: self.opening, ..settings };
+        settings.check().map_err(refused)?;
         Ok((table, settings))
     }
 }

@@ -1,156 +1,94 @@
 //! What one seat is told of an episode: the same in every answer, and nothing beside it.
 
+use boardwire_api::v1;
 use boardwire_batch::play::Play;
-use boardwire_batch::reward::{RewardKind, forfeit_ranks};
+use boardwire_batch::reward::{self, forfeit_ranks};
 use boardwire_batch::tables::Table;
-use boardwire_kernel::{ActionSet, GameInfo, ScoreLine, Seat, SeatSet};
-use bytes::Bytes;
+use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
 use super::Settings;
-use super::clock::Reading;
 use super::event::Forfeited;
 use super::standing::Standing;
-
-/// Parts of an observation that are made on request only.
-#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extras {
-    /// The position as text.
-    pub text: bool,
-    /// Where everybody's points came from, once the episode is over.
-    pub explanation: bool,
-    /// The legal actions as a set.
-    pub actions: bool,
-    /// What all decisions of the episode chain up to.
-    pub head: bool,
-}
-
-/// What one seat sees.
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-#[derive(Debug, Clone, PartialEq)]
-pub struct Observation {
-    /// The episode.
-    pub episode: u32,
-    /// How many actions have been applied in it.
-    pub ply: u32,
-    /// How many decisions the seat has made in it.
-    pub decision: u32,
-    /// What the seat may know.
-    pub view: Bytes,
-    /// Its legal actions, a bit each.
-    pub mask: Bytes,
-    /// The seats that owe a decision.
-    pub pending: SeatSet,
-    /// The reward since its last decision.
-    pub reward: f32,
-    /// Whether the episode has ended by the rules or by a forfeit.
-    pub terminated: bool,
-    /// Whether it was cut at its greatest length.
-    pub truncated: bool,
-    /// Whether another action was played for its last one.
-    pub substituted: bool,
-    /// Whether its last decision was made for it, since its time had run out.
-    pub timed_out: bool,
-    /// What the clock of each seat shows; empty where nobody has one.
-    pub clocks: Vec<Option<Reading>>,
-    /// How it ended.
-    pub ending: Option<Ending>,
-    /// The position as text.
-    pub text: Option<String>,
-    /// Its legal actions, as a set.
-    pub actions: Option<ActionSet>,
-    /// What all decisions of the episode chain up to.
-    pub head: Option<[u8; 32]>,
-}
-
-/// How an episode ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
-    /// Final scores by seat; none when it was truncated or forfeited.
-    pub scores: Vec<i32>,
-    /// Places by seat; none when it was truncated.
-    pub ranks: Vec<u8>,
-    /// Who forfeited it, and why.
-    pub forfeited: Option<Forfeited>,
-    /// Where the points of each seat came from.
-    pub explanations: Vec<Vec<ScoreLine>>,
-}
+use crate::convert::numbers;
 
 impl Standing {
-    /// What `seat` sees now.
+    /// The observation of `seat`, without the clocks.
     pub(super) fn observe(
         &self,
         table: &Table,
         settings: &Settings,
         seat: Seat,
-        extras: Extras,
-    ) -> Observation {
+        extras: v1::Extras,
+    ) -> v1::Observation {
         let info = table.rules.info();
         let mut view = vec![0; info.layout.bytes()];
         self.play.view(seat.into(), &mut view);
         let mut mask = vec![0; info.actions.mask_bytes()];
-        let legal = if self.present.forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
+        let forfeited = self.present.forfeited;
+        let legal = if forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
         legal.write_bits(&mut mask);
-        let ending = Ending::of(&*self.play, self.present.forfeited, info.seats, extras);
-        let reward = match &ending {
-            Some(ending) => reward(ending, settings.reward, seat, info),
-            None => 0.0,
+        let reward = match (forfeited, self.play.outcome()) {
+            (Some(Forfeited { seat: loser, .. }), _) => {
+                reward::of_forfeit(settings.reward, seat, loser, info)
+            }
+            (None, Some(end)) => reward::of(settings.reward, seat, end.scores(), end.ranks()),
+            (None, None) => 0.0,
         };
-        let truncated = self.present.forfeited.is_none() && self.play.is_truncated();
+        let action = |index: u8| v1::LegalAction {
+            index: index.into(),
+            label: info.actions.label(index).unwrap_or_default().to_owned(),
+        };
+        let outcome = outcome(&*self.play, forfeited, info.seats, extras.explanation);
+        let truncated = forfeited.is_none() && self.play.is_truncated();
         let place = &self.places[seat.index()];
-        Observation {
+        v1::Observation {
             episode: self.present.episode,
             ply: self.play.ply(),
             decision: place.decision,
             view: view.into(),
             mask: mask.into(),
-            pending: self.pending(),
+            pending: numbers(self.pending()),
             reward,
-            terminated: ending.is_some() && !truncated,
+            terminated: outcome.is_some() && !truncated,
             truncated,
             substituted: place.substituted,
             timed_out: place.timed_out,
             clocks: Vec::new(),
-            ending,
-            text: extras.text.then(|| self.play.text(seat.into())),
-            actions: extras.actions.then_some(legal),
-            head: extras.head.then(|| self.present.head()),
+            outcome,
+            text: if extras.text { self.play.text(seat.into()) } else { String::new() },
+            actions: if extras.actions { legal.iter().map(action).collect() } else { Vec::new() },
+            head: if extras.head { self.present.head().to_vec().into() } else { bytes::Bytes::new() },
         }
     }
 }
 
-impl Ending {
-    /// How an episode ended, if it has.
-    pub(super) fn of(
-        play: &dyn Play,
-        forfeited: Option<Forfeited>,
-        seats: u8,
-        extras: Extras,
-    ) -> Option<Self> {
-        let nothing = Self { scores: vec![], ranks: vec![], forfeited: None, explanations: vec![] };
-        if let Some(forfeited) = forfeited {
-            let ranks = forfeit_ranks(forfeited.seat, seats)[..usize::from(seats)].to_vec();
-            return Some(Self { ranks, forfeited: Some(forfeited), ..nothing });
-        }
-        if play.is_truncated() {
-            return Some(nothing);
-        }
-        let outcome = play.outcome()?;
-        let explain = || Seat::all(seats).map(|seat| play.explain(seat)).collect();
-        Some(Self {
-            scores: outcome.scores().to_vec(),
-            ranks: outcome.ranks().to_vec(),
-            forfeited: None,
-            explanations: if extras.explanation { explain() } else { Vec::new() },
-        })
+/// How an episode ended, if it has. A truncated one has neither scores nor ranks, a forfeited one no scores.
+pub(super) fn outcome(
+    play: &dyn Play,
+    forfeited: Option<Forfeited>,
+    seats: u8,
+    explain: bool,
+) -> Option<v1::Outcome> {
+    if let Some(Forfeited { seat: loser, why }) = forfeited {
+        let ranks = forfeit_ranks(loser, seats).into_iter().take(seats.into()).map(Into::into);
+        let forfeit = |seat| if seat == loser { why } else { v1::Forfeit::Unspecified };
+        let forfeits = Seat::all(seats).map(|seat| forfeit(seat).into());
+        return Some(v1::Outcome {
+            ranks: ranks.collect(),
+            forfeits: forfeits.collect(),
+            ..v1::Outcome::default()
+        });
     }
-}
-
-/// The reward of `seat`. A truncated episode rewards nobody.
-fn reward(ending: &Ending, kind: RewardKind, seat: Seat, info: &GameInfo) -> f32 {
-    match ending.forfeited {
-        Some(Forfeited { seat: loser, .. }) => kind.of_forfeit(seat, loser, info),
-        None if ending.ranks.is_empty() => 0.0,
-        None => kind.of(seat, &ending.scores, &ending.ranks),
+    if play.is_truncated() {
+        return Some(v1::Outcome::default());
     }
+    let end = play.outcome()?;
+    let line = |line: ScoreLine| v1::ScoreLine { source: line.source, points: line.points };
+    let explanation = |seat| v1::Explanation { lines: play.explain(seat).into_iter().map(line).collect() };
+    Some(v1::Outcome {
+        scores: end.scores().to_vec(),
+        ranks: end.ranks().iter().map(|&rank| rank.into()).collect(),
+        forfeits: Vec::new(),
+        explanations: if explain { Seat::all(seats).map(explanation).collect() } else { Vec::new() },
+    })
 }

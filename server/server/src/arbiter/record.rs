@@ -2,20 +2,20 @@
 
 use std::time::SystemTime;
 
-use boardwire_api::Error;
+use boardwire_api::{Error, v1};
 use boardwire_batch::play::Play;
+use boardwire_batch::release::Release;
 use boardwire_batch::tables::Table;
 use boardwire_draw::draw;
-use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
-use bytes::Bytes;
+use boardwire_kernel::{Digest, Seat, Viewer};
 
 use super::clock::Took;
 use super::event::{Cause, Forfeited};
-use super::fair::{FairDeal, Part};
-use super::observation::{Ending, Extras};
+use super::fair::Part;
+use super::observation::outcome;
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Looker, Opened, SeedSource};
-use crate::convert;
+use crate::convert::{numbers, to_the_second};
 
 /// How many episodes before the present one can still be looked at.
 pub(super) const KEPT: usize = 4;
@@ -45,79 +45,37 @@ pub(super) struct Record {
 
 /// An action as it was played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub(super) struct Move {
     /// Whose.
-    pub seat: Seat,
+    pub(super) seat: Seat,
     /// Its index.
-    pub action: u8,
+    pub(super) action: u8,
     /// How it came about.
-    pub cause: Cause,
+    pub(super) cause: Cause,
     /// How long the seat took for it, if it has a clock.
-    pub took: Option<Took>,
+    pub(super) took: Option<Took>,
     /// When.
-    pub at: SystemTime,
+    pub(super) at: SystemTime,
 }
 
-/// A position as somebody saw it, and what led to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    /// Its number among those of the match, from 1.
-    pub sequence: u64,
-    /// The episode.
-    pub episode: u32,
-    /// How many actions have been applied in it.
-    pub ply: u32,
-    /// Since when it stands so.
-    pub at: SystemTime,
-    /// What the viewer may know of it.
-    pub view: Bytes,
-    /// The seats that owe a decision.
-    pub pending: SeatSet,
-    /// Whose decision led to it; nobody's where it was dealt, or forfeited.
-    pub seat: Option<Seat>,
-    /// How long the seat took for it, if it has a clock.
-    pub took: Option<Took>,
-    /// The decision, where the viewer may know it.
-    pub played: Option<Move>,
-    /// What all decisions so far are chained up to.
-    pub head: [u8; 32],
-    /// How the episode ended, if this is its last frame.
-    pub ending: Option<Ending>,
-}
-
-/// An episode as a viewer may see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replay {
-    /// Who sees it so.
-    pub viewer: Viewer,
-    /// Which it is.
-    pub episode: u32,
-    /// The commitment to its key.
-    pub commitment: [u8; 32],
-    /// Where its seed comes from.
-    pub source: SeedSource,
-    /// What the commitment hides, once it may be known.
-    pub revealed: Option<Opened>,
-    /// How its deal came about, if that was fair.
-    pub fair: Option<FairDeal>,
-    /// What the server has contributed to that, once it may be known.
-    pub server_part: Option<Part>,
-    /// Whether it is over, so that every decision is shown.
-    pub over: bool,
-    /// All positions, from the deal on.
-    pub frames: Vec<Frame>,
+impl Move {
+    /// The decision as a message.
+    fn told(&self) -> v1::PlayedAction {
+        let given = if let Cause::Substituted { given, .. } = self.cause { Some(given) } else { None };
+        v1::PlayedAction { action: self.action.into(), cause: self.cause.told().into(), given }
+    }
 }
 
 /// The head after a decision: BLAKE3, keyed with the episode's key, of the head before it, the seat, the action and how it
 /// came about. Before the first decision the head is the commitment. It tells nothing of a hidden choice without the key.
 fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
     let Move { seat, action, cause, .. } = *played;
-    chained(key, head, &[seat.number(), action, number(convert::cause(cause))])
+    chained(key, head, &[seat.number(), action, number(cause.told())])
 }
 
 /// The head after a forfeit: the same of the head before it, the seat and the reason.
 fn after_forfeit(key: &[u8; 32], head: &[u8; 32], forfeited: Forfeited) -> [u8; 32] {
-    chained(key, head, &[forfeited.seat.number(), number(convert::forfeit(forfeited.why))])
+    chained(key, head, &[forfeited.seat.number(), number(forfeited.why)])
 }
 
 fn chained(key: &[u8; 32], head: &[u8; 32], happened: &[u8]) -> [u8; 32] {
@@ -158,6 +116,13 @@ impl Record {
             forfeited,
             acted: at,
         }
+    }
+
+    /// When the position of the frame with this number came about.
+    pub(super) fn at(&self, sequence: u64) -> SystemTime {
+        let index = usize::try_from(sequence - self.first).unwrap_or(usize::MAX);
+        let played = index.checked_sub(1).map(|at| self.moves.get(at).map(|played| played.at));
+        played.unwrap_or(self.dealt).unwrap_or(self.acted)
     }
 
     /// How many frames there are: the deal, every decision, and a forfeit.
@@ -218,7 +183,7 @@ impl Retrace {
         record: &Record,
         viewer: Viewer,
         shown: ShownDecisions,
-    ) -> Result<Option<Frame>, Impossible> {
+    ) -> Result<Option<v1::Frame>, Impossible> {
         let index = self.next;
         let sequence = record.first.checked_add(index as u64);
         let sequence = sequence.ok_or_else(|| Impossible(format!("frame {index} has no number left")))?;
@@ -244,19 +209,18 @@ impl Retrace {
         self.play.view(viewer, &mut view);
         let own = |seat: Seat| viewer == Viewer::from(seat);
         let told = played.filter(|played| shown == ShownDecisions::All || own(played.seat));
-        Ok(Some(Frame {
+        Ok(Some(v1::Frame {
             sequence,
             episode: record.episode,
             ply: self.play.ply(),
-            at: played
-                .map_or(record.dealt.filter(|_| index == 0).unwrap_or(record.acted), |played| played.at),
+            time: Some(to_the_second(record.at(sequence))),
             view: view.into(),
-            pending: if forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() },
-            seat: played.map(|played| played.seat),
-            took: played.and_then(|played| played.took),
-            played: told.copied(),
-            head: self.head,
-            ending: Ending::of(&*self.play, forfeited, info.seats, Extras::default()),
+            pending: if forfeited.is_some() { Vec::new() } else { numbers(self.play.pending()) },
+            seat: played.map(|played| played.seat.number().into()),
+            took: played.and_then(|played| played.took?.charged().try_into().ok()),
+            played: told.map(Move::told),
+            head: self.head.to_vec().into(),
+            outcome: outcome(&*self.play, forfeited, info.seats, false),
         }))
     }
 
@@ -287,20 +251,11 @@ impl Retrace {
         &self,
         table: &Table,
         viewer: Viewer,
-        frame: &Frame,
-    ) -> Result<Depiction, Impossible> {
+        frame: &v1::Frame,
+    ) -> Result<v1::Depiction, Impossible> {
         let picture = draw(table.rules.info(), viewer, &frame.view).map_err(Impossible)?;
-        Ok(Depiction { picture: picture.svg(), text: self.play.text(viewer) })
+        Ok(v1::Depiction { picture: picture.svg(), text: self.play.text(viewer) })
     }
-}
-
-/// A position as people look at it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Depiction {
-    /// The position drawn, as SVG.
-    pub picture: String,
-    /// The position as text.
-    pub text: String,
 }
 
 /// Which decisions a viewer is shown.
@@ -358,7 +313,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// An episode that has not come, or is not kept any more.
-    pub fn replay(&self, looker: Looker, episode: Option<u32>) -> Result<Replay, Error> {
+    pub fn replay(&self, looker: Looker, episode: Option<u32>) -> Result<v1::Replay, Error> {
         let viewer = looker.viewer();
         let (record, over, revealed, fair) = {
             let inner = self.lock();
@@ -392,8 +347,19 @@ impl Arbiter {
             frames.push(frame);
         }
         let Record { episode, opened, commitment, server_part, .. } = record;
-        let server_part = server_part.filter(|_| revealed.is_some());
-        let source = opened.source;
-        Ok(Replay { viewer, episode, commitment, source, revealed, fair, server_part, over, frames })
+        Ok(v1::Replay {
+            match_id: self.name.id.clone(),
+            config: Some(self.settings.config(&self.table)),
+            spec_digest: self.table.digest.to_string(),
+            episode,
+            seed_commitment: commitment.to_vec().into(),
+            seed_source: opened.source.told().into(),
+            seed_opening: revealed.map(|opened| opened.told(server_part)),
+            fair,
+            viewer: viewer.seat().map(|seat| seat.number().into()),
+            over,
+            release: Release::OWN.to_string(),
+            frames,
+        })
     }
 }

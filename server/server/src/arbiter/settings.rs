@@ -1,15 +1,18 @@
 //! What a match is created with.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use boardwire_api::Error;
-use boardwire_batch::reward::RewardKind;
-use boardwire_batch::{IllegalActions, Player};
+use boardwire_api::v1::{self, IllegalActionPolicy, RewardKind};
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, messages};
 use boardwire_kernel::{Seat, SeatSet};
 
 use super::fair::EPISODES;
 use super::{Clock, OPENING};
+use crate::convert::{duration, time};
 
 /// What a match is created with, beside its table.
 #[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
@@ -24,7 +27,7 @@ pub struct Settings {
     /// Whether decisions of the agent with a single legal action are played by the engine.
     pub skip_forced: bool,
     /// What happens to illegal actions.
-    pub illegal_actions: IllegalActions,
+    pub illegal_actions: IllegalActionPolicy,
     /// Whether the only agent may give the seed of an episode that it asks for.
     pub seat_may_seed: bool,
     /// Whether the match is shown to its host and its seats alone.
@@ -63,9 +66,9 @@ impl Settings {
         Self {
             players,
             seed: None,
-            reward: RewardKind::default(),
+            reward: RewardKind::Rank,
             skip_forced: false,
-            illegal_actions: IllegalActions::default(),
+            illegal_actions: IllegalActionPolicy::Reject,
             seat_may_seed: false,
             private: false,
             watch_delay: Duration::ZERO,
@@ -75,6 +78,60 @@ impl Settings {
             labels: BTreeMap::new(),
             episodes: 0,
             host_begins: false,
+        }
+    }
+
+    /// The table and the settings of a match with this configuration.
+    ///
+    /// # Errors
+    /// A game, an option, a player or a value that does not exist; clocks and times that cannot be.
+    pub fn read(config: &v1::MatchConfig, tables: &Tables) -> Result<(Arc<Table>, Self), Error> {
+        let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let seats = u32::try_from(config.players.len()).unwrap_or(u32::MAX);
+        let table = tables.table(&config.game, seats, options)?;
+        let players = config.players.iter().enumerate();
+        let players = players.map(|(seat, given)| messages::player(tables, &table, seat, given));
+        let players = players.collect::<Result<Vec<_>, _>>()?;
+        let settings = Self {
+            clocks: Clock::read_all(&config.clocks, &players, tables, &table)?,
+            reward: messages::known("reward", config.reward)?,
+            skip_forced: config.skip_forced,
+            illegal_actions: messages::known("illegal_actions", config.illegal_actions)?,
+            seat_may_seed: config.seat_may_seed,
+            fair_deals: config.fair_deals,
+            private: config.private,
+            watch_delay: duration("watch_delay", config.watch_delay, MOST_WATCH_DELAY)?,
+            labels: config.labels.clone(),
+            episodes: config.episodes,
+            host_begins: config.host_begins,
+            ..Self::of(players)
+        };
+        Ok((table, settings))
+    }
+
+    /// The configuration of a match with these settings at a table.
+    #[must_use]
+    pub fn config(&self, table: &Table) -> v1::MatchConfig {
+        let info = table.rules.info();
+        v1::MatchConfig {
+            game: info.id.to_owned(),
+            players: self.players.iter().map(messages::player_to).collect(),
+            options: messages::options(info),
+            reward: self.reward.into(),
+            skip_forced: self.skip_forced,
+            illegal_actions: self.illegal_actions.into(),
+            seat_may_seed: self.seat_may_seed,
+            private: self.private,
+            labels: self.labels.clone(),
+            watch_delay: time(self.watch_delay),
+            clocks: self
+                .clocks
+                .iter()
+                .map(|clock| clock.as_ref().map(Clock::told).unwrap_or_default())
+                .collect(),
+            fair_deals: self.fair_deals,
+            episodes: self.episodes,
+            host_begins: self.host_begins,
         }
     }
 

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use boardwire_kernel::{Digest, SeatSet};
+use boardwire_api::v1;
+use boardwire_batch::messages::count;
+use boardwire_kernel::{Digest, Seat, SeatSet};
 
-use super::fair::{FairDeal, Part};
 use super::record::Record;
 use super::standing::Standing;
-use super::{Arbiter, CloseReason, Inner, Looker, Opened, SeedSource};
+use super::{Arbiter, CloseReason, Inner, Looker};
+use crate::convert::{numbers, to_the_second};
 
 /// How a match stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +24,17 @@ pub enum Phase {
     Closed(CloseReason),
 }
 
+impl Phase {
+    fn told(&self) -> v1::MatchState {
+        match self {
+            Self::Gathering => v1::MatchState::Gathering,
+            Self::Playing => v1::MatchState::Playing,
+            Self::Over => v1::MatchState::Over,
+            Self::Closed(_) => v1::MatchState::Closed,
+        }
+    }
+}
+
 /// Where the present episode stands: for whoever runs the server, since the digest depends on everything hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
@@ -31,35 +44,6 @@ pub struct Position {
     pub ply: u32,
     /// The digest of its state.
     pub digest: Digest,
-}
-
-/// What may be known of a match.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    /// How it stands.
-    pub phase: Phase,
-    /// The seats that are bots or have been joined.
-    pub joined: SeatSet,
-    /// The seats that owe a decision, or that have not asked for the next episode.
-    pub waiting_for: SeatSet,
-    /// The present episode.
-    pub episode: u32,
-    /// How many actions have been applied in it.
-    pub ply: u32,
-    /// When the match was created.
-    pub created: SystemTime,
-    /// When the last action was applied, or the present episode dealt if none has been.
-    pub last_action: SystemTime,
-    /// The commitment to the episode's key, once it has been dealt.
-    pub commitment: Option<[u8; 32]>,
-    /// Where its seed comes from.
-    pub source: SeedSource,
-    /// What the commitment hides, once it may be known.
-    pub revealed: Option<Opened>,
-    /// How its deals come about, if they are fair.
-    pub fair: Option<FairDeal>,
-    /// What the server has contributed to the present one, once it may be known.
-    pub server_part: Option<Part>,
 }
 
 impl Arbiter {
@@ -82,65 +66,52 @@ impl Arbiter {
 
     /// What `looker` may know of the match. The public is told how it stood when the positions came about that it may see now.
     #[must_use]
-    pub fn summary(&self, looker: Looker) -> Summary {
-        let summary = self.present(looker);
-        let delay = self.settings.watch_delay;
-        let shown = if looker.belongs() { None } else { self.lock().standing.shown(delay) };
-        let Some(record) = shown else { return summary };
-        Summary {
-            phase: Phase::Playing,
-            waiting_for: SeatSet::EMPTY,
-            episode: record.episode,
-            ply: u32::try_from(record.moves.len()).unwrap_or(u32::MAX),
-            last_action: record
-                .moves
-                .last()
-                .map(|played| played.at)
-                .or(record.dealt)
-                .unwrap_or(summary.created),
-            commitment: record.dealt.map(|_| record.commitment),
-            source: record.opened.source,
-            revealed: None,
-            server_part: None,
-            ..summary
-        }
-    }
-
-    fn present(&self, looker: Looker) -> Summary {
+    pub fn describe(&self, looker: Looker) -> v1::Match {
         let inner = self.lock();
-        let phase = inner.phase();
-        let standing = &inner.standing;
-        let revealed = standing.revealed(&standing.present, looker);
-        let bots = self.settings.seats().filter(|seat| !self.settings.agents().contains(*seat));
-        let agents = self.settings.seats().filter(|seat| standing.holders[seat.index()].is_some());
-        Summary {
-            joined: bots.chain(agents).collect(),
-            waiting_for: match &phase {
-                Phase::Gathering => standing.missing(),
-                Phase::Playing => standing.pending(),
-                Phase::Over => {
-                    self.settings.agents().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
-                }
-                Phase::Closed(_) => SeatSet::EMPTY,
-            },
-            episode: standing.present.episode,
-            ply: standing.play.ply(),
-            created: self.name.created,
-            last_action: standing.present.acted,
-            commitment: (!standing.is_gathering()).then_some(standing.present.commitment),
-            source: standing.present.opened.source,
-            revealed,
+        let (phase, standing) = (inner.phase(), &inner.standing);
+        let shown = standing.shown(self.settings.watch_delay).filter(|_| !looker.belongs());
+        let record = shown.as_ref().unwrap_or(&standing.present);
+        let revealed = standing.revealed(record, looker).filter(|_| shown.is_none());
+        let is_shown_now = |seats: SeatSet| if shown.is_some() { SeatSet::EMPTY } else { seats };
+        let agents = self.settings.agents();
+        let has_joined = |seat: &Seat| !agents.contains(*seat) || standing.holders[seat.index()].is_some();
+        let waiting_for = match &phase {
+            Phase::Gathering => standing.missing(),
+            Phase::Playing => standing.pending(),
+            Phase::Over => agents.iter().filter(|seat| !standing.votes.contains(*seat)).collect(),
+            Phase::Closed(_) => SeatSet::EMPTY,
+        };
+        let acted = record.moves.last().map(|played| played.at).or(record.dealt).unwrap_or(self.name.created);
+        v1::Match {
+            id: self.name.id.clone(),
+            config: Some(self.settings.config(&self.table)),
+            spec_digest: self.table.digest.to_string(),
+            state: if shown.is_some() { v1::MatchState::Playing } else { phase.told() }.into(),
+            close_reason: match &phase {
+                Phase::Closed(reason) if shown.is_none() => reason.told(),
+                _ => v1::CloseReason::Unspecified,
+            }
+            .into(),
+            joined: numbers(self.settings.seats().filter(has_joined).collect()),
+            waiting_for: numbers(is_shown_now(waiting_for)),
+            episode: record.episode,
+            ply: if shown.is_some() { count(record.moves.len()) } else { standing.play.ply() },
+            create_time: Some(to_the_second(self.name.created)),
+            last_action_time: Some(to_the_second(if shown.is_some() { acted } else { record.acted })),
+            seed_commitment: record.dealt.map(|_| record.commitment.to_vec().into()).unwrap_or_default(),
             fair: standing.fair_deal(),
-            server_part: standing.present.server_part.filter(|_| revealed.is_some()),
-            phase,
+            seed_source: record.opened.source.told().into(),
+            seed_opening: revealed.map(|opened| opened.told(record.server_part)),
         }
     }
 }
 
 impl Arbiter {
     /// How the match stands, as far as spectators may know.
-    pub(crate) fn shown_phase(&self) -> Phase {
-        if self.settings.watch_delay.is_zero() { self.phase() } else { self.summary(Looker::Public).phase }
+    pub(crate) fn shown_state(&self) -> v1::MatchState {
+        let inner = self.lock();
+        let shown = inner.standing.shown(self.settings.watch_delay);
+        if shown.is_some() { v1::MatchState::Playing } else { inner.phase().told() }
     }
 }
 

@@ -11,14 +11,16 @@ mod secrecy;
 mod table;
 mod watching;
 
+use boardwire_api::v1::IllegalActionPolicy;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use boardwire_api::Error;
+use boardwire_api::v1;
+use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_batch::{IllegalActions, Player};
 use boardwire_bots::Bot;
 use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
@@ -57,8 +59,33 @@ fn faraway(settings: Settings) -> Arc<Arbiter> {
     arbiter(table("faraway", seats), settings)
 }
 
-async fn look(arbiter: &Arbiter, seat: Seat) -> Observation {
+async fn look(arbiter: &Arc<Arbiter>, seat: Seat) -> Observation {
     arbiter.observe(seat, false, Extras::default()).await.expect("the match is open")
+}
+
+/// Asks for the next episode, for a seat.
+async fn reset(
+    arbiter: &Arc<Arbiter>,
+    seat: Seat,
+    seed: Option<u64>,
+    leave: Option<u32>,
+) -> Result<(), Error> {
+    arbiter.reset(seat, Reset { seed, leave, ..Reset::default() }).await.map(drop)
+}
+
+/// The seed that a match was given, as the server knows it.
+fn source(arbiter: &Arbiter) -> SeedSource {
+    arbiter.lock().standing.present.opened.source
+}
+
+/// How the deals of a match come about.
+fn fair_deal(arbiter: &Arbiter) -> v1::FairDeal {
+    arbiter.describe(Looker::Seat(Seat::FIRST)).fair.expect("it is fair")
+}
+
+/// Parts as messages have them.
+fn parts(parts: &[Option<Part>]) -> Vec<bytes::Bytes> {
+    parts.iter().map(|part| part.map(|part| part.to_vec().into()).unwrap_or_default()).collect()
 }
 
 /// The next frame; none when the match has been closed.
@@ -84,7 +111,7 @@ async fn play_out(arbiter: &Arc<Arbiter>) {
     while arbiter.phase() == Phase::Playing {
         for seat in arbiter.settings.agents().iter() {
             let seen = look(arbiter, seat).await;
-            if seen.pending.contains(seat) {
+            if seen.pending.contains(&seat.number().into()) {
                 arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("a legal action is accepted");
             }
         }
@@ -117,7 +144,7 @@ async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
         assert!(matches!(arbiter.act(seat, decision).await, Err(Error::DecisionStale { .. })));
     }
     arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
-    arbiter.reset(seat, None, Some(0)).await.expect("an agent alone may reset");
+    reset(&arbiter, seat, None, Some(0)).await.expect("an agent alone may reset");
     assert!(matches!(
         arbiter.act(seat, answer(&seen, legal(&seen)[0])).await,
         Err(Error::DecisionStale { expected_episode: 1, expected_decision: 0, .. })
@@ -157,35 +184,35 @@ async fn illegal_actions_are_treated_as_the_match_was_created() {
     let policy = |illegal_actions| faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
 
-    let first = policy(IllegalActions::FirstLegal);
+    let first = policy(IllegalActionPolicy::FirstLegal);
     let seen = look(&first, seat).await;
     first.act(seat, answer(&seen, illegal(&seen))).await.expect("a substitute is played");
-    let honest = policy(IllegalActions::Reject);
+    let honest = policy(IllegalActionPolicy::Reject);
     honest.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
     let substituted = look(&first, seat).await;
     assert!(substituted.substituted);
     assert_eq!(Observation { substituted: false, ..substituted }, look(&honest, seat).await);
 
-    let (one, two) = (policy(IllegalActions::SeededLegal), policy(IllegalActions::SeededLegal));
+    let (one, two) = (policy(IllegalActionPolicy::SeededLegal), policy(IllegalActionPolicy::SeededLegal));
     for arbiter in [&one, &two] {
         arbiter.act(seat, answer(&seen, illegal(&seen))).await.expect("a substitute is played");
     }
     assert_eq!(look(&one, seat).await, look(&two, seat).await);
 
-    let forfeit = policy(IllegalActions::Forfeit);
+    let forfeit = policy(IllegalActionPolicy::Forfeit);
     forfeit.act(seat, answer(&seen, illegal(&seen))).await.expect("it ends the episode");
     let end = look(&forfeit, seat).await;
     assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
     assert!((end.reward + 1.0).abs() < 1e-9);
-    let ending = end.ending.clone().expect("it is over");
-    let forfeited = Some(Forfeited { seat, why: Forfeit::IllegalAction });
-    assert_eq!((ending.ranks, ending.forfeited), (vec![2, 1], forfeited));
+    let ending = end.outcome.clone().expect("it is over");
+    let forfeits: Vec<_> = ending.forfeits().collect();
+    assert_eq!((ending.ranks, forfeits), (vec![2, 1], vec![Forfeit::IllegalAction, Forfeit::Unspecified]));
     assert_eq!(forfeit.act(seat, answer(&end, 0)).await, Err(Error::EpisodeOver { episode: 0 }));
 }
 
 #[tokio::test]
 async fn an_index_out_of_range_is_refused_under_every_policy() {
-    use IllegalActions::{FirstLegal, Forfeit, Reject, SeededLegal};
+    use IllegalActionPolicy::{FirstLegal, Forfeit, Reject, SeededLegal};
     for illegal_actions in [Reject, FirstLegal, SeededLegal, Forfeit] {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
         let seat = Seat::new(0);
@@ -202,7 +229,7 @@ async fn forced_decisions_are_skipped_when_asked_for() {
         let (arbiter, seat) = (arbiter(table(game, 2), skipping), Seat::new(0));
         for _ in 0..40 {
             let seen = look(&arbiter, seat).await;
-            if seen.pending.contains(seat) {
+            if seen.pending.contains(&seat.number().into()) {
                 assert!(legal(&seen).len() > 1, "{game} asks for a forced choice");
                 arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
             }
@@ -222,17 +249,17 @@ fn forced_decisions_are_not_skipped_before_other_agents() {
 async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     let seat = Seat::new(0);
     let strict = faraway(settings(&[AGENT, RANDOM]));
-    let refused = strict.reset(seat, Some(3), None).await;
+    let refused = reset(&strict, seat, Some(3), None).await;
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
-    assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).episode, 0);
-    strict.reset_match(Some(3), None).await.expect("the host may");
-    assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
-    strict.reset(seat, None, None).await.expect("without a seed it may");
+    assert_eq!(strict.describe(Looker::Seat(Seat::FIRST)).episode, 0);
+    strict.reset_match(Role::Host, Some(3), None).await.expect("the host may");
+    assert_eq!(source(&strict), SeedSource::Given(3));
+    reset(&strict, seat, None, None).await.expect("without a seed it may");
     let free = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, RANDOM]) });
-    free.reset(seat, Some(3), None).await.expect("the match allows it");
-    assert_eq!(free.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
+    reset(&free, seat, Some(3), None).await.expect("the match allows it");
+    assert_eq!(source(&free), SeedSource::Given(3));
     let shared = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, AGENT]) });
-    let refused = shared.reset(seat, Some(3), None).await;
+    let refused = reset(&shared, seat, Some(3), None).await;
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "another agent plays there");
 }
 
@@ -263,16 +290,17 @@ async fn a_seat_has_few_calls_waiting() {
 async fn agents_that_share_a_match_begin_the_next_episode_together() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
-    let early = arbiter.reset(zero, None, None).await;
+    let early = reset(&arbiter, zero, None, None).await;
     assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }));
-    assert!(matches!(arbiter.reset(zero, Some(3), None).await, Err(Error::HostOnly { .. })));
+    assert!(matches!(reset(&arbiter, zero, Some(3), None).await, Err(Error::HostOnly { .. })));
     play_out(&arbiter).await;
-    let (first, second) = tokio::join!(arbiter.reset(zero, None, Some(0)), arbiter.reset(one, None, Some(0)));
-    assert_eq!((first, second, arbiter.summary(Looker::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
-    assert_eq!(arbiter.reset(zero, None, Some(0)).await, Ok(()), "an episode left already is no error");
-    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).episode, 1);
-    arbiter.reset_match(Some(5), None).await.expect("the host may reset at any time");
-    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).episode, 2);
+    let (first, second) =
+        tokio::join!(reset(&arbiter, zero, None, Some(0)), reset(&arbiter, one, None, Some(0)));
+    assert_eq!((first, second, arbiter.describe(Looker::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
+    assert_eq!(reset(&arbiter, zero, None, Some(0)).await, Ok(()), "an episode left already is no error");
+    assert_eq!(arbiter.describe(Looker::Seat(Seat::FIRST)).episode, 1);
+    arbiter.reset_match(Role::Host, Some(5), None).await.expect("the host may reset at any time");
+    assert_eq!(arbiter.describe(Looker::Seat(Seat::FIRST)).episode, 2);
 }
 
 #[tokio::test]
@@ -280,21 +308,23 @@ async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
     let arbiter = faraway(Settings { episodes: 2, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
     for episode in 0..2 {
-        let early = arbiter.reset(seat, None, None).await;
+        let early = reset(&arbiter, seat, None, None).await;
         assert_eq!(early, Err(Error::EpisodeNotOver { episode }), "it dislikes its cards");
         play_out(&arbiter).await;
         if episode == 0 {
-            arbiter.reset(seat, None, Some(0)).await.expect("it is over");
+            reset(&arbiter, seat, None, Some(0)).await.expect("it is over");
         }
     }
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Finished));
     let seen = arbiter.observe(seat, true, Extras::default()).await.expect("how it ended is still shown");
-    assert!(seen.terminated && seen.ending.is_some() && seen.episode == 1);
-    arbiter.reset(seat, None, Some(0)).await.expect("that one it has left before");
-    for refused in [arbiter.reset(seat, None, Some(1)).await, arbiter.reset_match(None, None).await] {
+    assert!(seen.terminated && seen.outcome.is_some() && seen.episode == 1);
+    reset(&arbiter, seat, None, Some(0)).await.expect("that one it has left before");
+    for refused in
+        [reset(&arbiter, seat, None, Some(1)).await, arbiter.reset_match(Role::Host, None, None).await]
+    {
         assert_eq!(refused, Err(Error::MatchClosed { match_id: arbiter.id().to_owned() }));
     }
-    assert!(arbiter.replay(Looker::Seat(seat), Some(0)).expect("it is kept").revealed.is_some());
+    assert!(arbiter.replay(Looker::Seat(seat), Some(0)).expect("it is kept").seed_opening.is_some());
 }
 
 #[tokio::test]
@@ -307,22 +337,22 @@ async fn bots_alone_finish_a_match_of_one_episode() {
 async fn where_the_host_begins_episodes_seats_wait_for_it() {
     let arbiter = faraway(Settings { host_begins: true, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
-    let early = arbiter.reset(seat, None, None).await;
+    let early = reset(&arbiter, seat, None, None).await;
     assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
     play_out(&arbiter).await;
     {
-        let early = std::pin::pin!(arbiter.reset_match(Some(9), Some(0)));
+        let early = std::pin::pin!(arbiter.reset_match(Role::Host, Some(9), Some(0)));
         assert!(futures_util::poll!(early).is_pending(), "the seat has not seen how it ended");
     }
-    let mut asks = Box::pin(arbiter.reset(seat, None, Some(0)));
+    let mut asks = Box::pin(reset(&arbiter, seat, None, Some(0)));
     assert!(futures_util::poll!(&mut asks).is_pending(), "the host has not begun it");
-    arbiter.reset_match(Some(9), Some(0)).await.expect("the host may");
+    arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("the host may");
     asks.await.expect("now it has");
-    arbiter.reset_match(Some(9), Some(0)).await.expect("it may ask again");
-    let summary = arbiter.summary(Looker::Host);
-    assert_eq!((summary.episode, summary.source), (1, SeedSource::Given(9)));
+    arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("it may ask again");
+    let summary = arbiter.describe(Looker::Host);
+    assert_eq!((summary.episode, source(&arbiter)), (1, SeedSource::Given(9)));
     play_out(&arbiter).await;
-    let revealed = |looker| arbiter.replay(looker, None).expect("it is kept").revealed;
+    let revealed = |looker| arbiter.replay(looker, None).expect("it is kept").seed_opening;
     assert!(revealed(Looker::Host).is_some(), "it has given the seed");
     assert_eq!((revealed(Looker::Seat(seat)), revealed(Looker::Public)), (None, None));
     let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[AGENT, RANDOM]) };
@@ -334,15 +364,15 @@ async fn equal_seeds_show_equal_episodes() {
     let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, RANDOM]) });
     let (one, two) = (may_seed(), may_seed());
     let role = Seat::new(0);
-    two.reset(role, Some(99), None).await.expect("an agent alone may give a seed");
-    two.reset(role, Some(7), None).await.expect("an agent alone may give a seed");
+    reset(&two, role, Some(99), None).await.expect("an agent alone may give a seed");
+    reset(&two, role, Some(7), None).await.expect("an agent alone may give a seed");
     for _ in 0..3 {
         play_out(&one).await;
         play_out(&two).await;
         let (a, b) = (look(&one, Seat::new(0)).await, look(&two, Seat::new(0)).await);
         assert_eq!(Observation { episode: 0, ..a }, Observation { episode: 0, ..b });
-        one.reset(role, None, None).await.expect("it may");
-        two.reset(role, None, None).await.expect("it may");
+        reset(&one, role, None, None).await.expect("it may");
+        reset(&two, role, None, None).await.expect("it may");
     }
 }
 
@@ -350,30 +380,28 @@ async fn equal_seeds_show_equal_episodes() {
 async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     let given = faraway(settings(&[AGENT, RANDOM]));
     play_out(&given).await;
-    assert_eq!(given.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(7));
+    assert_eq!(source(&given), SeedSource::Given(7));
     assert_eq!(
-        given.summary(Looker::Seat(Seat::FIRST)).revealed,
+        given.describe(Looker::Seat(Seat::FIRST)).seed_opening,
         None,
         "later seeds follow from a given one"
     );
     given.close(CloseReason::Host);
-    let opened = given.summary(Looker::Seat(Seat::FIRST)).revealed.expect("a closed match shows its seed");
-    assert_eq!((opened.source, opened.key), (SeedSource::Given(7), 7.into()));
+    let opened =
+        given.describe(Looker::Seat(Seat::FIRST)).seed_opening.expect("a closed match shows its seed");
+    assert_eq!((opened.seed, &opened.key[..]), (Some(7), &boardwire_kernel::Key::from(7).as_bytes()[..]));
     let digest = given.table.digest;
-    let bytes =
-        [given.id().as_bytes(), &[0; 4], digest.as_bytes(), opened.key.as_bytes(), &opened.salt].concat();
-    assert_eq!(
-        *blake3::hash(&bytes).as_bytes(),
-        given.summary(Looker::Seat(Seat::FIRST)).commitment.expect("it is dealt")
-    );
+    let bytes = [given.id().as_bytes(), &[0; 4], digest.as_bytes(), &opened.key, &opened.salt].concat();
+    let commitment = given.describe(Looker::Seat(Seat::FIRST)).seed_commitment;
+    assert_eq!(blake3::hash(&bytes).as_bytes()[..], commitment);
 
     let drawn = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     assert_eq!(
-        (drawn.summary(Looker::Seat(Seat::FIRST)).source, drawn.summary(Looker::Seat(Seat::FIRST)).revealed),
+        (source(&drawn), drawn.describe(Looker::Seat(Seat::FIRST)).seed_opening),
         (SeedSource::Drawn, None)
     );
     play_out(&drawn).await;
-    assert!(drawn.summary(Looker::Seat(Seat::FIRST)).revealed.is_some());
+    assert!(drawn.describe(Looker::Seat(Seat::FIRST)).seed_opening.is_some());
 }
 
 #[tokio::test]
@@ -387,7 +415,7 @@ async fn tokens_open_their_own_seat_only() {
     assert!(matches!(arbiter.join(seats[1], Some(Uuid::from_u128(2))), Err(Error::InvitationUsed { .. })));
     assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seats[1])));
     assert_eq!(arbiter.role(Some(arbiter.host_token())), Ok(Role::Host));
-    assert!(matches!(arbiter.seat(Some(arbiter.host_token())), Err(Error::SeatOnly { .. })));
+    assert!(matches!(arbiter.seat_of(Role::Host), Err(Error::SeatOnly { .. })));
     assert!(matches!(arbiter.role(Some("guess")), Err(Error::TokenWrong { .. })));
     assert!(matches!(arbiter.role(Some("")), Err(Error::TokenWrong { .. })));
     assert_eq!(arbiter.role(None), Err(Error::TokenMissing));
@@ -404,14 +432,16 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
         async move { arbiter.observe(zero, true, Extras::default()).await }
     });
     let mut other = look(&arbiter, one).await;
-    while arbiter.phase() == Phase::Playing && !look(&arbiter, zero).await.pending.contains(zero) {
+    while arbiter.phase() == Phase::Playing
+        && !look(&arbiter, zero).await.pending.contains(&zero.number().into())
+    {
         arbiter.act(one, answer(&other, legal(&other)[0])).await.expect("it is legal");
         other = look(&arbiter, one).await;
     }
     let woken = waiting.await.expect("it does not panic").expect("the match is open");
-    assert!(woken.pending.contains(zero));
+    assert!(woken.pending.contains(&zero.number().into()));
     let seen = look(&arbiter, one).await;
-    if seen.pending.contains(one) {
+    if seen.pending.contains(&one.number().into()) {
         arbiter.act(one, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
     }
     let waiting = arbiter.observe(one, true, Extras::default());
@@ -420,7 +450,7 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
     assert!(matches!(look_refused(&arbiter, one).await, Error::MatchClosed { .. }));
 }
 
-async fn look_refused(arbiter: &Arbiter, seat: Seat) -> Error {
+async fn look_refused(arbiter: &Arc<Arbiter>, seat: Seat) -> Error {
     arbiter.observe(seat, true, Extras::default()).await.expect_err("the match is closed")
 }
 
@@ -429,16 +459,16 @@ async fn bots_play_a_match_without_agents_to_its_end() {
     for game in boardwire_games::IDS {
         let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
-        let over = arbiter.until(Role::Host, |inner| Ok(inner.standing.is_over().then_some(()))).await;
+        let over = arbiter.answered(Role::Host, |inner, _| Ok(inner.standing.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
         let end = arbiter
             .observe(Seat::new(0), true, Extras { text: true, explanation: true, ..Extras::default() })
             .await;
         let end = end.expect("the match is open");
         assert!(end.terminated, "{game}");
-        let ending = end.ending.expect("it is over");
+        let ending = end.outcome.expect("it is over");
         for (score, lines) in ending.scores.iter().zip(&ending.explanations) {
-            assert_eq!(*score, lines.iter().map(|line| line.points).sum::<i32>(), "{game}");
+            assert_eq!(*score, lines.lines.iter().map(|line| line.points).sum::<i32>(), "{game}");
         }
     }
 }

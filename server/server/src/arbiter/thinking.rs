@@ -8,7 +8,7 @@ use boardwire_batch::pool::{Flow, Slice, Work};
 use boardwire_bots::{BotFault, Choice};
 use boardwire_kernel::Seat;
 
-use super::Arbiter;
+use super::{Arbiter, Inner};
 
 /// A round of bots on its way to be played.
 pub(super) struct Thinking {
@@ -70,29 +70,27 @@ impl Drop for Thinking {
 impl Arbiter {
     /// Plays what bots have chosen, unless the episode they thought about has been left.
     fn play_round(self: &Arc<Self>, number: u64, choices: Vec<Choice>) {
-        let mut inner = self.lock();
+        let mut inner = self.change();
         if self.round.load(Ordering::Relaxed) != number || inner.standing.closed.is_some() {
             return;
         }
         let chosen = inner.standing.chosen(choices);
-        if let Err(fault) = self.bots_played(&mut inner, chosen) {
-            drop(inner);
-            return self.lose_round(number, fault);
+        match self.bots_played(&mut inner, chosen) {
+            Ok(()) => self.settle(&mut inner),
+            Err(fault) => self.end_round(&mut inner, fault),
         }
-        let next = self.settle(&mut inner);
-        drop(inner);
-        self.carry_on(next);
     }
 
     /// Ends the match: the bots of this round will not choose.
-    fn lose_round(&self, number: u64, fault: BotFault) {
-        let mut inner = self.lock();
-        if self.round.load(Ordering::Relaxed) != number || inner.standing.closed.is_some() {
-            return;
+    fn lose_round(self: &Arc<Self>, number: u64, fault: BotFault) {
+        let mut inner = self.change();
+        if self.round.load(Ordering::Relaxed) == number && inner.standing.closed.is_none() {
+            self.end_round(&mut inner, fault);
         }
-        self.bot_failed(&mut inner, fault);
+    }
+
+    fn end_round(&self, inner: &mut Inner, fault: BotFault) {
+        self.bot_failed(inner, fault);
         self.round.store(0, Ordering::Relaxed);
-        drop(inner);
-        self.carry_on(None);
     }
 }

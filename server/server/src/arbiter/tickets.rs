@@ -1,5 +1,6 @@
 //! Who plays at a match: invitations, the tokens that they are exchanged for, and whom a token belongs to.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use boardwire_api::Error;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use super::event::What;
 use super::standing::Holder;
-use super::{Arbiter, Part};
+use super::{Arbiter, Inner, Part};
 use crate::secret::{self, Found};
 
 /// Who a token belongs to.
@@ -93,8 +94,8 @@ impl Arbiter {
     /// # Errors
     /// A seat that is not an agent's; agents that are opening what they contribute to the deal, since the new one would choose
     /// what to contribute when others have opened; a match that has ended for good; a journal that cannot be written.
-    pub fn invite(&self, number: u32) -> Result<(Seat, String), Error> {
-        let mut inner = self.lock();
+    pub fn invite(self: &Arc<Self>, number: u32) -> Result<(Seat, String), Error> {
+        let mut inner = self.change();
         self.refuse_closed(&inner)?;
         let agents = self.settings.agents();
         let seat = agents.iter().find(|seat| u32::from(seat.number()) == number);
@@ -107,9 +108,6 @@ impl Arbiter {
         self.happened(&mut inner, [What::Invited { seat, invitation: found.digest }])?;
         let ticket = &mut inner.tickets[seat.index()];
         (ticket.token, ticket.invitation) = (None, Some(found.clone()));
-        drop(inner);
-        // Calls of whoever has had the seat wait no longer.
-        self.changed.notify_waiters();
         Ok((seat, found.secret))
     }
 
@@ -121,7 +119,7 @@ impl Arbiter {
     /// # Errors
     /// A seat that has been joined already, unless by the same `request`; a match that has ended for good; a journal that
     /// cannot be written.
-    pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, Error> {
+    pub fn join(self: &Arc<Self>, seat: Seat, request: Option<Uuid>) -> Result<String, Error> {
         self.join_bound(seat, request, None)
     }
 
@@ -130,12 +128,12 @@ impl Arbiter {
     /// # Errors
     /// As [`join`](Self::join), and an agent that is not bound where deals are fair.
     pub fn join_bound(
-        &self,
+        self: &Arc<Self>,
         seat: Seat,
         request: Option<Uuid>,
         bound: Option<Part>,
     ) -> Result<String, Error> {
-        let mut inner = self.lock();
+        let mut inner = self.change();
         self.refuse_closed(&inner)?;
         inner.standing.check_bound(bound)?;
         let bound = bound.filter(|_| inner.standing.fair.is_some());
@@ -155,8 +153,6 @@ impl Arbiter {
         inner.tickets[seat.index()].token = Some(token.clone());
         // Clocks may have waited for it.
         inner.run_clocks(self.bots_think());
-        drop(inner);
-        self.changed.notify_waiters();
         Ok(token)
     }
 
@@ -167,25 +163,27 @@ impl Arbiter {
     pub fn role(&self, token: Option<&str>) -> Result<Role, Error> {
         let token = token.ok_or(Error::TokenMissing)?;
         let mut inner = self.lock();
-        let digest = secret::digest(token);
-        let role = if digest == self.name.host.digest {
-            Some(Role::Host)
-        } else {
-            let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == digest);
-            let mut seats = self.settings.seats().zip(&inner.standing.holders);
-            seats.find(|(_, holder)| own(holder)).map(|(seat, _)| Role::Seat(seat))
-        };
-        let role = role.ok_or_else(|| Error::TokenWrong { match_id: self.name.id.clone() })?;
+        let role = self.role_of(&inner, &secret::digest(token))?;
         inner.used = Instant::now();
         Ok(role)
     }
 
-    /// The seat the holder of `token` plays at.
+    /// Whose token has this digest.
+    pub(super) fn role_of(&self, inner: &Inner, digest: &[u8; 32]) -> Result<Role, Error> {
+        if *digest == self.name.host.digest {
+            return Ok(Role::Host);
+        }
+        let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == *digest);
+        let seat = inner.standing.holders.iter().position(own).and_then(|at| self.settings.seats().nth(at));
+        seat.map(Role::Seat).ok_or_else(|| Error::TokenWrong { match_id: self.name.id.clone() })
+    }
+
+    /// The seat of a role.
     ///
     /// # Errors
-    /// As [`role`](Self::role), and for the host.
-    pub fn seat(&self, token: Option<&str>) -> Result<Seat, Error> {
-        match self.role(token)? {
+    /// It is the host.
+    pub(crate) fn seat_of(&self, role: Role) -> Result<Seat, Error> {
+        match role {
             Role::Seat(seat) => Ok(seat),
             Role::Host => Err(Error::SeatOnly { match_id: self.name.id.clone() }),
         }

@@ -5,14 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use boardwire_api::v1;
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::time::Instant;
 
-use super::clock::{Clock, Reading, Took};
+use super::clock::{Clock, Took};
 use super::event::What;
 use super::standing::Standing;
-use super::thinking::Thinking;
 use super::{Arbiter, CloseReason, Inner, Settings};
+use crate::convert::time;
 use crate::held_up;
 use boardwire_api::Error;
 
@@ -150,13 +151,21 @@ impl Clocks {
     }
 
     /// What the clocks show; nothing, if there are none.
-    pub(super) fn readings(&self, standing: &Standing) -> Vec<Option<Reading>> {
+    pub(super) fn readings(&self, standing: &Standing) -> Vec<v1::ClockReading> {
+        if standing.clocks.is_empty() {
+            return Vec::new();
+        }
         let now = Instant::now();
         let reading = |(seat, running): (Seat, &Running)| {
-            let (clock, time) = (standing.clock(seat)?, &standing.places[seat.index()].time);
-            let left = micros(time.for_one(clock).saturating_sub(running.elapsed(now)));
-            let bank = time.bank.min(left);
-            Some(Reading { left, bank, running: running.since.is_some(), strikes: time.strikes })
+            let Some(clock) = standing.clock(seat) else { return v1::ClockReading::default() };
+            let own = &standing.places[seat.index()].time;
+            let left = micros(own.for_one(clock).saturating_sub(running.elapsed(now)));
+            v1::ClockReading {
+                left: time(left),
+                bank: time(own.bank.min(left)),
+                running: running.since.is_some(),
+                strikes: own.strikes,
+            }
         };
         standing.seats().zip(&self.running).map(reading).collect()
     }
@@ -203,16 +212,14 @@ impl Arbiter {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let ((happened, round), next) = {
-                let mut inner = self.lock();
+            let (happened, next) = {
+                let mut inner = self.change();
                 if inner.standing.closed.is_some() {
                     return;
                 }
-                let round = self.look_at_clocks(&mut inner);
-                (round, inner.clocks.next(&inner.standing))
+                (self.look_at_clocks(&mut inner), inner.clocks.next(&inner.standing))
             };
             if happened {
-                self.carry_on(round);
                 continue;
             }
             match next {
@@ -225,13 +232,13 @@ impl Arbiter {
         }
     }
 
-    /// Lets time run out for those seats that have none left; whether it has for any, and what is to be carried on.
-    fn look_at_clocks(self: &Arc<Self>, inner: &mut Inner) -> (bool, Option<Thinking>) {
+    /// Lets time run out for those seats that have none left; whether it has for any.
+    fn look_at_clocks(&self, inner: &mut Inner) -> bool {
         inner.run_clocks(self.bots_think());
         let seats = inner.clocks.withheld(&inner.standing, Instant::now());
         if !seats.is_empty() {
             self.end(inner, CloseReason::Withheld { seats });
-            return (true, None);
+            return true;
         }
         let out = inner.clocks.run_out(&inner.standing, Instant::now());
         let mut happened = false;
@@ -239,7 +246,10 @@ impl Arbiter {
             // A journal that fails holds everybody up: nobody's time passes.
             happened |= self.time_runs_out(inner, seat).is_ok();
         }
-        (happened, if happened { self.settle(inner) } else { None })
+        if happened {
+            self.settle(inner);
+        }
+        happened
     }
 
     /// Lets the time of a seat run out.

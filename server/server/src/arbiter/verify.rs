@@ -7,12 +7,11 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
-use super::event::{Cause, Forfeit, Forfeited};
+use super::event::{Cause, Forfeited};
 use super::fair::{self, Part};
 use super::record::{Move, Record, Retrace, ShownDecisions};
 use super::standing::Impossible;
 use super::{Opened, SeedSource};
-use crate::convert;
 
 /// What is wrong with a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -90,7 +89,7 @@ pub struct Verified {
     /// The seats that had a hand in the deal.
     pub contributed: SeatSet,
     /// What all decisions chain up to.
-    pub head: [u8; 32],
+    pub head: bytes::Bytes,
     /// The final scores by seat; none of an episode that was cut or forfeited.
     pub scores: Vec<i32>,
 }
@@ -139,14 +138,14 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
         let Some(frame) = frame else {
             return Err(Mismatch::Length { given: shown.frames.len(), own: index });
         };
-        let (own, head) = (convert::frame(frame.clone(), seats_of(&table)), frame.head);
-        compare(index, given, &own)?;
-        last = Some((head, frame.ending));
+        compare(index, given, &frame)?;
+        last = Some(frame);
     }
-    let (head, ending) = last.ok_or_else(|| unreadable(&"there is no frame"))?;
-    let ending = ending.ok_or_else(|| unreadable(&"the last frame is not the end of the episode"))?;
+    let last = last.ok_or_else(|| unreadable(&"there is no frame"))?;
+    let outcome = last.outcome.ok_or_else(|| unreadable(&"the last frame is not the end of the episode"))?;
     let decisions = record.moves.len();
-    Ok(Verified { decisions, source: record.opened.source, contributed, head, scores: ending.scores })
+    let (source, head) = (record.opened.source, last.head);
+    Ok(Verified { decisions, source, contributed, head, scores: outcome.scores })
 }
 
 fn unreadable(what: &impl ToString) -> Mismatch {
@@ -183,7 +182,7 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
         (SeedSource::Drawn, Some(seed)) => return Err(Mismatch::Concealed(seed)),
         _ => {}
     }
-    if shown.seed_source() != convert::seed_source(source) {
+    if shown.seed_source() != source.told() {
         return Err(unreadable(&"where its seed comes from is not what its opening tells"));
     }
     let own = opened.commitment(&shown.match_id, shown.episode, spec);
@@ -281,16 +280,9 @@ fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
 
 /// Who has lost an episode without playing it to its end.
 fn forfeited(outcome: &v1::Outcome, seats: u8) -> Option<Forfeited> {
-    Seat::all(seats).zip(outcome.forfeits()).find_map(|(seat, why)| {
-        let why = match why {
-            v1::Forfeit::Unspecified => return None,
-            v1::Forfeit::Time => Forfeit::Time,
-            v1::Forfeit::IllegalAction => Forfeit::IllegalAction,
-            v1::Forfeit::Resigned => Forfeit::Resigned,
-            v1::Forfeit::Host => Forfeit::Host,
-        };
-        Some(Forfeited { seat, why })
-    })
+    Seat::all(seats)
+        .zip(outcome.forfeits())
+        .find_map(|(seat, why)| (why != v1::Forfeit::Unspecified).then_some(Forfeited { seat, why }))
 }
 
 /// Looks whether a frame is what it should be.

@@ -3,10 +3,29 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::log::{Mark, written};
-use super::thinking::Thinking;
-use super::{Arbiter, Inner, Role};
 use boardwire_api::Error;
+use boardwire_kernel::Seat;
+
+use super::log::written;
+use super::{Arbiter, Inner, Role};
+use crate::secret;
+
+/// What a caller is found by.
+enum Found {
+    /// The digest of its token.
+    Digest([u8; 32]),
+    /// Its role.
+    Role(Role),
+}
+
+impl Found {
+    fn of(by: By<'_>) -> Result<Self, Error> {
+        Ok(match by {
+            By::Token(token) => Self::Digest(secret::digest(token.ok_or(Error::TokenMissing)?)),
+            By::Server(role) => Self::Role(role),
+        })
+    }
+}
 
 /// A call of a seat that waits, counted as long as it does.
 struct Waiter<'a> {
@@ -24,73 +43,77 @@ impl Drop for Waiter<'_> {
     }
 }
 
+/// Who calls.
+#[derive(Debug, Clone, Copy)]
+pub enum By<'a> {
+    /// The holder of a token.
+    Token(Option<&'a str>),
+    /// The server itself, in place of the host or a seat.
+    Server(Role),
+}
+
+impl<'a> From<Option<&'a str>> for By<'a> {
+    fn from(token: Option<&'a str>) -> Self {
+        Self::Token(token)
+    }
+}
+
+impl From<Seat> for By<'_> {
+    fn from(seat: Seat) -> Self {
+        Self::Server(Role::Seat(seat))
+    }
+}
+
+impl From<Role> for By<'_> {
+    fn from(role: Role) -> Self {
+        Self::Server(role)
+    }
+}
+
 impl Arbiter {
-    /// Waits until `ready` gives an answer or refuses, or the match has ended for good; then until all is written that
-    /// the answer may show.
-    pub(super) async fn until<T>(
-        &self,
-        role: Role,
-        ready: impl FnMut(&mut Inner) -> Result<Option<T>, Error>,
-    ) -> Result<T, Error> {
-        let (answer, mark) = self.answered(role, ready).await?;
-        written(mark).await?;
-        Ok(answer)
-    }
-
-    /// The same for what changes the match. It goes on before anything is awaited: whoever asked may be gone by then, and
-    /// what it has changed stays changed.
-    pub(super) async fn until_changed<T>(
+    /// Answers a call as soon as `ready` gives an answer or an error, at once or after a change, and when the journal has written
+    /// all that the answer may show. The caller must hold its token whenever the match is looked at.
+    pub(super) async fn answered<T>(
         self: &Arc<Self>,
-        role: Role,
-        ready: impl FnMut(&mut Inner) -> Result<Option<(Option<Thinking>, T)>, Error>,
+        by: impl Into<By<'_>>,
+        mut ready: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        let ((round, answer), mark) = self.answered(role, ready).await?;
-        self.carry_on(round);
-        written(mark).await?;
-        Ok(answer)
-    }
-
-    /// The answer, and what must be written before anybody is told. Nothing is awaited once it is there.
-    async fn answered<T>(
-        &self,
-        role: Role,
-        mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, Error>,
-    ) -> Result<(T, Mark), Error> {
-        let (mut waiter, holder) = (None, Self::holder(&self.lock(), role));
+        let (by, mut waiter) = (Found::of(by.into())?, None);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             let (answer, mark) = {
-                let mut inner = self.lock();
-                let answer = match self.refuse_cut(&inner) {
-                    // The seat has been given to somebody else: whoever called has nothing to do with it any more.
-                    Ok(()) if Self::holder(&inner, role) != holder => {
-                        Err(Error::TokenWrong { match_id: self.name.id.clone() })
-                    }
-                    Ok(()) => ready(&mut inner),
-                    Err(closed) => Err(closed),
-                };
-                if matches!(answer, Ok(None)) && waiter.is_none() {
-                    waiter = Some(self.wait(&mut inner, role)?);
-                }
+                let mut inner = self.change();
+                let answer = self.answer(&mut inner, &by, &mut ready, &mut waiter);
                 (answer, inner.mark())
             };
-            match answer {
-                Ok(Some(answer)) => return Ok((answer, mark)),
-                Ok(None) => changed.await,
-                Err(refused) => {
-                    // What a refusal tells must be written, too.
-                    written(mark).await?;
-                    return Err(refused);
-                }
+            // What an error tells must be written, too.
+            written(mark).await?;
+            match answer? {
+                Some(answer) => return Ok(answer),
+                None => changed.await,
             }
         }
     }
 
-    /// Who has the seat of a call, if anybody has.
-    fn holder(inner: &Inner, role: Role) -> Option<[u8; 32]> {
-        let Role::Seat(seat) = role else { return None };
-        inner.standing.holders[seat.index()].as_ref().map(|holder| holder.token)
+    fn answer<'a, T>(
+        &'a self,
+        inner: &mut Inner,
+        by: &Found,
+        ready: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
+        waiter: &mut Option<Waiter<'a>>,
+    ) -> Result<Option<T>, Error> {
+        let role = match by {
+            Found::Digest(digest) => self.role_of(inner, digest)?,
+            Found::Role(role) => *role,
+        };
+        inner.used = Instant::now();
+        self.refuse_cut(inner)?;
+        let answer = ready(inner, role)?;
+        if answer.is_none() && waiter.is_none() {
+            *waiter = Some(self.wait(inner, role)?);
+        }
+        Ok(answer)
     }
 
     fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, Error> {

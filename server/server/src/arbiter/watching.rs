@@ -4,12 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use boardwire_api::Error;
+use boardwire_api::{Error, v1};
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{Seat, Viewer};
 
 use super::log::{Mark, written};
-use super::record::{Depiction, Record, Retrace, ShownDecisions};
+use super::record::{Record, Retrace, ShownDecisions};
 use super::standing::Impossible;
 use super::{Arbiter, CloseReason, Frame, Role};
 use crate::secret;
@@ -121,7 +121,7 @@ impl Watcher {
                 News::Next(mark) => {
                     written(mark).await?;
                     let frame = self.advance()?;
-                    arbiter.wait_until(frame.at + arbiter.settings.watch_delay).await?;
+                    arbiter.wait_until_shown(self.at(&frame)).await?;
                     self.next = Some(frame);
                 }
             }
@@ -133,7 +133,7 @@ impl Watcher {
     ///
     /// # Errors
     /// Nobody has waited.
-    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<Depiction>), Error> {
+    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<v1::Depiction>), Error> {
         let frame = self.next.take().ok_or_else(|| lost(&self.arbiter.table, "nothing was waited for"))?;
         self.after = frame.sequence;
         let depiction = if depict { Some(self.depict(&frame)?) } else { None };
@@ -165,6 +165,11 @@ impl Watcher {
         Ok(News::Next(inner.mark()))
     }
 
+    /// When the position of a frame came about.
+    fn at(&self, frame: &Frame) -> SystemTime {
+        self.shown.as_ref().map_or(SystemTime::UNIX_EPOCH, |(record, _)| record.at(frame.sequence))
+    }
+
     /// The frame after the last one shown, which is there.
     fn advance(&mut self) -> Result<Frame, Error> {
         let (table, after) = (&self.arbiter.table, self.after);
@@ -180,7 +185,7 @@ impl Watcher {
     }
 
     /// How people look at the frame shown last.
-    fn depict(&self, frame: &Frame) -> Result<Depiction, Error> {
+    fn depict(&self, frame: &Frame) -> Result<v1::Depiction, Error> {
         let table = &self.arbiter.table;
         let (_, retrace) = self.shown.as_ref().ok_or_else(|| lost(table, "nothing is shown"))?;
         retrace.depict(table, Viewer::Public, frame).map_err(|Impossible(what)| lost(table, what))
@@ -193,9 +198,11 @@ fn lost(table: &Table, what: impl Into<String>) -> Error {
 }
 
 impl Arbiter {
-    /// Waits until a time, unless the server stops. However the system's clock is set, it waits no longer than the delay.
-    async fn wait_until(&self, time: SystemTime) -> Result<(), Error> {
-        let left = time.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
+    /// Waits until spectators may see what came about `at` a time, unless the server stops. However the system's clock is set, it
+    /// waits no longer than the delay.
+    async fn wait_until_shown(&self, at: SystemTime) -> Result<(), Error> {
+        let left =
+            (at + self.settings.watch_delay).duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
         let left = left.min(self.settings.watch_delay);
         // Even no time at all would take until the timer's next tick, a millisecond for every frame.
         if left.is_zero() {

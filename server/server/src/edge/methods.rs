@@ -9,6 +9,7 @@ use tonic::codegen::BoxFuture;
 use super::call::Call;
 use super::wire::{Reply, Requests};
 use crate::run::MAX_MESSAGE_BYTES;
+use crate::telemetry::timed;
 use boardwire_api::Error;
 
 /// The most bytes of a message to a method that takes no bulk.
@@ -82,7 +83,21 @@ impl<P: Send + Sync + 'static> Service<P> {
         M: Message + Default + 'static,
         F: Future<Output = Result<Reply, Error>> + Send + 'static,
     {
-        self.one(name, Shape::Call, handler)
+        self.one(name, Shape::Call, |_| false, handler)
+    }
+
+    /// Adds a method that takes one message and gives one, and may wait for another player with some messages.
+    pub(crate) fn call_that_waits<M, F>(
+        self,
+        name: &'static str,
+        waits: fn(&M) -> bool,
+        handler: fn(Arc<P>, Call, M) -> F,
+    ) -> Self
+    where
+        M: Message + Default + 'static,
+        F: Future<Output = Result<Reply, Error>> + Send + 'static,
+    {
+        self.one(name, Shape::Call, waits, handler)
     }
 
     /// Adds a method that takes one message and gives many.
@@ -91,10 +106,16 @@ impl<P: Send + Sync + 'static> Service<P> {
         M: Message + Default + 'static,
         F: Future<Output = Result<Reply, Error>> + Send + 'static,
     {
-        self.one(name, Shape::Watch, handler)
+        self.one(name, Shape::Watch, |_| false, handler)
     }
 
-    fn one<M, F>(self, name: &'static str, shape: Shape, handler: fn(Arc<P>, Call, M) -> F) -> Self
+    fn one<M, F>(
+        self,
+        name: &'static str,
+        shape: Shape,
+        waits: fn(&M) -> bool,
+        handler: fn(Arc<P>, Call, M) -> F,
+    ) -> Self
     where
         M: Message + Default + 'static,
         F: Future<Output = Result<Reply, Error>> + Send + 'static,
@@ -106,7 +127,8 @@ impl<P: Send + Sync + 'static> Service<P> {
                 let asked = requests.one().await?;
                 call.note_arrival();
                 let budget = Arc::clone(call.budget());
-                budget.in_turn(handler(plane, call, asked)).await
+                let waits = waits(&asked);
+                timed(name, waits, budget.in_turn(handler(plane, call, asked))).await
             })
         });
         self.add(name, handler, shape)

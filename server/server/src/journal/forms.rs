@@ -13,20 +13,18 @@ pub(crate) mod hex {
         to.serialize_str(&secret::hex(bytes.as_ref()))
     }
 
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>, const N: usize>(from: D) -> Result<[u8; N], D::Error> {
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>, B: TryFrom<Vec<u8>>>(from: D) -> Result<B, D::Error> {
         let text = String::deserialize(from)?;
-        read(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is not {} hexadecimal digits", 2 * N)))
+        read(&text)
+            .ok_or_else(|| D::Error::custom(format!("`{text}` is not as many hexadecimal digits as due")))
     }
 
-    pub(in crate::journal) fn read<const N: usize>(text: &str) -> Option<[u8; N]> {
-        let mut bytes = [0; N];
-        if text.len() != 2 * N || !text.is_ascii() {
-            return None;
-        }
-        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-            *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-        }
-        Some(bytes)
+    pub(in crate::journal) fn read<B: TryFrom<Vec<u8>>>(text: &str) -> Option<B> {
+        let digits = text.as_bytes().chunks(2);
+        let byte = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        let bytes: Option<Vec<u8>> =
+            digits.map(|digits| byte(digits).filter(|_| digits.len() == 2)).collect();
+        bytes?.try_into().ok()
     }
 }
 
@@ -57,7 +55,7 @@ pub(crate) mod key {
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Key, D::Error> {
-        hex::deserialize::<D, 32>(from).map(Key::from)
+        hex::deserialize::<D, [u8; 32]>(from).map(Key::from)
     }
 }
 
@@ -78,6 +76,21 @@ pub(crate) mod seats {
             Some(number) => Err(D::Error::custom(format!("there is no seat {number}"))),
             None => Ok(numbers.into_iter().map(Seat::new).collect()),
         }
+    }
+}
+
+/// A value of an enumeration of the protocol as its number.
+pub(crate) mod number {
+    use super::{Deserialize, Deserializer, Serializer};
+    use serde::de::Error as _;
+
+    pub(crate) fn serialize<E: Copy + Into<i32>, S: Serializer>(value: &E, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_i32((*value).into())
+    }
+
+    pub(crate) fn deserialize<'a, E: TryFrom<i32>, D: Deserializer<'a>>(from: D) -> Result<E, D::Error> {
+        let number = i32::deserialize(from)?;
+        E::try_from(number).map_err(|_| D::Error::custom(format!("{number} is no value")))
     }
 }
 

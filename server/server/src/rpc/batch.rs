@@ -20,7 +20,8 @@ use crate::batches::{Batches, Terms};
 use crate::edge::{Answer, Budget, Call, Charge, Kind, Reply, Requests, Service};
 use crate::matches::Matches;
 use crate::secret;
-use crate::{status, telemetry};
+use crate::status;
+use crate::telemetry::timed;
 
 /// Steps batches; the games are those of the matches.
 pub(crate) struct BatchPlane {
@@ -161,11 +162,9 @@ async fn step(
     budget: &Arc<Budget>,
     asked: &StepBatchRequest,
 ) -> Result<Rows, Error> {
-    let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
     let charge = rows(budget, &batch, asked.count).await?;
     let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
-    request.answered(batch.table().rules.info().id, false);
     Ok((charge, messages::step(step)))
 }
 
@@ -189,8 +188,12 @@ async fn answer(
 ) -> Result<Answer, Error> {
     let token = Some(token);
     let stepped = match &asked.request {
-        Some(run_batch_request::Request::Step(asked)) => step(batches, token, budget, asked).await,
-        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, budget, asked).await,
+        Some(run_batch_request::Request::Step(asked)) => {
+            timed("StepBatch", false, step(batches, token, budget, asked)).await
+        }
+        Some(run_batch_request::Request::Reset(asked)) => {
+            timed("ResetBatch", false, reset(batches, token, budget, asked)).await
+        }
         None => Err(Error::field("request", "nothing", "one of step, reset")),
     };
     match stepped {

@@ -1,21 +1,28 @@
 //! What can be played.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use boardwire_api::v1::{
-    GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
+    self, GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest,
+    ListGamesResponse,
 };
 use boardwire_batch::messages;
 
 use super::pages::Paging;
 use crate::batches::Batches;
-use crate::convert;
-use crate::edge::{Call, Kind, Reply, Service};
+use crate::edge::{Call, Kind, Origin, Reply, Service};
 use crate::matches::Matches;
+use crate::run::MAX_MESSAGE_BYTES;
 use boardwire_api::Error;
 
 /// About what the description of a table takes.
 const SPEC_BYTES: usize = 64 << 10;
+
+/// What it speaks.
+const PROTOCOLS: [&str; 1] = ["boardwire.v1"];
+/// The server takes snapshots of others with the same key.
+const LASTING_SNAPSHOTS: &str = "lasting_snapshots";
 
 /// Serves the descriptions of the server and its games.
 pub(crate) struct Catalog {
@@ -36,7 +43,7 @@ pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service
 
 impl Catalog {
     async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, Error> {
-        let server = convert::server(&self.matches, &self.batches, call.caller().origin());
+        let server = server(&self.matches, &self.batches, call.caller().origin());
         call.answer(&GetServerResponse { server: Some(server) })
     }
 
@@ -59,5 +66,30 @@ impl Catalog {
         let charge = call.budget().reserve(SPEC_BYTES).await?;
         let spec = messages::game_spec(self.matches.tables(), &asked)?;
         Reply::message(charge, &GetGameResponse { spec: Some(spec) })
+    }
+}
+
+/// What `origin` is told of the server.
+fn server(matches: &Matches, batches: &Batches, origin: Origin) -> v1::Server {
+    let quotas = origin.quotas();
+    let (match_limits, batch_limits) = (matches.limits(), batches.limits());
+    // What does not fit is more than any server has.
+    let duration = |time: Duration| prost_types::Duration::try_from(time).unwrap_or_default();
+    let features = batches.has_lasting_snapshots().then(|| LASTING_SNAPSHOTS.to_owned());
+    v1::Server {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocols: PROTOCOLS.map(str::to_owned).into(),
+        features: features.into_iter().collect(),
+        limits: Some(v1::Limits {
+            message_bytes: messages::count(MAX_MESSAGE_BYTES),
+            matches: messages::count(match_limits.matches),
+            matches_per_caller: messages::count(quotas.matches.unwrap_or(match_limits.per_caller)),
+            waiting_calls: messages::count(match_limits.waiting),
+            match_idle_timeout: Some(duration(match_limits.idle)),
+            batches: messages::count(batch_limits.batches),
+            environments: messages::count(batch_limits.environments),
+            environments_per_caller: messages::count(quotas.environments.unwrap_or(batch_limits.per_caller)),
+            batch_idle_timeout: Some(duration(batch_limits.idle)),
+        }),
     }
 }

@@ -12,7 +12,6 @@ use boardwire_batch::messages;
 use boardwire_batch::play::Insight;
 use boardwire_batch::search::row_bytes;
 use boardwire_batch::tables::Table;
-use boardwire_kernel::Seat;
 use bytes::Bytes;
 
 use super::message_bytes;
@@ -21,7 +20,6 @@ use crate::batches::{Batches, InUse, Terms};
 use crate::edge::{Call, Kind, Reply, Service};
 use crate::matches::Matches;
 use crate::secret;
-use crate::telemetry;
 
 /// Searches; the matches and batches are those of the other services.
 pub(crate) struct SearchPlane {
@@ -43,7 +41,6 @@ pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service
 
 impl SearchPlane {
     async fn create(self: Arc<Self>, call: Call, asked: CreateSearchRequest) -> Result<Reply, Error> {
-        let timed = telemetry::Request::begin("CreateSearch");
         let token = call.token().ok_or(Error::TokenMissing)?.to_owned();
         let source = self.source(&token, &asked)?;
         let (table, seats) = (Arc::clone(source.table()), source.seats()?);
@@ -53,13 +50,10 @@ impl SearchPlane {
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
         let charge = call.budget().reserve(2 * bytes).await?;
-        // The seat may have been given to somebody else while there was no room.
-        let source = self.source(&token, &asked)?;
         let terms = Terms { peer, origin, request: None };
         let (search, step) =
             self.batches.search(table, opening, seats, source.insights(), token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
-        timed.answered(search.table().rules.info().id, false);
         let answer = CreateSearchResponse {
             search: Some(messages::search(&search)),
             step: Some(messages::world_step(step)),
@@ -68,24 +62,20 @@ impl SearchPlane {
     }
 
     async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, Error> {
-        let timed = telemetry::Request::begin("Advance");
         let search = self.batches.find_search(&asked.search_id, call.token())?;
         let moves = messages::moves(&asked)?;
         // The rows, and the message that they are copied to.
         let charge = call.budget().reserve(2 * search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await?;
-        timed.answered(search.table().rules.info().id, false);
         Reply::message(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })
     }
 
     async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, Error> {
-        let timed = telemetry::Request::begin("Rollout");
         let search = self.batches.find_search(&asked.search_id, call.token())?;
         let (worlds, playouts, rollout) = messages::playouts(&asked)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
         let charge = call.budget().reserve(search.reward_bytes(worlds.len())).await?;
         let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
-        timed.answered(search.table().rules.info().id, false);
         Reply::message(charge, &RolloutResponse { reward: messages::rewards(&rewards) })
     }
 
@@ -96,19 +86,18 @@ impl SearchPlane {
 
     /// For whom worlds are to be drawn.
     fn source(&self, token: &str, asked: &CreateSearchRequest) -> Result<Source, Error> {
-        let token = Some(token);
         match &asked.of {
             Some(Of::MatchId(id)) => {
                 let arbiter = self.matches.find(id)?;
-                let seat = arbiter.seat(token)?;
+                arbiter.seat_of(arbiter.role(Some(token))?)?;
                 if !asked.mask.is_empty() {
                     let value = format!("{} bytes", asked.mask.len());
                     return Err(Error::field("mask", value, "empty for a match"));
                 }
-                Ok(Source::Seat(arbiter, seat))
+                Ok(Source::Seat(arbiter, token.to_owned()))
             }
             Some(Of::BatchId(id)) => {
-                Ok(Source::Environments(self.batches.find(id, token)?, asked.mask.clone()))
+                Ok(Source::Environments(self.batches.find(id, Some(token))?, asked.mask.clone()))
             }
             None => Err(Error::field("of", "nothing", "one of match_id, batch_id")),
         }
@@ -117,8 +106,8 @@ impl SearchPlane {
 
 /// For whom worlds are drawn.
 enum Source {
-    /// A seat of a match.
-    Seat(Arc<Arbiter>, Seat),
+    /// A seat of a match, by its token.
+    Seat(Arc<Arbiter>, String),
     /// Those who decide in a batch: in all environments, or in those of a mask.
     Environments(InUse<Batch>, Bytes),
 }
@@ -143,7 +132,7 @@ impl Source {
     /// What they know.
     async fn insights(self) -> Result<Vec<Box<dyn Insight>>, Error> {
         match self {
-            Self::Seat(arbiter, seat) => Ok(vec![arbiter.insight(seat).await?]),
+            Self::Seat(arbiter, token) => Ok(vec![arbiter.insight(Some(&*token)).await?]),
             Self::Environments(batch, mask) => Ok(batch.insights(&mask).await?),
         }
     }

@@ -1,5 +1,6 @@
 //! What a bot would choose in an agent's place.
 
+use boardwire_api::v1::AutoresetMode;
 use boardwire_bots::Bot;
 use boardwire_kernel::{ADVICE_STREAM, RESAMPLE_STREAM};
 
@@ -122,7 +123,7 @@ fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
 fn who_takes_advice_plays_the_same_episodes() {
     let line_ups = [["agent", "random"], ["greedy:1", "agent"]];
     for (game, names) in boardwire_games::IDS.iter().flat_map(|&game| line_ups.map(|names| (game, names))) {
-        for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
+        for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
             let plan = Plan { autoreset, ..plan(&names) };
             let batches =
                 [plan.clone(), advised(plan, "greedy:1")].map(|plan| open(&table(game, 2), &plan, 20, 0, 2));

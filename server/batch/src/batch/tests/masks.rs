@@ -1,6 +1,7 @@
 //! Steps of some environments only.
 
 use super::*;
+use boardwire_api::v1::AutoresetMode;
 
 const N: usize = 150;
 
@@ -25,7 +26,7 @@ fn ends(step: &Step) -> Vec<[&[u8]; 4]> {
 /// Two steps of half of the environments each are one of all, and leave the other half as it was.
 #[test]
 fn environments_that_are_masked_out_stay_as_they_are() {
-    for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
+    for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep, AutoresetMode::Disabled] {
         let table = table("faraway", 2);
         let plan = Plan { autoreset, ..plan(&["agent", "agent"]) };
         let (whole, parted) = (open(&table, &plan, N, 0, 2), open(&table, &plan, N, 0, 2));
@@ -33,7 +34,7 @@ fn environments_that_are_masked_out_stay_as_they_are() {
         assert_eq!(before, reset(&parted));
         let mut ended = 0;
         for salt in 0..120 {
-            let live = |at: usize| autoreset != Autoreset::Disabled || before.seat()[at] != NOBODY;
+            let live = |at: usize| autoreset != AutoresetMode::Disabled || before.seat()[at] != NOBODY;
             let one = |at: usize| live(at) && RngStream::new(salt, at as u64).seed().is_multiple_of(2);
             let actions = choices(&before, 0, salt);
             let Ok(both) = masked(&whole, &actions, mask(live)) else { panic!("they are legal") };
@@ -77,9 +78,12 @@ fn a_mask_that_does_not_fit_is_told_what_is_wrong_with_it() {
     let actions = choices(&reset(&batch), 0, 0);
     let told =
         |mask: Vec<u8>| masked(&batch, &actions, mask.into()).expect_err("it does not fit").to_string();
-    assert_eq!(told(vec![0xFF; 18]), "`mask` is a bit for each of 150 environments, not `18 bytes`");
+    assert_eq!(
+        told(vec![0xFF; 18]),
+        "`mask` must be a bit for each of 150 environments, and 0 in the bits after them; got `18 bytes`"
+    );
     let beyond =
-        "`mask` is a bit for each of 150 environments, and 0 in the bits after them, not `1 in bit 151`";
+        "`mask` must be a bit for each of 150 environments, and 0 in the bits after them; got `1 in bit 151`";
     let mut last = mask(|_| true).to_vec();
     last[18] |= 1 << 7;
     assert_eq!(told(last), beyond);

@@ -1,9 +1,9 @@
 //! What becomes of environments whose episodes end, and of illegal actions.
 
 use super::*;
-use crate::players::IllegalActions;
+use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
 
-fn batch(autoreset: Autoreset, illegal_actions: IllegalActions) -> Arc<Batch> {
+fn batch(autoreset: AutoresetMode, illegal_actions: IllegalActionPolicy) -> Arc<Batch> {
     let plan = Plan { autoreset, illegal_actions, ..plan(&["random", "agent", "agent"]) };
     open(&table("faraway", 3), &plan, 40, 0, 2)
 }
@@ -45,7 +45,8 @@ fn an_end_is_told(last: &Step) {
     for (k, &at) in ended.iter().enumerate() {
         assert_eq!(last.flags()[at], flag::TERMINATED);
         let ranks = row(last.ranks(), k, 3);
-        let wanted: Vec<_> = Seat::all(3).map(|seat| RewardKind::Rank.of(seat, &[0; 3], ranks)).collect();
+        let wanted: Vec<_> =
+            Seat::all(3).map(|seat| crate::reward::of(RewardKind::Rank, seat, &[0; 3], ranks)).collect();
         assert_eq!(wanted, rewards(last, at), "ranks {ranks:?}");
     }
     for at in (0..40).filter(|at| !ended.contains(at)) {
@@ -55,7 +56,7 @@ fn an_end_is_told(last: &Step) {
 
 #[test]
 fn next_step_shows_the_end_and_then_begins() {
-    let batch = batch(Autoreset::NextStep, IllegalActions::Reject);
+    let batch = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
     for (k, &at) in ended(&last).iter().enumerate() {
@@ -81,9 +82,9 @@ fn next_step_shows_the_end_and_then_begins() {
 
 #[test]
 fn same_step_tells_the_end_and_shows_the_beginning() {
-    let (next_step, same_step) = (Autoreset::NextStep, Autoreset::SameStep);
-    let (_, told) = until_end(&batch(next_step, IllegalActions::Reject));
-    let batch = batch(same_step, IllegalActions::Reject);
+    let (next_step, same_step) = (AutoresetMode::NextStep, AutoresetMode::SameStep);
+    let (_, told) = until_end(&batch(next_step, IllegalActionPolicy::Reject));
+    let batch = batch(same_step, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
     assert_eq!(
@@ -101,7 +102,7 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
 
 #[test]
 fn disabled_waits_for_a_reset() {
-    let batch = batch(Autoreset::Disabled, IllegalActions::Reject);
+    let batch = batch(AutoresetMode::Disabled, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
     let actions = choices(&last, 0, 99);
@@ -123,7 +124,7 @@ fn disabled_waits_for_a_reset() {
 
 #[test]
 fn resets_begin_the_episodes_that_were_asked_for() {
-    let batch = batch(Autoreset::NextStep, IllegalActions::Reject);
+    let batch = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
     let zero = reset(&batch);
     assert_eq!(row(zero.episode(), 0, 4), [0; 4]);
     let one = reset(&batch);
@@ -154,7 +155,7 @@ fn resets_begin_the_episodes_that_were_asked_for() {
 #[test]
 fn illegal_actions_are_treated_as_was_asked() {
     let substitutes = |policy, wanted: &dyn Fn(&Step, &Step, usize)| {
-        let batch = batch(Autoreset::NextStep, policy);
+        let batch = batch(AutoresetMode::NextStep, policy);
         let shown = reset(&batch);
         let mut actions = choices(&shown, 0, 0);
         let wrong = (0..113).find(|action| !legal(&shown, 7).contains(action)).expect("not all are legal");
@@ -166,16 +167,18 @@ fn illegal_actions_are_treated_as_was_asked() {
         reset(&batch);
         step(&batch, actions).expect_err("beyond the action space is an error under every policy");
     };
-    substitutes(IllegalActions::FirstLegal, &|shown, next, at| {
+    substitutes(IllegalActionPolicy::FirstLegal, &|shown, next, at| {
         assert_eq!(next.flags()[at], flag::SUBSTITUTED);
-        let honest = batch(Autoreset::NextStep, IllegalActions::Reject);
+        let honest = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
         let mut actions = choices(&reset(&honest), 0, 0);
         actions[at] = legal(shown, at)[0];
         let honest = step(&honest, actions).expect("legal");
         assert_eq!(row(next.view(), at, view_bytes(next)), row(honest.view(), at, view_bytes(next)));
     });
-    substitutes(IllegalActions::SeededLegal, &|_, next, at| assert_eq!(next.flags()[at], flag::SUBSTITUTED));
-    substitutes(IllegalActions::Forfeit, &|_, next, at| {
+    substitutes(IllegalActionPolicy::SeededLegal, &|_, next, at| {
+        assert_eq!(next.flags()[at], flag::SUBSTITUTED);
+    });
+    substitutes(IllegalActionPolicy::Forfeit, &|_, next, at| {
         assert_eq!((next.flags()[at], next.seat()[at]), (flag::TERMINATED | flag::FORFEITED, 255));
         assert_eq!((next.ranks(), ended(next)), ([1, 3, 1].as_slice(), vec![at]));
         assert_eq!(rewards(next, at), [0.5, -1.0, 0.5]);

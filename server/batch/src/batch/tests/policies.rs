@@ -1,5 +1,6 @@
 //! Networks as opponents.
 
+use boardwire_api::v1::AutoresetMode;
 use std::time::Duration;
 
 use boardwire_kernel::GameInfo;
@@ -36,7 +37,7 @@ fn environments_do_not_depend_on_who_else_asks_the_policy() {
     for game in boardwire_games::IDS {
         let names = ["agent", "policy:lion", "policy:lion:argmax"];
         let (table, plan) = with_policy(game, &names, |network, _| network.uneven(1));
-        for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
+        for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
             let plan = Plan { autoreset, ..plan.clone() };
             let whole = history(&open(&table, &plan, 150, 5, 1), 40);
             assert_eq!(whole, history(&open(&table, &plan, 150, 5, 2), 40), "{game}: two threads");

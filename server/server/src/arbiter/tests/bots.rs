@@ -1,5 +1,6 @@
 //! What bots do, and what becomes of a match when they do wrong.
 
+use boardwire_api::v1::IllegalActionPolicy;
 use std::task::Poll;
 
 use boardwire_api::Error;
@@ -28,7 +29,7 @@ fn policy(seen: &Observation) -> u32 {
 async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
     let pool = Pool::new(1).expect("a thread starts");
     let players = [AGENT, Player::Bot(Bot::Greedy { worlds: 2 }), AGENT, RANDOM];
-    let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
+    let settings = Settings { illegal_actions: IllegalActionPolicy::SeededLegal, ..settings(&players) };
     let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.alone().owner(), 3));
     arbiter.begin();
     let mut told = vec![];
@@ -63,9 +64,9 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
 }
 
 /// Resolves when no bot thinks and nothing more will happen without an agent.
-async fn quiet(arbiter: &Arbiter) {
-    let idle = |_: &mut Inner| Ok((!arbiter.bots_think()).then_some(()));
-    let _ = arbiter.until(Role::Host, idle).await;
+async fn quiet(arbiter: &Arc<Arbiter>) {
+    let idle = |_: &mut Inner, _| Ok((!arbiter.bots_think()).then_some(()));
+    let _ = arbiter.answered(Role::Host, idle).await;
 }
 
 /// Whatever the order in which agents choose, and however long bots take, the match is the same.
@@ -79,7 +80,7 @@ async fn what_bots_and_substitutes_do_does_not_depend_on_when_others_act() {
             assert_eq!(other.len(), expected.len(), "{game}, reversed {reversed}, slow {slow}");
             for (other, expected) in other.iter().zip(&expected) {
                 assert_eq!(other.view, expected.view, "{game}, reversed {reversed}, slow {slow}");
-                assert_eq!(other.ending, expected.ending);
+                assert_eq!(other.outcome, expected.outcome);
             }
         }
     }

@@ -2,10 +2,10 @@
 //! waited for.
 
 use boardwire_api::Error;
+use boardwire_api::v1;
 use tokio::time::{Instant, advance};
 
 use super::*;
-use crate::convert;
 use crate::held_up;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -34,23 +34,41 @@ async fn settle() {
     }
 }
 
-async fn reading(arbiter: &Arbiter, seat: Seat) -> Reading {
+/// What the clock of a seat shows.
+struct Reading {
+    left: Duration,
+    bank: Duration,
+    running: bool,
+    strikes: u32,
+}
+
+async fn reading(arbiter: &Arc<Arbiter>, seat: Seat) -> Reading {
     settle().await;
-    look(arbiter, seat).await.clocks[seat.index()].expect("it has a clock")
+    let v1::ClockReading { left, bank, running, strikes } = look(arbiter, seat).await.clocks[seat.index()];
+    let time = |time: Option<prost_types::Duration>| {
+        time.unwrap_or_default().try_into().expect("it is not negative")
+    };
+    Reading { left: time(left), bank: time(bank), running, strikes }
+}
+
+/// Who has forfeited an episode, and why.
+fn loser(seen: &Observation) -> Option<(Seat, Forfeit)> {
+    let forfeits = seen.outcome.as_ref()?.forfeits();
+    Seat::all(6).zip(forfeits).find(|(_, why)| *why != Forfeit::Unspecified)
 }
 
 /// Ends a match, and checks what was played as anybody may.
-fn check(arbiter: &Arbiter) {
+fn check(arbiter: &Arc<Arbiter>) {
     arbiter.close(CloseReason::Host);
     let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
-    let verified = verify(&convert::replay(arbiter, replay), &tables()).expect("it is as it should be");
+    let verified = verify(&replay, &tables()).expect("it is as it should be");
     assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
 }
 
 /// Makes the lowest legal choice of a seat.
 async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), Error> {
     let seen = look(arbiter, seat).await;
-    arbiter.act_after(seat, answer(&seen, legal(&seen)[0]), Instant::now(), thought).await
+    arbiter.act(seat, Act { thought, ..answer(&seen, legal(&seen)[0]).into() }).await.map(drop)
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +94,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     arbiter.act(seat, last).await.expect("a repetition is answered");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
     // The next episode begins with a full bank.
-    arbiter.reset(seat, None, None).await.expect("it plays alone");
+    reset(&arbiter, seat, None, None).await.expect("it plays alone");
     assert_eq!(reading(&arbiter, seat).await.left, 11 * SECOND);
 }
 
@@ -85,12 +103,11 @@ async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
     let arbiter = timed("faraway", &[AGENT, AGENT], &clock(OnTimeout::Forfeit));
     let (fast, slow) = (Seat::new(0), Seat::new(1));
     let began = Instant::now();
-    while look(&arbiter, fast).await.pending.contains(fast) {
+    while look(&arbiter, fast).await.pending.contains(&fast.number().into()) {
         choose(&arbiter, fast, None).await.expect("it is in time");
     }
     let seen = arbiter.observe(fast, true, Extras::default()).await.expect("it is over some time");
-    let lost = Some(Forfeited { seat: slow, why: Forfeit::Time });
-    assert_eq!(seen.ending.expect("it is over").forfeited, lost);
+    assert_eq!(loser(&seen), Some((slow, Forfeit::Time)));
     // Its time, and what might have been on the wire.
     let waited = began.elapsed();
     assert!((11 * SECOND..13 * SECOND).contains(&waited), "{waited:?}");
@@ -111,11 +128,11 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
             arbiter.join(seat, None).expect("it is free");
         }
         let seen = arbiter.observe(Seat::new(0), false, Extras::default()).await.expect("it is open");
-        assert_eq!(seen.pending.iter().count(), 2, "both choose at the same time");
+        assert_eq!(seen.pending.len(), 2, "both choose at the same time");
         advance(13 * SECOND).await;
         settle().await;
-        let ended = look(&arbiter, Seat::new(0)).await.ending.expect("time has run out");
-        lost[ended.forfeited.expect("somebody has lost").seat.index()] += 1;
+        let (loser, _) = loser(&look(&arbiter, Seat::new(0)).await).expect("somebody has lost");
+        lost[loser.index()] += 1;
     }
     assert!((85..=115).contains(&lost[0]), "{lost:?}");
 }
@@ -161,7 +178,7 @@ async fn others_decide_for_whoever_is_late() {
             // Without anybody it ends all the same.
             let over = arbiter.observe(seat, false, Extras::default());
             let mut over = over.await.expect("open");
-            while over.ending.is_none() {
+            while over.outcome.is_none() {
                 advance(2 * SECOND).await;
                 settle().await;
                 over = arbiter.observe(seat, true, Extras::default()).await.expect("open");
@@ -204,10 +221,10 @@ async fn a_strike_is_forgiven_and_the_next_is_not() {
     assert_eq!((second.strikes, second.left, second.running), (0, 2 * SECOND, true));
     advance(SECOND).await;
     choose(&arbiter, seat, None).await.expect("its time began anew");
-    assert_eq!(look(&arbiter, seat).await.ending, None);
+    assert_eq!(look(&arbiter, seat).await.outcome, None);
     advance(5 * SECOND).await;
     settle().await;
-    assert!(look(&arbiter, seat).await.ending.is_some());
+    assert!(look(&arbiter, seat).await.outcome.is_some());
 }
 
 /// What the wire takes is given back within bounds: an agent that claims more has no more of it.
@@ -236,7 +253,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
     }
     // It never thinks, it says; what it has saved up is spent soon, and then it has a gain a decision.
     let mut most = Duration::ZERO;
-    while look(&arbiter, seat).await.ending.is_none() {
+    while look(&arbiter, seat).await.outcome.is_none() {
         let all = (SECOND + gain).saturating_sub(Duration::from_millis(1));
         advance(all).await;
         choose(&arbiter, seat, Some(Duration::ZERO)).await.expect("it is in time");
@@ -274,7 +291,7 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     choose(&alone, early, None).await.expect("who is there may play");
     let began = Instant::now();
     let seen = alone.observe(early, true, Extras::default()).await.expect("it is over some time");
-    assert!(seen.ending.is_some_and(|ending| ending.forfeited.is_some_and(|lost| lost.seat == late)));
+    assert!(loser(&seen).is_some_and(|(seat, _)| seat == late));
     let waited = began.elapsed();
     assert!((71 * SECOND..73 * SECOND).contains(&waited), "{waited:?}");
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::arbiter::event::{Cause, Forfeited};
 use crate::arbiter::fair::Fair;
 use crate::arbiter::standing::Impossible;
+use boardwire_api::v1::IllegalActionPolicy;
 
 /// Everything a match knows: what seats are told, what follows, and what is hidden.
 pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
@@ -68,9 +69,9 @@ async fn a_match_is_a_fold_over_its_events() {
     let greedy = || Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
         for (players, illegal_actions, skip_forced) in [
-            (vec![AGENT, RANDOM, greedy()], IllegalActions::SeededLegal, true),
-            (vec![greedy(), AGENT, AGENT], IllegalActions::FirstLegal, false),
-            (vec![AGENT, greedy(), AGENT], IllegalActions::Forfeit, false),
+            (vec![AGENT, RANDOM, greedy()], IllegalActionPolicy::SeededLegal, true),
+            (vec![greedy(), AGENT, AGENT], IllegalActionPolicy::FirstLegal, false),
+            (vec![AGENT, greedy(), AGENT], IllegalActionPolicy::Forfeit, false),
         ] {
             let seats = u32::try_from(players.len()).expect("few");
             let settings = Settings { illegal_actions, skip_forced, seed: None, ..settings(&players) };
@@ -83,18 +84,23 @@ async fn a_match_is_a_fold_over_its_events() {
                 while arbiter.phase() == Phase::Playing {
                     for seat in agents.iter() {
                         let seen = arbiter.observe(seat, false, Extras::default()).await.expect("open");
-                        if seen.pending.contains(seat) {
+                        if seen.pending.contains(&seat.number().into()) {
                             arbiter.act(seat, answer(&seen, choice(&seen))).await.expect("it is treated");
                         }
                     }
                     same_again(&arbiter);
                 }
-                let resets = agents.iter().map(|seat| arbiter.reset(seat, None, None));
+                let resets = agents.iter().map(|seat| reset(&arbiter, seat, None, None));
                 futures_util::future::try_join_all(resets).await.expect("the episode is over");
                 same_again(&arbiter);
             }
             arbiter
-                .resign(Role::Host, Some(agents.lowest().expect("one").number().into()), None)
+                .resign(
+                    Role::Host,
+                    Some(agents.lowest().expect("one").number().into()),
+                    None,
+                    Extras::default(),
+                )
                 .await
                 .expect("on");
             arbiter.close(CloseReason::Host);
@@ -106,7 +112,9 @@ async fn a_match_is_a_fold_over_its_events() {
             assert!(any(|what| matches!(what, What::Dealt { .. })));
             assert!(any(|what| matches!(what, What::Closed(CloseReason::Host))));
             let treated = match illegal_actions {
-                IllegalActions::Forfeit => any(|what| matches!(what, What::Forfeited { given: Some(_), .. })),
+                IllegalActionPolicy::Forfeit => {
+                    any(|what| matches!(what, What::Forfeited { given: Some(_), .. }))
+                }
                 _ => any(|what| matches!(what, What::Played { cause: Cause::Substituted { .. }, .. })),
             };
             assert!(treated, "{game}");

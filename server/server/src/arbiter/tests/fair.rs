@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::replay::config_of;
 use super::*;
-use crate::convert;
 
 fn fair(players: &[Player]) -> Arc<Arbiter> {
     faraway(Settings { seed: None, fair_deals: true, ..settings(players) })
@@ -19,7 +18,7 @@ fn own(seat: Seat) -> Part {
     [seat.number() + 1; 32]
 }
 
-fn join(arbiter: &Arbiter, seat: Seat) {
+fn join(arbiter: &Arc<Arbiter>, seat: Seat) {
     arbiter.join_bound(seat, Some(Uuid::from_u128(9)), Some(binds(&own(seat)))).expect("it is free");
 }
 
@@ -40,13 +39,14 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let arbiter = fair(&[AGENT, RANDOM, AGENT]);
     let (first, last) = (Seat::new(0), Seat::new(2));
     let missing = |what| {
-        let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
-        assert_eq!((summary.phase, summary.commitment, summary.revealed), (Phase::Gathering, None, None));
+        let summary = arbiter.describe(Looker::Seat(Seat::FIRST));
+        assert_eq!((arbiter.phase(), summary.seed_opening), (Phase::Gathering, None));
+        assert!(summary.seed_commitment.is_empty());
         let told = arbiter.lock().standing.check_dealt().expect_err("nothing is dealt");
         assert!(told.to_string().ends_with(what), "{told}");
         summary.waiting_for
     };
-    assert_eq!(missing("have yet to join"), [first, last].into_iter().collect());
+    assert_eq!(missing("have yet to join"), [0, 2]);
     let bound = |seat| Some(binds(&own(seat)));
     assert!(arbiter.join(first, None).is_err(), "it is not bound to anything");
     arbiter.join_bound(first, None, bound(first)).expect("it is free");
@@ -55,23 +55,23 @@ async fn nothing_is_dealt_before_all_have_opened() {
         let early = std::pin::pin!(arbiter.open(first, own(first)));
         assert!(futures_util::poll!(early).is_pending(), "it waits");
     }
-    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").opened, [None; 3]);
+    assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None; 3]));
     arbiter.join_bound(last, None, bound(last)).expect("it is free");
-    assert_eq!(missing("open what they have contributed"), [first, last].into_iter().collect());
+    assert_eq!(missing("open their part of the deal"), [0, 2]);
     assert!(arbiter.open(first, own(last)).await.is_err(), "it is not what it is bound to");
     for _ in 0..2 {
         arbiter.open(first, own(first)).await.expect("all have joined");
-        assert_eq!(missing("open what they have contributed"), [last].into_iter().collect());
+        assert_eq!(missing("open their part of the deal"), [2]);
         // What one has opened is shown to nobody before the other has.
-        assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").opened, [None; 3]);
+        assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None; 3]));
     }
     let decision = Decision { episode: 0, number: 0, action: 0 };
     for refused in [
         arbiter.observe(first, false, Extras::default()).await.map(drop),
-        arbiter.act(first, decision).await,
+        arbiter.act(first, decision).await.map(drop),
         arbiter.insight(first).await.map(drop),
-        arbiter.resign(Role::Seat(first), None, None).await,
-        arbiter.reset_match(None, None).await,
+        arbiter.resign(first, None, None, Extras::default()).await.map(drop),
+        arbiter.reset_match(Role::Host, None, None).await,
         arbiter.replay(Looker::Host, None).map(drop),
     ] {
         assert!(matches!(refused, Err(Error::NotDealt { .. })), "{refused:?}");
@@ -83,11 +83,11 @@ async fn nothing_is_dealt_before_all_have_opened() {
         arbiter.open(last, own(last)),
     );
     assert_eq!(opened, Ok(()));
-    assert!(shown.expect("it is dealt").pending.contains(first));
+    assert!(shown.expect("it is dealt").pending.contains(&first.number().into()));
     assert_eq!(first_frame.expect("it is dealt").expect("a frame").sequence, 1);
     assert_eq!(arbiter.phase(), Phase::Playing);
-    let shown = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair");
-    assert_eq!(shown.opened, [Some(own(first)), None, Some(own(last))]);
+    let opened = parts(&[Some(own(first)), None, Some(own(last))]);
+    assert_eq!(fair_deal(&arbiter).seat_secrets, opened);
 }
 
 /// The key of every episode follows from what was contributed, and from nothing else.
@@ -106,19 +106,20 @@ async fn bots_think_on_while_a_seat_repeats_what_it_has_opened() {
 #[tokio::test]
 async fn whoever_was_shown_an_episode_can_check_its_deal() {
     let arbiter = dealt(&[AGENT, RANDOM, AGENT]).await;
-    let server = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server;
+    let server = fair_deal(&arbiter).server_commitment;
     let mut keys = Vec::new();
     for episode in 0..3 {
-        assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).server_part, None, "it is still to be played");
+        let before = arbiter.describe(Looker::Seat(Seat::FIRST)).seed_opening;
+        assert_eq!(before, None, "it is still to be played");
         play_out(&arbiter).await;
-        let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
-        let part = summary.server_part.expect("it is over");
+        let opening = arbiter.describe(Looker::Seat(Seat::FIRST)).seed_opening.expect("it is over");
+        let part = Part::try_from(&opening.server_secret[..]).expect("32 bytes");
         let mut hash = part;
         for _ in 0..=episode {
             hash = binds(&hash);
         }
-        assert_eq!(hash, server);
-        let key = *summary.revealed.expect("it is over").key.as_bytes();
+        assert_eq!(hash[..], server);
+        let key = opening.key;
         let bytes = [
             &b"boardwire fair deal"[..],
             arbiter.id().as_bytes(),
@@ -129,23 +130,23 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
             &[2],
             &own(Seat::new(2)),
         ];
-        assert_eq!(key, <[u8; 32]>::from(Sha256::digest(bytes.concat())));
+        assert_eq!(key, Sha256::digest(bytes.concat())[..]);
         assert!(!keys.contains(&key));
         keys.push(key);
-        let replay = convert::replay(&arbiter, arbiter.replay(Looker::Host, None).expect("kept"));
+        let replay = arbiter.replay(Looker::Host, None).expect("kept");
         let verified = verify(&replay, &tables()).expect("it is as it should be");
         assert_eq!(verified.contributed, arbiter.settings.agents());
-        arbiter.reset_match(None, None).await.expect("the host may");
+        arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     }
-    let seeded = arbiter.reset_match(Some(5), None).await;
+    let seeded = arbiter.reset_match(Role::Host, Some(5), None).await;
     assert!(matches!(seeded, Err(Error::FieldInvalid { field: "seed", .. })));
 }
 
 #[tokio::test]
 async fn a_deal_that_somebody_chose_is_found() {
     let arbiter = dealt(&[AGENT, AGENT]).await;
-    arbiter.resign(Role::Host, Some(1), None).await.expect("it goes on");
-    let good = convert::replay(&arbiter, arbiter.replay(Looker::Host, None).expect("kept"));
+    arbiter.resign(Role::Host, Some(1), None, Extras::default()).await.expect("it goes on");
+    let good = arbiter.replay(Looker::Host, None).expect("kept");
     let why = |change: &dyn Fn(&mut v1::Replay, &mut v1::FairDeal)| {
         let mut changed = good.clone();
         let mut deal = changed.fair.take().expect("it is fair");
@@ -197,9 +198,9 @@ async fn whoever_does_not_open_loses() {
     assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
     // What the honest one has opened is shown to nobody, and no key of a deal that never was.
-    let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
-    assert_eq!(summary.fair.expect("it is fair").opened, [None, None]);
-    assert_eq!((summary.commitment, summary.revealed), (None, None));
+    let summary = arbiter.describe(Looker::Seat(Seat::FIRST));
+    assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None, None]));
+    assert!(summary.seed_commitment.is_empty() && summary.seed_opening.is_none());
 }
 
 #[test]

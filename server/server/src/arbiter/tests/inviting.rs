@@ -48,7 +48,7 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let (first, second) = (Seat::new(0), Seat::new(1));
     arbiter.join_bound(first, None, Some(binds(&one))).expect("it is free");
     arbiter.invite(0).expect("nobody can have opened");
-    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").bound, [None, None]);
+    assert_eq!(fair_deal(&arbiter).seat_commitments, parts(&[None, None]));
     arbiter.join_bound(first, None, Some(binds(&two))).expect("it is free");
     arbiter.join_bound(second, None, Some(binds(&one))).expect("it is free");
     arbiter.open(first, two).await.expect("all have joined");
@@ -58,20 +58,19 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let request = Some(Uuid::from_u128(7));
     let token = arbiter.join_bound(second, request, Some(binds(&[3; 32]))).expect("it is free");
     assert_eq!(arbiter.join_bound(second, request, Some(binds(&[3; 32]))), Ok(token));
-    let shown = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair");
-    assert_eq!(shown.bound, [Some(binds(&two)), Some(binds(&one))], "what was dealt from stays as it is");
+    let bound = parts(&[Some(binds(&two)), Some(binds(&one))]);
+    assert_eq!(fair_deal(&arbiter).seat_commitments, bound, "what was dealt from stays as it is");
 }
 
+/// Its token is looked up again whenever the match is, so that a call is never answered as another holder of its seat.
 #[tokio::test]
-async fn calls_of_whoever_had_a_seat_wait_no_longer() {
+async fn a_waiting_call_ends_when_its_seat_is_given_to_another_agent() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seats = [0, 1].map(Seat::new);
-    for seat in seats {
-        arbiter.join(seat, None).expect("it is free");
-    }
+    let tokens = seats.map(|seat| arbiter.join(seat, None).expect("it is free"));
     let seen = look(&arbiter, seats[0]).await;
     arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
-    let waiting = arbiter.observe(seats[0], true, Extras::default());
+    let waiting = arbiter.observe(Some(&*tokens[0]), true, Extras::default());
     let exchanged = async {
         tokio::task::yield_now().await;
         arbiter.invite(0).expect("the host may");
@@ -81,24 +80,8 @@ async fn calls_of_whoever_had_a_seat_wait_no_longer() {
     };
     let (told, ()) = tokio::join!(waiting, exchanged);
     assert!(matches!(told, Err(Error::TokenWrong { .. })), "{told:?}");
-}
-
-#[tokio::test]
-async fn calls_that_came_while_nobody_had_the_seat_are_not_answered_as_whoever_takes_it() {
-    let arbiter = faraway(settings(&[AGENT, AGENT]));
-    let seats = [0, 1].map(Seat::new);
-    let seen = look(&arbiter, seats[0]).await;
-    arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
-    // It was let in by a token that is worth nothing by now.
-    let waiting = arbiter.observe(seats[0], true, Extras::default());
-    let taken = async {
-        tokio::task::yield_now().await;
-        arbiter.join(seats[0], None).expect("it is free");
-        let seen = look(&arbiter, seats[1]).await;
-        arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
-    };
-    let (told, ()) = tokio::join!(waiting, taken);
-    assert!(matches!(told, Err(Error::TokenWrong { .. })), "{told:?}");
+    let again = arbiter.observe(Some(&*tokens[0]), false, Extras::default()).await;
+    assert!(matches!(again, Err(Error::TokenWrong { .. })), "{again:?}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use super::events::all_of;
 use super::*;
+use boardwire_api::v1::IllegalActionPolicy;
 use std::panic::AssertUnwindSafe;
 
 use serde_json::Value;
@@ -17,8 +18,8 @@ fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<Kept>) {
 }
 
 /// Waits until no bot thinks.
-async fn bots_are_done(arbiter: &Arbiter) {
-    let done = arbiter.until(Role::Host, |_| Ok((!arbiter.bots_think()).then_some(()))).await;
+async fn bots_are_done(arbiter: &Arc<Arbiter>) {
+    let done = arbiter.answered(Role::Host, |_, _| Ok((!arbiter.bots_think()).then_some(()))).await;
     assert_eq!(done, Ok(()));
 }
 
@@ -27,7 +28,7 @@ async fn one_decision(arbiter: &Arc<Arbiter>) -> bool {
     bots_are_done(arbiter).await;
     for seat in arbiter.settings.agents().iter() {
         let seen = look(arbiter, seat).await;
-        if seen.pending.contains(seat) {
+        if seen.pending.contains(&seat.number().into()) {
             let action =
                 if seen.decision % 5 == 3 { illegal(&seen) } else { *legal(&seen).last().expect("one") };
             arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
@@ -61,7 +62,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
     for game in boardwire_games::IDS {
         let players = [AGENT, greedy.clone(), AGENT];
         let clocks = patient_clocks();
-        let illegal_actions = IllegalActions::SeededLegal;
+        let illegal_actions = IllegalActionPolicy::SeededLegal;
         let played = Settings { illegal_actions, clocks, ..settings(&players) };
         let undisturbed = rest(&arbiter(table(game, 3), played.clone())).await;
         let folder = tempfile::tempdir().expect("a folder");
@@ -119,7 +120,8 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
 async fn a_match_that_cannot_go_on_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
-    let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&[AGENT, RANDOM]) };
+    let settings =
+        Settings { illegal_actions: IllegalActionPolicy::SeededLegal, ..settings(&[AGENT, RANDOM]) };
     let fresh = Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3);
     let arbiter = Arc::new(fresh.kept_in(&writing));
     arbiter.begin();
@@ -199,7 +201,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
     for (fair_deals, clocks) in [(false, patient_clocks()), (true, vec![])] {
         let folder = tempfile::tempdir().expect("a folder");
         let (writing, _) = journal(&folder);
-        let illegal_actions = IllegalActions::SeededLegal;
+        let illegal_actions = IllegalActionPolicy::SeededLegal;
         let seed = (!fair_deals).then_some(1);
         let played = Settings {
             seed,
@@ -223,8 +225,8 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
         for _ in 0..7 {
             one_decision(&arbiter).await;
         }
-        arbiter.resign(Role::Seat(Seat::FIRST), None, None).await.expect("it plays");
-        arbiter.reset_match(None, None).await.expect("the host may");
+        arbiter.resign(Role::Seat(Seat::FIRST), None, None, Extras::default()).await.expect("it plays");
+        arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
         one_decision(&arbiter).await;
         arbiter.kept().await.expect("it is written");
         writing.close();
@@ -243,7 +245,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
                     inner.clocks.next(&inner.standing);
                     inner.clocks.readings(&inner.standing);
                     drop(inner);
-                    crate::convert::match_(&again, Looker::Host);
+                    assert_eq!(again.describe(Looker::Host).id, again.id());
                     Ok::<_, String>(())
                 }));
                 match tried.unwrap_or_else(|_| panic!("line {at}: {line}")) {
@@ -264,7 +266,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
     let settings = Settings { seed: None, fair_deals: true, ..settings(&[AGENT, RANDOM, AGENT]) };
     let fresh = Arbiter::new(table("faraway", 3), settings, pool().alone().owner(), 3).kept_in(&writing);
     let mut arbiter = Arc::new(fresh);
-    let server = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server;
+    let server = fair_deal(&arbiter).server_commitment;
     for step in 0..6 {
         let seat = Seat::new(if step % 2 == 0 { 0 } else { 2 });
         let part = [seat.number(); 32];
@@ -273,7 +275,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
             2 | 3 => arbiter.open(seat, part).await.expect("all have joined"),
             _ => {
                 play_out(&arbiter).await;
-                arbiter.reset_match(None, None).await.expect("the host may");
+                arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
             }
         }
         let code = (step == 4).then(|| arbiter.invite(2).expect("it is dealt").1);
@@ -285,7 +287,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
             let (before, after) = (arbiter.lock(), again.lock());
             assert_eq!(all_of(&arbiter, &before.standing), all_of(&again, &after.standing), "step {step}");
         }
-        assert_eq!(again.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server, server);
+        assert_eq!(fair_deal(&again).server_commitment, server);
         assert_eq!(again.phase() == Phase::Gathering, step < 3);
         if let Some(code) = code {
             assert!(again.invited().contains(&(Seat::new(2), secret::digest(&code))), "the new invitation");

@@ -1,10 +1,10 @@
 //! Episodes as whoever looks at them afterwards may see them.
 
 use boardwire_api::v1;
+use boardwire_api::v1::IllegalActionPolicy;
 use boardwire_kernel::Viewer;
 
 use super::*;
-use crate::convert;
 
 /// Plays one episode, the lowest pending seat first; gives what each seat has been shown, by ply.
 async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
@@ -22,7 +22,7 @@ async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
     }
 }
 
-fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> Replay {
+fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
     let looker = viewer.seat().map_or(Looker::Host, Looker::Seat);
     arbiter.replay(looker, None).expect("it is kept")
 }
@@ -32,7 +32,7 @@ fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> Replay {
 #[tokio::test]
 async fn a_replay_shows_what_its_seat_was_shown() {
     for game in boardwire_games::IDS {
-        let seeded = IllegalActions::SeededLegal;
+        let seeded = IllegalActionPolicy::SeededLegal;
         let settings = Settings { illegal_actions: seeded, seed: None, ..settings(&[AGENT, AGENT, AGENT]) };
         let arbiter = arbiter(table(game, 3), settings);
         let half = {
@@ -44,16 +44,16 @@ async fn a_replay_shows_what_its_seat_was_shown() {
             Viewer::all(3).map(|viewer| shown_to(&arbiter, viewer)).collect::<Vec<_>>()
         };
         for replay in &half {
-            assert_eq!((replay.over, replay.revealed, replay.frames.len()), (false, None, 8));
+            assert_eq!((replay.over, &replay.seed_opening, replay.frames.len()), (false, &None, 8));
             for frame in &replay.frames[1..] {
-                let own = frame.seat.map(Viewer::from) == Some(replay.viewer);
+                let own = frame.seat.is_some() && frame.seat == replay.viewer;
                 assert_eq!(frame.played.is_some(), own, "{game}: {frame:?}");
             }
         }
         let observed = observed(&arbiter).await;
         for viewer in Viewer::all(3) {
             let replay = shown_to(&arbiter, viewer);
-            assert!(replay.over && replay.revealed.is_some());
+            assert!(replay.over && replay.seed_opening.is_some());
             assert!(replay.frames[1..].iter().all(|frame| frame.played.is_some()));
             let sequence = replay.frames.iter().map(|frame| frame.sequence);
             assert!(sequence.eq(1..=replay.frames.len() as u64));
@@ -61,12 +61,12 @@ async fn a_replay_shows_what_its_seat_was_shown() {
             for (ply, seen) in &observed[seat.index()] {
                 let frame = &replay.frames[*ply as usize];
                 assert_eq!(
-                    (frame.ply, &frame.view, frame.pending),
-                    (*ply, &seen.view, seen.pending),
+                    (frame.ply, &frame.view, &frame.pending),
+                    (*ply, &seen.view, &seen.pending),
                     "{game}"
                 );
-                assert_eq!(Some(frame.head), seen.head);
-                assert_eq!(frame.ending.is_some(), seen.ending.is_some());
+                assert_eq!(frame.head, seen.head);
+                assert_eq!(frame.outcome.is_some(), seen.outcome.is_some());
             }
         }
         let moves = &arbiter.lock().standing.present.moves;
@@ -91,11 +91,11 @@ async fn a_hidden_choice_does_not_show_in_a_replay() {
             let mut replay = shown_to(arbiter, viewer);
             let last = replay.frames.last_mut().expect("a frame");
             let head = std::mem::take(&mut last.head);
-            let hours = |frame: &mut Frame| frame.at = SystemTime::UNIX_EPOCH;
+            let hours = |frame: &mut Frame| frame.time = None;
             replay.frames.iter_mut().for_each(hours);
-            replay.frames.iter_mut().for_each(|frame| frame.head = [0; 32]);
-            replay.commitment = [0; 32];
-            (replay, head)
+            replay.frames.iter_mut().for_each(|frame| frame.head.clear());
+            replay.seed_commitment.clear();
+            (v1::Replay { match_id: String::new(), ..replay }, head)
         };
         let ((one, first), (two, second)) = (shown(&one), shown(&two));
         assert_eq!(one, two);
@@ -110,13 +110,15 @@ async fn decisions_chain_up_to_what_was_shown_under_way() {
     let arbiter = faraway(settings);
     play_out(&arbiter).await;
     let replay = shown_to(&arbiter, Viewer::Public);
-    let key = *replay.revealed.expect("it is over").key.as_bytes();
-    let mut head = replay.commitment;
+    let key = <[u8; 32]>::try_from(&replay.seed_opening.expect("it is over").key[..]).expect("32 bytes");
+    let mut head = replay.seed_commitment.to_vec();
     assert_eq!(replay.frames[0].head, head);
     for frame in &replay.frames[1..] {
-        let Move { seat, action, cause, .. } = frame.played.expect("it is over");
-        let cause = if matches!(cause, Cause::Agent) { 1 } else { 3 };
-        head = *blake3::keyed_hash(&key, &[&head[..], &[seat.number(), action, cause]].concat()).as_bytes();
+        let played = frame.played.expect("it is over");
+        let cause = if played.cause() == v1::ActionCause::Agent { 1 } else { 3 };
+        let [seat, action] =
+            [frame.seat.expect("somebody's"), played.action].map(|n| u8::try_from(n).expect("few"));
+        head = blake3::keyed_hash(&key, &[&head[..], &[seat, action, cause]].concat()).as_bytes().to_vec();
         assert_eq!(frame.head, head);
     }
 }
@@ -126,16 +128,16 @@ async fn episodes_are_kept_for_a_while() {
     let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let mut sequence = 1;
     for episode in 0..6 {
-        arbiter.resign(Role::Host, Some(0), None).await.expect("it goes on");
+        arbiter.resign(Role::Host, Some(0), None, Extras::default()).await.expect("it goes on");
         let replay = shown_to(&arbiter, Viewer::Public);
         assert_eq!((replay.episode, replay.frames[0].sequence), (episode, sequence));
         let last = replay.frames.last().expect("a frame");
         assert_eq!(
-            (last.seat, last.ending.as_ref().map(|ending| ending.ranks.clone())),
+            (last.seat, last.outcome.as_ref().map(|ending| ending.ranks.clone())),
             (None, Some(vec![2, 1]))
         );
         sequence = last.sequence + 1;
-        arbiter.reset_match(None, None).await.expect("the host may");
+        arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     }
     assert_eq!(arbiter.replay(Looker::Host, Some(2)).map(|replay| replay.episode), Ok(2));
     let early = arbiter.replay(Looker::Host, Some(1)).expect_err("it is not kept");
@@ -144,37 +146,32 @@ async fn episodes_are_kept_for_a_while() {
     assert!(late.to_string().contains("6 or less"), "{late}");
 }
 
-/// A replay as a seat is sent it.
-fn sent(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
-    convert::replay(arbiter, shown_to(arbiter, viewer))
-}
-
 #[tokio::test]
 async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
-        let seeded = IllegalActions::SeededLegal;
+        let seeded = IllegalActionPolicy::SeededLegal;
         let players = [AGENT, greedy.clone(), AGENT];
         let arbiter =
             arbiter(table(game, 3), Settings { illegal_actions: seeded, seed: None, ..settings(&players) });
         let seat = Seat::new(0);
-        let before = sent(&arbiter, seat.into());
+        let before = shown_to(&arbiter, seat.into());
         assert!(
             matches!(verify(&before, &tables()), Err(Mismatch::Unreadable(why)) if why.contains("its key is not shown"))
         );
         while arbiter.phase() == Phase::Playing {
             for seat in arbiter.settings.agents().iter() {
                 let seen = look(&arbiter, seat).await;
-                if seen.pending.contains(seat) {
+                if seen.pending.contains(&seat.number().into()) {
                     let action = if seen.decision % 4 == 2 { illegal(&seen) } else { legal(&seen)[0] };
                     arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
                 }
             }
         }
         for viewer in Viewer::all(3) {
-            let verified = verify(&sent(&arbiter, viewer), &tables()).expect("it is as it should be");
+            let verified = verify(&shown_to(&arbiter, viewer), &tables()).expect("it is as it should be");
             assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
-            assert_eq!(Some(verified.head), Some(arbiter.lock().standing.present.head()));
+            assert_eq!(verified.head, arbiter.lock().standing.present.head()[..]);
             assert_eq!(verified.source, SeedSource::Drawn);
             assert_eq!(verified.scores.len(), 3);
         }
@@ -186,7 +183,7 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
 async fn a_replay_that_was_altered_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
-    let good = sent(&arbiter, Seat::new(0).into());
+    let good = shown_to(&arbiter, Seat::new(0).into());
     let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     let frame =
         |index: usize, change: &dyn Fn(&mut v1::Frame)| why(&|replay| change(&mut replay.frames[index]));
@@ -239,7 +236,7 @@ async fn a_replay_that_was_altered_is_refused() {
 async fn a_replay_that_tells_another_story_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
-    let good = sent(&arbiter, Seat::new(0).into());
+    let good = shown_to(&arbiter, Seat::new(0).into());
     let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     // The first choice of the game, which both seats have.
     let caused = |player: Player, cause: v1::ActionCause| {
@@ -270,7 +267,7 @@ async fn a_replay_that_tells_another_story_is_refused() {
     let given = faraway(settings(&[AGENT, RANDOM]));
     play_out(&given).await;
     given.close(CloseReason::Host);
-    let mut concealing = sent(&given, Viewer::Public);
+    let mut concealing = shown_to(&given, Viewer::Public);
     verify(&concealing, &tables()).expect("it is as it should be");
     opening(&mut concealing).seed = None;
     concealing.set_seed_source(v1::SeedSource::Drawn);

@@ -1,6 +1,7 @@
 //! Episodes that end by a word instead of by the rules.
 
 use boardwire_api::Error;
+use boardwire_api::v1::IllegalActionPolicy;
 
 use super::*;
 
@@ -10,20 +11,17 @@ fn seat(index: u8) -> Role {
     Role::Seat(Seat::new(index))
 }
 
-fn lost(index: u8, why: Forfeit) -> Forfeited {
-    Forfeited { seat: Seat::new(index), why }
-}
-
 #[tokio::test]
 async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
-    for illegal_actions in [IllegalActions::Reject, IllegalActions::Forfeit] {
+    for illegal_actions in [IllegalActionPolicy::Reject, IllegalActionPolicy::Forfeit] {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM, AGENT]) });
-        arbiter.resign(seat(2), None, Some(0)).await.expect("it may");
+        arbiter.resign(seat(2), None, Some(0), Extras::default()).await.expect("it may");
         let end = look(&arbiter, Seat::new(2)).await;
         assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
-        let ending = end.ending.expect("it is over");
+        let ending = end.outcome.expect("it is over");
+        let none = Forfeit::Unspecified;
+        assert_eq!(ending.forfeits().collect::<Vec<_>>(), [none, none, Forfeit::Resigned]);
         assert_eq!((ending.scores, ending.ranks), (vec![], vec![1, 1, 3]));
-        assert_eq!(ending.forfeited, Some(lost(2, Forfeit::Resigned)));
         let rewards = [look(&arbiter, Seat::new(0)).await.reward, end.reward];
         assert_eq!(rewards.map(f32::to_bits), [0.5_f32, -1.0].map(f32::to_bits));
         let late = arbiter.act(Seat::new(0), Decision { episode: 0, number: 0, action: 0 }).await;
@@ -34,14 +32,20 @@ async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
 #[tokio::test]
 async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
-    arbiter.resign(seat(1), Some(1), Some(0)).await.expect("it may name itself");
+    arbiter.resign(seat(1), Some(1), Some(0), Extras::default()).await.expect("it may name itself");
     let before = look(&arbiter, Seat::new(1)).await;
-    arbiter.resign(seat(1), None, Some(0)).await.expect("a repetition is answered");
+    arbiter.resign(seat(1), None, Some(0), Extras::default()).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, Seat::new(1)).await, before);
-    assert_eq!(arbiter.resign(seat(0), None, Some(0)).await, Err(Error::EpisodeOver { episode: 0 }));
-    arbiter.reset_match(None, None).await.expect("the host may");
-    assert_eq!(arbiter.resign(seat(1), None, Some(0)).await, Err(Error::EpisodeOver { episode: 0 }));
-    let early = arbiter.resign(seat(1), None, Some(2)).await;
+    assert_eq!(
+        arbiter.resign(seat(0), None, Some(0), Extras::default()).await,
+        Err(Error::EpisodeOver { episode: 0 })
+    );
+    arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
+    assert_eq!(
+        arbiter.resign(seat(1), None, Some(0), Extras::default()).await,
+        Err(Error::EpisodeOver { episode: 0 })
+    );
+    let early = arbiter.resign(seat(1), None, Some(2), Extras::default()).await;
     assert!(matches!(early, Err(Error::FieldInvalid { field: "episode", .. })), "{early:?}");
     assert_eq!(arbiter.phase(), Phase::Playing, "nothing has changed");
 }
@@ -49,40 +53,39 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
 #[tokio::test]
 async fn nobody_resigns_for_another_seat_but_the_host() {
     let arbiter = faraway(settings(&[AGENT, RANDOM, AGENT]));
-    let refused = arbiter.resign(seat(0), Some(2), Some(0)).await;
+    let refused = arbiter.resign(seat(0), Some(2), Some(0), Extras::default()).await;
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
     for nobody in [None, Some(1), Some(3), Some(u32::MAX)] {
-        let refused = arbiter.resign(HOST, nobody, Some(0)).await;
+        let refused = arbiter.resign(HOST, nobody, Some(0), Extras::default()).await;
         assert!(matches!(refused, Err(Error::FieldInvalid { field: "seat", .. })), "{refused:?}");
     }
-    arbiter.resign(HOST, Some(2), None).await.expect("the host may");
-    let ending = look(&arbiter, Seat::new(0)).await.ending.expect("it is over");
-    assert_eq!(ending.forfeited, Some(lost(2, Forfeit::Host)));
+    arbiter.resign(HOST, Some(2), None, Extras::default()).await.expect("the host may");
+    let ending = look(&arbiter, Seat::new(0)).await.outcome.expect("it is over");
+    assert_eq!(ending.forfeits().nth(2), Some(Forfeit::Host));
 }
 
 /// A match tells what it waits for, and when something was done in it last.
 #[tokio::test]
 async fn a_match_tells_what_it_waits_for() {
     let arbiter = faraway(settings(&[AGENT, AGENT, AGENT]));
-    let waiting_for = || {
-        arbiter.summary(Looker::Seat(Seat::FIRST)).waiting_for.iter().map(Seat::number).collect::<Vec<_>>()
-    };
+    let waiting_for = || arbiter.describe(Looker::Host).waiting_for;
+    let last_action = || arbiter.lock().standing.present.acted;
     assert_eq!(waiting_for(), [0, 1, 2]);
     let seen = look(&arbiter, Seat::new(1)).await;
-    let dealt = arbiter.summary(Looker::Seat(Seat::FIRST)).last_action;
+    let dealt = last_action();
     while SystemTime::now() <= dealt {
         std::hint::spin_loop();
     }
     arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("it is due");
     assert_eq!(waiting_for(), [0, 2]);
-    let acted = arbiter.summary(Looker::Seat(Seat::FIRST)).last_action;
-    assert!(acted > dealt && dealt >= arbiter.summary(Looker::Seat(Seat::FIRST)).created);
+    let acted = last_action();
+    assert!(acted > dealt && dealt >= arbiter.name.created);
     arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("a repetition");
     look(&arbiter, Seat::new(0)).await;
-    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).last_action, acted, "nothing was done since");
-    arbiter.resign(seat(0), None, Some(0)).await.expect("it may");
+    assert_eq!(last_action(), acted, "nothing was done since");
+    arbiter.resign(seat(0), None, Some(0), Extras::default()).await.expect("it may");
     assert_eq!((arbiter.phase(), waiting_for()), (Phase::Over, vec![0, 1, 2]));
-    let vote = arbiter.reset(Seat::new(2), None, None);
+    let vote = reset(&arbiter, Seat::new(2), None, None);
     let mut vote = std::pin::pin!(vote);
     assert!(futures_util::poll!(vote.as_mut()).is_pending());
     assert_eq!(waiting_for(), [0, 1], "one has asked for the next");

@@ -1,9 +1,6 @@
 //! What an arbiter tells a seat, at every ply of every game; `rpc/secrecy.rs` asks the same over the wire.
 
-use boardwire_api::v1;
-
 use super::*;
-use crate::convert;
 
 impl Arbiter {
     /// Draws everything anew that `seat` cannot know; gives what was true.
@@ -39,8 +36,7 @@ fn every_answer(standing: &Standing, table: &Table, settings: &Settings, seat: S
         format!("{refused:?}").into_bytes()
     });
     let refusals: Vec<Vec<u8>> = refusals.collect();
-    let shown: v1::Observation = convert::observation(seen, table);
-    [vec![shown.encode_to_vec()], refusals].concat()
+    [vec![seen.encode_to_vec()], refusals].concat()
 }
 
 /// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know
@@ -87,9 +83,8 @@ async fn a_server_that_stops_shows_no_more_than_before() {
         }
         let told = || {
             let replay = arbiter.replay(Looker::Seat(Seat::FIRST), None).expect("it is kept");
-            let shown =
-                [Looker::Host, Looker::Public].map(|to| crate::convert::match_(&arbiter, to).seed_opening);
-            (replay, arbiter.summary(Looker::Seat(Seat::FIRST)).revealed, shown)
+            let shown = [Looker::Host, Looker::Public].map(|to| arbiter.describe(to).seed_opening);
+            (replay, arbiter.describe(Looker::Seat(Seat::FIRST)).seed_opening, shown)
         };
         let before = told();
         arbiter.close(CloseReason::ShuttingDown);

@@ -1,6 +1,7 @@
 //! Whoever watches a match sees every position once, in order, as the public may.
 
 use boardwire_api::Error;
+use boardwire_api::v1::MatchState;
 
 use super::*;
 
@@ -8,10 +9,10 @@ use super::*;
 async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
     for episode in 0..episodes {
         if episode % 2 == 1 {
-            arbiter.resign(Role::Host, Some(0), None).await.expect("it goes on");
+            arbiter.resign(Role::Host, Some(0), None, Extras::default()).await.expect("it goes on");
         }
         play_out(arbiter).await;
-        arbiter.reset_match(None, None).await.expect("the host may");
+        arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     }
 }
 
@@ -92,9 +93,9 @@ async fn positions_are_held_back_as_long_as_the_host_said() {
     let waited = begun.elapsed();
     assert!((Duration::from_mins(59)..=watch_delay).contains(&waited), "{waited:?}");
     let [late, own] = [replay(Looker::Public), replay(Looker::Seat(Seat::FIRST))];
-    assert!(own.over && own.revealed.is_none() && own.frames.len() > 1, "its seed was given");
-    assert!(!late.over && late.revealed.is_none());
-    assert_eq!((late.frames.len(), late.frames[0].ending.is_some()), (1, false), "the deal alone");
+    assert!(own.over && own.seed_opening.is_none() && own.frames.len() > 1, "its seed was given");
+    assert!(!late.over && late.seed_opening.is_none());
+    assert_eq!((late.frames.len(), late.frames[0].outcome.is_some()), (1, false), "the deal alone");
 }
 
 #[test]
@@ -152,20 +153,19 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play(&arbiter, 2).await;
     play_out(&arbiter).await;
-    let full = arbiter.summary(Looker::Seat(Seat::FIRST));
-    assert_eq!((full.phase.clone(), full.episode), (Phase::Over, 2));
-    let shown = arbiter.summary(Looker::Public);
-    let nothing = (Phase::Playing, SeatSet::EMPTY, 0, 0);
-    assert_eq!((shown.phase, shown.waiting_for, shown.episode, shown.ply), nothing);
-    assert!(shown.last_action < full.last_action && shown.commitment != full.commitment);
-    assert_eq!(arbiter.shown_phase(), Phase::Playing);
+    let full = arbiter.describe(Looker::Seat(Seat::FIRST));
+    assert_eq!((full.state(), full.episode), (MatchState::Over, 2));
+    let shown = arbiter.describe(Looker::Public);
+    assert_eq!((shown.state(), shown.episode, shown.ply), (MatchState::Playing, 0, 0));
+    assert!(shown.waiting_for.is_empty() && shown.seed_commitment != full.seed_commitment);
+    assert_eq!(arbiter.shown_state(), MatchState::Playing);
     let refused = arbiter.watch(Some(2)).err().expect("it is to come").to_string();
     assert!(refused.contains("1 or less"), "{refused}");
     let refused = arbiter.replay(Looker::Public, Some(1)).expect_err("it is to come").to_string();
     assert!(refused.contains("0 or less"), "{refused}");
     arbiter.close(CloseReason::Host);
-    assert_eq!(arbiter.summary(Looker::Public).phase, Phase::Playing, "its end is to come");
-    let [own, other] = [Looker::Host, Looker::Public].map(|to| crate::convert::match_(&arbiter, to));
+    assert_eq!(arbiter.describe(Looker::Public).state(), MatchState::Playing, "its end is to come");
+    let [own, other] = [Looker::Host, Looker::Public].map(|to| arbiter.describe(to));
     assert_eq!((own.ply, other.ply), (full.ply, 0));
     // Long afterwards all is shown.
     {
@@ -173,7 +173,7 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
         times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
     }
-    assert_eq!(arbiter.summary(Looker::Public), arbiter.summary(Looker::Seat(Seat::FIRST)));
+    assert_eq!(arbiter.describe(Looker::Public), arbiter.describe(Looker::Seat(Seat::FIRST)));
 }
 
 #[tokio::test]
@@ -182,8 +182,8 @@ async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
     let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(fair);
     assert_eq!(
-        (arbiter.summary(Looker::Public), arbiter.shown_phase()),
-        (arbiter.summary(Looker::Seat(Seat::FIRST)), Phase::Gathering)
+        (arbiter.describe(Looker::Public), arbiter.shown_state()),
+        (arbiter.describe(Looker::Seat(Seat::FIRST)), MatchState::Gathering)
     );
 }
 
@@ -227,16 +227,16 @@ async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
     };
     play_out(&arbiter).await;
     age();
-    arbiter.reset_match(None, None).await.expect("the host may");
+    arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     arbiter.close(CloseReason::Host);
     let first = |looker| arbiter.replay(looker, Some(0)).expect("it is kept");
-    assert!(first(Looker::Host).revealed.is_some());
+    assert!(first(Looker::Host).seed_opening.is_some());
     assert!(
-        first(Looker::Public).over && first(Looker::Public).revealed.is_none(),
+        first(Looker::Public).over && first(Looker::Public).seed_opening.is_none(),
         "the next episode has just begun"
     );
     age();
-    assert!(first(Looker::Public).revealed.is_some());
+    assert!(first(Looker::Public).seed_opening.is_some());
 }
 
 /// Neither do spectators of a match that has ended learn its seed before they may see its positions.
@@ -245,7 +245,7 @@ fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {
     for (watch_delay, is_shown) in [(Duration::ZERO, true), (Duration::from_hours(1), false)] {
         let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         arbiter.close(CloseReason::Host);
-        let opening = |looker| crate::convert::match_(&arbiter, looker).seed_opening;
+        let opening = |looker| arbiter.describe(looker).seed_opening;
         assert!(opening(Looker::Host).is_some());
         assert_eq!(opening(Looker::Public).is_some(), is_shown);
     }
