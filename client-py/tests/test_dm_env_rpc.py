@@ -186,7 +186,7 @@ def test_a_world_plays_what_a_batch_of_one_plays(client: boardwire.Client, conne
 def test_nested_settings_are_options_of_the_game(connection: Any) -> None:
     create = dm_env_adaptor.create_world
     assert create(connection, {"game": "faraway", "options": {"variant": "advanced"}})
-    with pytest.raises(error.DmEnvRpcError, match="option `variant` is ") as caught:
+    with pytest.raises(error.DmEnvRpcError, match="option `variant` must be ") as caught:
         create(connection, {"game": "faraway", "options": {"variant": "wild"}})
     assert _status.error_info(caught.value)[0] == "OPTION_VALUE_INVALID"
 
@@ -201,7 +201,7 @@ def test_an_illegal_action_is_replaced_or_refused_as_the_world_was_made(connecti
     env.close()
     env, _ = make(connection, {"game": "faraway", "seed": 7, "illegal_actions": "reject"}, {})
     shown = env.reset()
-    with pytest.raises(error.DmEnvRpcError, match="its mask shows what it may"):
+    with pytest.raises(error.DmEnvRpcError, match="its mask has the legal actions"):
         env.step(illegal)
     legal = {"action": int(shown.observation["action_mask"].argmax())}
     assert env.step(legal).observation["substituted"] == 0

@@ -170,7 +170,7 @@ def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, A
             call()
         error = caught.value
         metadata = {**getattr(error, "metadata", {})}
-        names = [value for name, value in metadata.items() if name in ("batch", "search", "match")]
+        names = [value for name, value in metadata.items() if name in ("batch_id", "search_id")]
         text = re.sub("|".join(map(re.escape, names)) or "$^", "ID", str(error))
         kept = {name: value for name, value in metadata.items() if value not in names}
         said.append((type(error), f"{at}: {text}", getattr(error, "code", None), kept))

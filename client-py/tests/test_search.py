@@ -132,13 +132,13 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
         assert told.value.metadata["row"] == "1"
         with pytest.raises(errors.WorldActionOutOfRange, match="there is no action 200"):
             search.advance([0], [200])
-        with pytest.raises(errors.InvalidField, match="`worlds` is below 3, not `3`"):
+        with pytest.raises(errors.InvalidField, match="`worlds` must be below 3; got `3`"):
             search.advance([3], [0])
-        with pytest.raises(errors.InvalidField, match="`worlds` is a place that holds a world, not `2`"):
+        with pytest.raises(errors.InvalidField, match="`worlds` must be a place that holds a world; got `2`"):
             search.rollout([2])
-        with pytest.raises(errors.InvalidField, match="rows times playouts are from 1 to 65536"):
+        with pytest.raises(errors.InvalidField, match="must be 1 to 65536 for all worlds together"):
             search.rollout([0, 1], playouts=40_000)
-        with pytest.raises(errors.InvalidField, match="rows times playouts are from 1 to 65536"):
+        with pytest.raises(errors.InvalidField, match="must be 1 to 65536 for all worlds together"):
             search.values(playouts=70_000)
         for worlds, words in (
             ([0.5], "whole numbers"),
@@ -150,7 +150,7 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
         assert search.advance([0, 1], actions).ply.tolist() == [1, 1], "nothing had moved"
     with pytest.raises(errors.UnknownSearch):
         search.rollout([0])
-    with pytest.raises(errors.InvalidField, match="`places` is at least 9"):
+    with pytest.raises(errors.InvalidField, match="`places` must be at least 9"):
         seat.search(9, places=4)
     with pytest.raises(errors.InvalidField, match="fit a message"):
         seat.search(10_000_000)
@@ -163,7 +163,7 @@ def test_a_search_in_this_process_has_no_more_places_than_a_server(local: boardw
         batch.reset()
         with batch.search(places=262_144) as search:
             assert search.places == 262_144
-        told = "`places` is at most 262144, those of the worlds included, not `262145`"
+        told = "`places` must be at most 262144, those of the worlds included; got `262145`"
         with pytest.raises(errors.InvalidField, match=told):
             batch.search(places=262_145)
 

@@ -98,7 +98,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("OPTION_VALUE_INVALID")
 def _(client: boardwire.Client) -> None:
-    client.game("faraway", options={"reason": "deluxe"})
+    client.game("faraway", options={"variant": "deluxe"})
 
 
 @provokes("BOT_UNKNOWN")

@@ -158,7 +158,7 @@ def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
 def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
-        with pytest.raises(boardwire.errors.InvalidField, match="the deals of this match are the server's"):
+        with pytest.raises(boardwire.errors.InvalidField, match="since the server deals alone"):
             seat.open()
     with pytest.raises(boardwire.errors.InvalidField, match="fair_deals"):
         client.create_match("faraway", players=["agent", "random"], fair_deals=True, seed=1)

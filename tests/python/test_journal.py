@@ -226,7 +226,8 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
         plies = [seat.act(choice(seat.observe(wait=True))).ply for seat in seats]
     lost, kept = seats[0].match_id, seats[1].match_id
     with sqlite3.connect(tmp_path / "journal") as journal:
-        journal.execute("UPDATE events SET line = replace(line, 'agent', 'forced') WHERE match = ?", [lost])
+        own = "match = (SELECT key FROM matches WHERE id = ?)"
+        journal.execute(f"UPDATE events SET line = replace(line, 'agent', 'forced') WHERE {own}", [lost])
     journal.close()
     refused = start(tmp_path)
     _, said = refused.communicate(timeout=60)

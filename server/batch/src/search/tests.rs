@@ -190,7 +190,9 @@ async fn what_is_refused_changes_nothing() {
     }
     for playouts in [0, MOST_PLAYOUTS] {
         let refused = search.roll_out(&[0, 1], playouts, Rollout::Random, 1).await;
-        assert!(refused.expect_err("too few or too many").to_string().starts_with("`playouts` is such that"));
+        assert!(
+            refused.expect_err("too few or too many").to_string().starts_with("`playouts` must be 1 to ")
+        );
     }
     assert_eq!(search.advance(good).await.expect("nothing has moved").ply, [1, 0, 0, 0, 1, 0, 0, 0]);
 }

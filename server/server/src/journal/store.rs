@@ -1,19 +1,21 @@
 //! The journal's file: an `SQLite` database that anybody can open.
 //!
-//! `events` has the lines of every match, `matches` how many there are, the hash that they chain up to, and
-//! when the last was written, `about` how many matches there are. A line that is missing, changed or torn is found by that.
+//! `events` has the lines of all matches in the order in which they were written, so that lines which are written together share
+//! pages. `matches` says how many lines a match has, which is the last, the hash that they chain up to, and when the last was written,
+//! `about` how many matches there are. A line that is missing, changed or torn is found by that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{OpenOptions, Permissions};
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use boardwire_batch::release::Release;
 use fail::fail_point;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, Transaction, params};
 use rustix::fs::OFlags;
 
 use super::tail::{self, Tail};
@@ -26,19 +28,22 @@ const APPLICATION: i32 = 0x4257_6a6c;
 const FORGOTTEN_AT_ONCE: u32 = 100;
 
 /// Those that had ended before a time, at most so many. The index has no open match, so that a write of one leaves it alone.
-const ENDED: &str = "SELECT id FROM matches WHERE state IN ('closed', 'lost') AND changed < ? LIMIT ?";
+const ENDED: &str = "SELECT key, last, state FROM matches WHERE state <> 'open' AND changed < ? LIMIT ?";
 
+/// `at` numbers the lines of all matches. A match's `key` is the `at` of its first line. `previous` is the line of the match before
+/// this one: by it a match that is forgotten is found without an index, which every line would have to be entered in. For `IN` with a
+/// list `SQLite` makes a table with every row that is written.
 const TABLES: &str = "
     CREATE TABLE about (matches INTEGER NOT NULL);
     INSERT INTO about VALUES (0);
     CREATE TABLE matches (
-        id TEXT PRIMARY KEY, events INTEGER NOT NULL, head BLOB NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'lost')), changed INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX ended ON matches (changed) WHERE state IN ('closed', 'lost');
+        key INTEGER PRIMARY KEY, id TEXT NOT NULL, events INTEGER NOT NULL, last INTEGER NOT NULL, head BLOB NOT NULL,
+        state TEXT NOT NULL CHECK (state = 'open' OR state = 'closed' OR state = 'lost'), changed INTEGER NOT NULL
+    );
+    CREATE INDEX ended ON matches (changed) WHERE state <> 'open';
     CREATE TABLE events (
-        match TEXT NOT NULL, number INTEGER NOT NULL, line TEXT NOT NULL, PRIMARY KEY (match, number)
-    ) WITHOUT ROWID;
+        at INTEGER PRIMARY KEY, match INTEGER NOT NULL, number INTEGER NOT NULL, previous INTEGER, line TEXT NOT NULL
+    );
 ";
 
 /// With so many bytes in the file of the lines that stand only in the write-ahead log, these are moved into the database.
@@ -58,6 +63,50 @@ pub(super) struct Writer {
     connection: Connection,
     keeping: Keeping,
     tail: Tail,
+    /// The open matches by their ids: the key, and the last line.
+    open: HashMap<Arc<str>, (i64, i64)>,
+    /// The number of the next line.
+    next: i64,
+}
+
+/// The lines of a match, as they are read one after the other.
+struct Lines {
+    id: String,
+    events: i64,
+    head: Vec<u8>,
+    state: String,
+    /// How many there are.
+    found: i64,
+    /// What they chain up to.
+    chain: [u8; 32],
+    /// The first that is missing between others.
+    missing: Option<i64>,
+    /// The lines, if the match has not ended.
+    kept: Vec<String>,
+}
+
+impl Lines {
+    fn add(&mut self, number: i64, line: String) {
+        let due = self.found;
+        self.missing = self.missing.or((number != due).then_some(due));
+        self.found += 1;
+        self.chain = chained(&self.chain, &line);
+        if self.state == "open" {
+            self.kept.push(line);
+        }
+    }
+
+    /// Looks whether they are all there, `events` of them, and as they were written.
+    fn check(&self, events: i64) -> Result<(), String> {
+        let found = self.found;
+        match self.missing {
+            Some(missing) => Err(format!("line {missing} is missing")),
+            None if found < events => Err(format!("of {events} lines {found} are there")),
+            None if found > events => Err(format!("there are {found} lines, {} too many", found - events)),
+            None if self.chain[..] != self.head => Err("a line was changed".to_owned()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The path of a regular file, which is created if there is none. `SQLite` would take `:memory:` and `file:` for more than a path.
@@ -129,50 +178,63 @@ impl Store {
 
     /// All matches that have not ended, and what is wrong with those whose lines do not hold together.
     pub(super) fn read(&self) -> anyhow::Result<(Vec<Kept>, Vec<Damage>)> {
-        let (mut kept, mut damaged) = (Vec::new(), Vec::new());
         let mut claims = tail::claims(&self.path)?;
-        let mut matches =
-            self.connection.prepare("SELECT id, events, head, state FROM matches ORDER BY id")?;
-        let mut lines =
-            self.connection.prepare("SELECT number, line FROM events WHERE match = ? ORDER BY number")?;
-        let mut rows = matches.query([])?;
-        let (mut found, mut counted) = (0, 0);
+        let mut matches = self.matches()?;
+        let mut orphans = 0;
+        let mut events = self.connection.prepare("SELECT match, number, line FROM events ORDER BY at")?;
+        let mut rows = events.query([])?;
         while let Some(row) = rows.next()? {
-            found += 1;
-            let (id, events, head, state): (String, i64, Vec<u8>, String) =
-                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            let own = lines.query_map([&id], |row| Ok((row.get(0)?, text(row)?)))?;
-            let own: Vec<(i64, String)> = own.collect::<Result<_, _>>()?;
-            counted += own.len();
-            let written = claims.remove(&id).map_or(events, |claim| claim.lines.max(events));
-            let intact = check(&own, written, &head);
-            match (state.as_str(), intact) {
+            match matches.get_mut(&row.get::<_, i64>(0)?) {
+                Some(own) => own.add(row.get(1)?, text(row, 2)?),
+                None => orphans += 1,
+            }
+        }
+        let (found, mut kept, mut damaged) = (i64::try_from(matches.len())?, Vec::new(), Vec::new());
+        let mut by_id: Vec<_> = matches.into_values().collect();
+        by_id.sort_by(|one, other| one.id.cmp(&other.id));
+        for own in by_id {
+            let written = claims.remove(&own.id).map_or(own.events, |claim| claim.lines.max(own.events));
+            match (own.state.as_str(), own.check(written)) {
                 ("lost", _) | ("closed", Ok(())) => {}
-                (_, Err(problem)) => damaged.push(Damage { id, problem }),
-                (_, Ok(())) => {
-                    kept.push(Kept { id, lines: own.into_iter().map(|(_, line)| line).collect() });
-                }
+                (_, Err(problem)) => damaged.push(Damage { id: own.id, problem }),
+                (_, Ok(())) => kept.push(Kept { id: own.id, lines: own.kept }),
             }
         }
         // A match that had ended may have been forgotten since.
         for (id, claim) in claims.into_iter().filter(|(_, claim)| claim.open) {
             damaged.push(Damage { id, problem: format!("of {} lines 0 are there", claim.lines) });
         }
-        let count = |sql| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let all = |problem| Damage { id: String::new(), problem };
         let known: Option<i64> =
             self.connection.query_row("SELECT max(matches) FROM about", [], |row| row.get(0))?;
         if known != Some(found) {
             let known =
                 known.map_or_else(|| "it is not known how many".to_owned(), |known| known.to_string());
-            let problem = format!("{known} matches were kept, {found} are there");
-            damaged.push(Damage { id: String::new(), problem });
+            damaged.push(all(format!("{known} matches were kept, {found} are there")));
         }
-        let all = count("SELECT count(*) FROM events")?;
-        if usize::try_from(all) != Ok(counted) {
-            let problem = format!("{} lines are of no match", all - i64::try_from(counted).unwrap_or(0));
-            damaged.push(Damage { id: String::new(), problem });
+        if orphans > 0 {
+            damaged.push(all(format!("{orphans} lines are of no match")));
         }
         Ok((kept, damaged))
+    }
+
+    /// The matches by their keys, without their lines.
+    fn matches(&self) -> rusqlite::Result<HashMap<i64, Lines>> {
+        let mut matches = self.connection.prepare("SELECT key, id, events, head, state FROM matches")?;
+        let row = |row: &Row<'_>| {
+            let own = Lines {
+                id: row.get(1)?,
+                events: row.get(2)?,
+                head: row.get(3)?,
+                state: row.get(4)?,
+                found: 0,
+                chain: [0; 32],
+                missing: None,
+                kept: Vec::new(),
+            };
+            Ok((row.get(0)?, own))
+        };
+        matches.query_map([], row)?.collect()
     }
 
     /// Lets it be written. All that stands in the write-ahead log is moved into the database.
@@ -181,7 +243,14 @@ impl Store {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         checkpoint(&connection)?;
         let tail = Tail::create(&path, keeping.sync)?;
-        Ok(Writer { connection, keeping, tail })
+        let next =
+            connection.query_row("SELECT coalesce(max(at), 0) + 1 FROM events", [], |row| row.get(0))?;
+        let open = {
+            let mut open = connection.prepare("SELECT id, key, last FROM matches WHERE state = 'open'")?;
+            let row = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+            open.query_map([], row)?.collect::<Result<_, _>>()?
+        };
+        Ok(Writer { connection, keeping, tail, open, next })
     }
 
     /// Gives up what is damaged: it is not looked at again, and kept for as long as what ends now.
@@ -193,7 +262,7 @@ impl Store {
         }
         transaction.execute("DELETE FROM about", [])?;
         transaction.execute("INSERT INTO about SELECT count(*) FROM matches", [])?;
-        transaction.execute("DELETE FROM events WHERE match NOT IN (SELECT id FROM matches)", [])?;
+        transaction.execute("DELETE FROM events WHERE match NOT IN (SELECT key FROM matches)", [])?;
         transaction.commit()
     }
 
@@ -205,16 +274,25 @@ impl Store {
 }
 
 impl Writer {
-    /// Writes entries, all or none. Whether it has written them before it failed is not always known: so to write them once
-    /// more changes nothing.
+    /// Writes entries, all or none. Whether it has written them before it failed is not always known: they are numbered as then, and
+    /// to write them once more changes nothing.
     pub(super) fn write(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
         fail_point!("journal::begin", |_| Err(broken().into()));
         let transaction = self.connection.transaction()?;
-        enter(&transaction, entries)?;
+        let changed = enter(&transaction, entries, &self.open, self.next)?;
         fail_point!("journal::commit", |_| Err(broken().into()));
         transaction.commit()?;
         fail_point!("journal::committed", |_| Err(broken().into()));
-        Ok(self.tail.add(entries)?)
+        self.tail.add(entries)?;
+        self.next += i64::try_from(entries.len())?;
+        for (id, Changed { key, last, entry }) in changed {
+            if entry.open {
+                self.open.insert(Arc::clone(id), (key, last));
+            } else {
+                self.open.remove(id);
+            }
+        }
+        Ok(())
     }
 
     /// Does what is to be done every now and then.
@@ -244,14 +322,23 @@ impl Writer {
     /// Deletes a few of the matches that had ended, or were lost, before a time in seconds since 1970.
     fn forget(&mut self, before: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        let old: Vec<String> = transaction
+        let old: Vec<(i64, i64, String)> = transaction
             .prepare_cached(ENDED)?
-            .query_map(params![before, FORGOTTEN_AT_ONCE], |row| row.get(0))?
+            .query_map(params![before, FORGOTTEN_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
-        for id in &old {
+        for (key, last, state) in old {
             fail_point!("journal::forget", |_| Err(broken()));
-            transaction.prepare_cached("DELETE FROM events WHERE match = ?")?.execute([id])?;
-            transaction.prepare_cached("DELETE FROM matches WHERE id = ?")?.execute([id])?;
+            let mut line = transaction
+                .prepare_cached("DELETE FROM events WHERE at = ? AND match = ? RETURNING previous")?;
+            let mut at = Some(last);
+            while let Some(own) = at {
+                at = line.query_row([own, key], |row| row.get(0)).optional()?.flatten();
+            }
+            if state == "lost" {
+                // What is lost may be the way to other lines.
+                transaction.execute("DELETE FROM events WHERE match = ?", [key])?;
+            }
+            transaction.prepare_cached("DELETE FROM matches WHERE key = ?")?.execute([key])?;
             transaction.prepare_cached("UPDATE about SET matches = matches - 1")?.execute([])?;
         }
         transaction.commit()
@@ -266,28 +353,47 @@ fn checkpoint(connection: &Connection) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<()> {
+/// A match that entries have changed.
+struct Changed<'a> {
+    key: i64,
+    /// The number of its last line.
+    last: i64,
+    entry: &'a Entry,
+}
+
+/// Enters lines, numbered from `next`, with the matches that are `open` before; gives those that have changed.
+fn enter<'a>(
+    transaction: &Transaction<'_>,
+    entries: &'a [Entry],
+    open: &HashMap<Arc<str>, (i64, i64)>,
+    next: i64,
+) -> rusqlite::Result<BTreeMap<&'a Arc<str>, Changed<'a>>> {
     let mut line =
-        transaction.prepare_cached("INSERT INTO events VALUES (?, ?, ?) ON CONFLICT DO NOTHING")?;
-    let (mut last, mut new) = (BTreeMap::new(), 0);
-    for entry in entries {
+        transaction.prepare_cached("INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")?;
+    let (mut changed, mut new) = (BTreeMap::<_, Changed<'_>>::new(), 0);
+    for (entry, at) in entries.iter().zip(next..) {
         fail_point!("journal::line", |_| Err(broken()));
-        let written = line.execute(params![&*entry.id, entry.number, entry.line])?;
-        new += usize::from(entry.number == 0 && written > 0);
-        last.insert(&*entry.id, entry);
+        let before = changed.get(&entry.id).map(|own| (own.key, own.last));
+        let before = before.or_else(|| open.get(&entry.id).copied());
+        let (key, previous) = before.map_or((at, None), |(key, last)| (key, Some(last)));
+        let written = line.execute(params![at, key, entry.number, previous, entry.line])?;
+        new += i64::from(entry.number == 0 && written > 0);
+        changed.insert(&entry.id, Changed { key, last: at, entry });
     }
     let mut state = transaction.prepare_cached(
-        "INSERT INTO matches VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-         events = excluded.events, head = excluded.head, state = excluded.state, changed = excluded.changed",
+        "INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+         events = excluded.events, last = excluded.last, head = excluded.head, state = excluded.state,
+         changed = excluded.changed",
     )?;
-    for (id, entry) in last {
+    for (id, Changed { key, last, entry }) in &changed {
         let word = if entry.open { "open" } else { "closed" };
         fail_point!("journal::match", |_| Err(broken()));
-        state.execute(params![id, entry.number + 1, entry.head, word, now()])?;
+        state.execute(params![key, &***id, entry.number + 1, last, entry.head, word, now()])?;
     }
-    let new = i64::try_from(new).unwrap_or(i64::MAX);
-    transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
-    Ok(())
+    if new > 0 {
+        transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
+    }
+    Ok(changed)
 }
 
 /// Lets nobody but its owner read the file and its log: copies that were put in their place may let others.
@@ -324,25 +430,8 @@ fn broken() -> rusqlite::Error {
 }
 
 /// The line of a row. Bytes that are no text are a line that was changed: the match is lost by it, and no other.
-fn text(row: &Row<'_>) -> rusqlite::Result<String> {
-    Ok(String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?).into_owned())
-}
-
-/// Looks whether the lines of a match are all there, and as they were written.
-fn check(lines: &[(i64, String)], events: i64, head: &[u8]) -> Result<(), String> {
-    let mut chain = [0; 32];
-    for ((number, line), due) in lines.iter().zip(0..) {
-        if *number != due {
-            return Err(format!("line {due} is missing"));
-        }
-        chain = chained(&chain, line);
-    }
-    match i64::try_from(lines.len()) {
-        Ok(found) if found < events => Err(format!("of {events} lines {found} are there")),
-        Ok(found) if found > events => Err(format!("there are {found} lines, {} too many", found - events)),
-        _ if chain != head => Err("a line was changed".to_owned()),
-        _ => Ok(()),
-    }
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes()?).into_owned())
 }
 
 enum Problem {

@@ -91,22 +91,22 @@ async fn matches_that_ended_long_ago_are_forgotten() {
 #[tokio::test]
 async fn whatever_was_altered_is_found() {
     for (sql, id, problem) in [
-        ("UPDATE events SET line = 'on' WHERE match = 'a' AND number = 1", "a", "a line was changed"),
-        ("UPDATE events SET line = 'on' WHERE match = 'c' AND number = 1", "c", "a line was changed"),
+        ("UPDATE events SET line = 'on' WHERE match = 1 AND number = 1", "a", "a line was changed"),
+        ("UPDATE events SET line = 'on' WHERE match = 7 AND number = 1", "c", "a line was changed"),
         (
-            "UPDATE events SET line = CAST(x'ff' AS TEXT) WHERE match = 'a' AND number = 1",
+            "UPDATE events SET line = CAST(x'ff' AS TEXT) WHERE match = 1 AND number = 1",
             "a",
             "a line was changed",
         ),
         ("UPDATE matches SET head = x'00' WHERE id = 'a'", "a", "a line was changed"),
-        ("DELETE FROM events WHERE match = 'a' AND number = 1", "a", "line 1 is missing"),
-        ("DELETE FROM events WHERE match = 'a' AND number = 2", "a", "of 3 lines 2 are there"),
-        ("INSERT INTO events VALUES ('a', 3, 'three')", "a", "there are 4 lines, 1 too many"),
-        ("DELETE FROM events WHERE match = 'a'", "a", "of 3 lines 0 are there"),
-        ("INSERT INTO events VALUES ('d', 0, 'created')", "", "1 lines are of no match"),
+        ("DELETE FROM events WHERE match = 1 AND number = 1", "a", "line 1 is missing"),
+        ("DELETE FROM events WHERE match = 1 AND number = 2", "a", "of 3 lines 2 are there"),
+        ("INSERT INTO events VALUES (10, 1, 3, 3, 'three')", "a", "there are 4 lines, 1 too many"),
+        ("DELETE FROM events WHERE match = 1", "a", "of 3 lines 0 are there"),
+        ("INSERT INTO events VALUES (10, 10, 0, NULL, 'created')", "", "1 lines are of no match"),
         ("DELETE FROM about", "", "it is not known how many matches were kept, 3 are there"),
         (
-            "DELETE FROM events WHERE match = 'a'; DELETE FROM matches WHERE id = 'a'",
+            "DELETE FROM events WHERE match = 1; DELETE FROM matches WHERE id = 'a'",
             "",
             "3 matches were kept, 2 are there",
         ),
@@ -125,7 +125,7 @@ async fn whatever_was_altered_is_found() {
 #[tokio::test]
 async fn what_is_given_up_is_kept_from_then_on() {
     let file = three_matches().await;
-    file.alter("UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 'a'");
+    file.alter("UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 1");
     let (_, damaged) = file.read();
     assert_eq!(damaged.len(), 1);
     let keeping = Keeping { ended: Some(Duration::from_secs(99)), ..Keeping::default() };
@@ -133,7 +133,7 @@ async fn what_is_given_up_is_kept_from_then_on() {
     reading.write(&damaged).expect("it is written").close();
     let connection = Connection::open(file.path()).expect("it opens");
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
-    assert_eq!(count("SELECT count(*) FROM events WHERE match = 'a'"), 3, "somebody may yet look at them");
+    assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "somebody may yet look at them");
     assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "what has ended is forgotten");
 }
 

@@ -139,8 +139,9 @@ async fn a_match_that_cannot_go_on_says_why() {
     };
     let spec = crate::secret::hex(table("faraway", 2).digest.as_bytes());
     assert!(why(0, &spec, &"0".repeat(64)).starts_with("it is played by other rules or components"));
-    assert!(why(0, "\"faraway\"", "\"chess\"").contains("chess"));
-    assert!(why(0, "random", "policy:mine").contains("mine"));
+    let hex = |word: &str| crate::secret::hex(word.as_bytes());
+    assert!(why(0, &hex("faraway"), &hex("farawax")).contains("farawax"));
+    assert!(why(0, &hex("random"), &hex("policy")).contains("policy"));
     assert!(why(1, "\"action\":", "\"action\":2").starts_with("line 1: action 2"));
     assert!(why(1, "\"seat\":", "\"seat\":7").starts_with("line 1: there is no seat 7"));
     assert!(why(2, "\"digest\":\"", "\"digest\":\"x").contains("another than it was"));
