@@ -13,8 +13,8 @@ import grpc
 import numpy as np
 
 from boardwire import _convert
-from boardwire.v1 import batch_pb2, batch_service_pb2_grpc
-from boardwire.v1 import batch_service_pb2 as pb
+from boardwire.v1 import batch_pb2, batch_pb2_grpc
+from boardwire.v1 import batch_pb2 as pb
 from policy import RandomLegal
 
 SEED = 7
@@ -40,7 +40,7 @@ class Batch:
     def __init__(self, address, environments, way, game="faraway"):
         """Opens a batch of a game for two, and looks at it."""
         self.channel = connect(address)
-        self.calls = batch_service_pb2_grpc.BatchServiceStub(self.channel)
+        self.calls = batch_pb2_grpc.BatchServiceStub(self.channel)
         opened = self.calls.OpenBatch(
             pb.OpenBatchRequest(
                 config=batch_pb2.BatchConfig(

@@ -21,7 +21,7 @@ from proxies import proxy_of
 import boardwire
 from boardwire import _convert
 from boardwire._native import NativeChannel
-from boardwire.v1 import batch_pb2, batch_service_pb2, catalog_pb2
+from boardwire.v1 import batch_pb2, catalog_pb2
 
 
 def channel_of(client: boardwire.Client) -> Any:
@@ -224,16 +224,16 @@ class Strange(grpc.GenericRpcHandler):
                 agents=2,
                 spec_digest=spec.digest,
             )
-            opened = batch_service_pb2.OpenBatchResponse(batch=about, token="t").SerializeToString()
+            opened = batch_pb2.OpenBatchResponse(batch=about, token="t").SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _, __: opened)
         return grpc.stream_stream_rpc_method_handler(self._answers)
 
     @staticmethod
     def _answers(requests: Iterator[bytes], _: grpc.ServicerContext) -> Iterator[bytes]:
         for request in requests:
-            tag = batch_service_pb2.RunBatchRequest.FromString(request).tag
-            rows = batch_pb2.BatchStep(seat=b"\0", view=b"\0\0\0")
-            yield batch_service_pb2.RunBatchResponse(tag=tag, step=rows).SerializeToString()
+            tag = batch_pb2.RunBatchRequest.FromString(request).tag
+            rows = batch_pb2.Step(seat=b"\0", view=b"\0\0\0")
+            yield batch_pb2.RunBatchResponse(tag=tag, step=rows).SerializeToString()
 
 
 def test_columns_of_other_lengths_are_no_arrays(client: boardwire.Client) -> None:

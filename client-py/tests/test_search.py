@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from tables import TABLES, lowest
 
 import boardwire
 from boardwire import errors
+from boardwire._twins import run
+from boardwire.v1 import search_pb2
 
 __all__ = ["local"]
 
@@ -212,3 +215,26 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
     with pytest.raises(errors.UnknownSearch):
         own.rollout([0])
     search.close()
+
+
+def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Client) -> None:
+    match = client.create_match("faraway", players=["agent", "agent"], seed=5)
+    seats = [match.join(0), match.join(1)]
+    request = search_pb2.CreateSearchRequest(
+        match_id=match.id, worlds=3, seed=7, request_id=str(uuid.uuid4())
+    )
+
+    def create(seat: boardwire.Seat) -> search_pb2.CreateSearchResponse:
+        call = client._connection.call(
+            lambda on: on.search.CreateSearch, request, timeout=60, token=seat.token
+        )
+        return run(call)
+
+    first, again = create(seats[0]), create(seats[0])
+    assert first == again, "a lost response is sent again"
+    # The other seat must not be shown worlds of the first.
+    with pytest.raises(errors.RequestReused):
+        create(seats[1])
+    request.worlds = 2
+    with pytest.raises(errors.RequestReused):
+        create(seats[0])

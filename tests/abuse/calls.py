@@ -12,14 +12,13 @@ from google.rpc import error_details_pb2, status_pb2
 
 from boardwire import _convert
 from boardwire.v1 import (
-    batch_service_pb2_grpc,
+    batch_pb2_grpc,
     catalog_pb2_grpc,
     match_service_pb2,
     match_service_pb2_grpc,
-    search_service_pb2_grpc,
+    search_pb2_grpc,
 )
-from boardwire.v1.batch_pb2 import BatchConfig, LineUp
-from boardwire.v1.batch_service_pb2 import OpenBatchRequest
+from boardwire.v1.batch_pb2 import BatchConfig, LineUp, OpenBatchRequest
 from boardwire.v1.match_pb2 import Clock, MatchConfig
 from boardwire.v1.observation_pb2 import Observation
 from target import Failed, Target, expect
@@ -53,9 +52,9 @@ class Stubs:
         """Connects."""
         self.channel = connect(address)
         self.matches = match_service_pb2_grpc.MatchServiceStub(self.channel)
-        self.batches = batch_service_pb2_grpc.BatchServiceStub(self.channel)
+        self.batches = batch_pb2_grpc.BatchServiceStub(self.channel)
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(self.channel)
-        self.searches = search_service_pb2_grpc.SearchServiceStub(self.channel)
+        self.searches = search_pb2_grpc.SearchServiceStub(self.channel)
 
     def close(self) -> None:
         """Ends the connection."""

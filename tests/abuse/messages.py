@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from attacks import attack
-from boardwire.v1 import batch_service_pb2, catalog_pb2, match_service_pb2, search_service_pb2
+from boardwire.v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
 from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, match_request, method, outcome, reason, served
 from target import Target, expect
 from wire import Wire
@@ -21,7 +21,7 @@ STEP = "/boardwire.v1.BatchService/StepBatch"
 MIB = 1 << 20
 #: Requests of a stream that are empty, of one field that is, of nonsense, and cut off.
 BODIES = ([b""] * 20, [b"\x12\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"])
-FILES = (batch_service_pb2, catalog_pb2, match_service_pb2, search_service_pb2)
+FILES = (batch_pb2, catalog_pb2, match_service_pb2, search_pb2)
 
 
 def methods(*, streams: bool = False) -> Iterator[tuple[str, type[Message]]]:

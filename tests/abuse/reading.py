@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attacks import attack
-from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import batch_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1.match_pb2 import MatchConfig

@@ -15,7 +15,7 @@ import boardwire
 from boardwire import _rows
 from boardwire._channel import Stubs, bearer
 from boardwire._twins import run
-from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import batch_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
 from refusals import PROVOKED, begun, call, legal, over_grpcio, provokes
 

@@ -71,7 +71,7 @@ def test_steps_are_decoded_column_by_column(client: boardwire.Client, told: dict
         agents=told["agents"],
     )
     for row in told["steps"]:
-        message = batch_pb2.BatchStep.FromString(bytes.fromhex(row["message"]))
+        message = batch_pb2.Step.FromString(bytes.fromhex(row["message"]))
         step = _rows.batch_step(message, spec, about)
         assert message.sequence == row["sequence"]
         assert step.first == row["first"]

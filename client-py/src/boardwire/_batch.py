@@ -18,8 +18,7 @@ from ._part import BatchPartCore
 from ._search import SEARCH_SECONDS, SearchCore
 from ._seat import WAIT_SECONDS
 from ._types import BatchStep, Reward
-from .v1 import batch_pb2
-from .v1 import search_service_pb2 as search_pb
+from .v1 import batch_pb2, search_pb2
 
 _Part = TypeVar("_Part", bound=BatchPartCore)
 _Search = TypeVar("_Search", bound=SearchCore)
@@ -235,7 +234,7 @@ class BatchCore(Generic[_Part, _Search]):
             self._connection,
             self.token,
             self.spec,
-            search_pb.CreateSearchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
+            search_pb2.CreateSearchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
             worlds=worlds,
             places=places,
             seed=seed,

@@ -22,10 +22,9 @@ from ._twins import GONE
 from ._types import BatchStep
 from .errors import ConnectionLost
 from .v1 import batch_pb2
-from .v1 import batch_service_pb2 as pb
 
 #: What a batch can be asked for on its stream.
-BatchRequest = pb.StepBatchRequest | pb.ResetBatchRequest
+BatchRequest = batch_pb2.StepBatchRequest | batch_pb2.ResetBatchRequest
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
 _KEPT = (
@@ -57,7 +56,7 @@ class Asked:
         self.rows = rows
         self.touched = touched
         self.opening = 0
-        self.answer: pb.RunBatchResponse | None = None
+        self.answer: batch_pb2.RunBatchResponse | None = None
         self.failed = False
         self.resets = resets
 
@@ -97,7 +96,7 @@ class BatchStream:
         self._keep = keep
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
+        self._stream: Stream[batch_pb2.RunBatchRequest, batch_pb2.RunBatchResponse] = Stream(
             connection, token, _method(about, spec), advice=self._advice
         )
         self._unanswered: deque[Asked] = deque()
@@ -117,7 +116,7 @@ class BatchStream:
             ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
-        request = pb.StepBatchRequest(
+        request = batch_pb2.StepBatchRequest(
             batch_id=self.about.id,
             actions=actions,
             first=rows.start,
@@ -132,7 +131,7 @@ class BatchStream:
         Raises:
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
-        request = pb.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
+        request = batch_pb2.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
         if (asked := self._repeated(request)) is not None:
             return asked
         environments = self.about.config.environments
@@ -141,12 +140,12 @@ class BatchStream:
         self._resets.note(mask)
         return asked
 
-    def _repeated(self, request: pb.ResetBatchRequest) -> Asked | None:
+    def _repeated(self, request: batch_pb2.ResetBatchRequest) -> Asked | None:
         """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
-        if last is None or not last.failed or not isinstance(last.request, pb.ResetBatchRequest):
+        if last is None or not last.failed or not isinstance(last.request, batch_pb2.ResetBatchRequest):
             return None
-        again = pb.ResetBatchRequest()
+        again = batch_pb2.ResetBatchRequest()
         again.CopyFrom(last.request)
         again.ClearField("sequence")
         return last if again == request else None
@@ -171,7 +170,7 @@ class BatchStream:
         while self._unanswered and not self._is_under_way(self._unanswered[0]):
             self._lost.append(self._unanswered.popleft())
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
-        is_step = isinstance(asked.request, pb.StepBatchRequest)
+        is_step = isinstance(asked.request, batch_pb2.StepBatchRequest)
         if is_step and any(each.overlaps(asked.rows) for each in self._lost):
             what_now = await self._connection.what_now(_RESET)
             raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
@@ -221,7 +220,7 @@ class BatchStream:
         await self.make_way()
         answer = await self._connection.call(
             lambda on: on.batch.SaveBatch,
-            pb.SaveBatchRequest(batch_id=self.about.id, mask=mask),
+            batch_pb2.SaveBatchRequest(batch_id=self.about.id, mask=mask),
             timeout=WAIT_SECONDS,
             token=self._token,
             advice=self._advice,
@@ -237,7 +236,7 @@ class BatchStream:
         await self.make_way()
         answer = await self._connection.call(
             lambda on: on.batch.LoadBatch,
-            pb.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
+            batch_pb2.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
             timeout=WAIT_SECONDS,
             token=self._token,
             advice=self._advice,
@@ -252,7 +251,7 @@ class BatchStream:
         with contextlib.suppress(*GONE):
             await self._connection.call(
                 lambda on: on.batch.CloseBatch,
-                pb.CloseBatchRequest(batch_id=self.about.id),
+                batch_pb2.CloseBatchRequest(batch_id=self.about.id),
                 timeout=self._timeout,
                 token=self._token,
             )
@@ -261,7 +260,7 @@ class BatchStream:
         """Ends the stream; the next request opens another."""
         await self._stream.close()
 
-    def _rows(self, step: batch_pb2.BatchStep | BatchStep) -> BatchStep:
+    def _rows(self, step: batch_pb2.Step | BatchStep) -> BatchStep:
         if isinstance(step, BatchStep):
             return step
         return _rows.batch_step(step, self.spec, self.about)
@@ -279,13 +278,13 @@ class BatchStream:
 
     async def _put(self, asked: Asked) -> None:
         request = asked.request
-        if isinstance(request, pb.StepBatchRequest):
-            await self._stream.send(pb.RunBatchRequest(step=request))
+        if isinstance(request, batch_pb2.StepBatchRequest):
+            await self._stream.send(batch_pb2.RunBatchRequest(step=request))
         else:
-            await self._stream.send(pb.RunBatchRequest(reset=request))
+            await self._stream.send(batch_pb2.RunBatchRequest(reset=request))
         asked.opening = self._stream.openings
 
-    async def _wait(self, asked: Asked, timeout: float) -> pb.RunBatchResponse:
+    async def _wait(self, asked: Asked, timeout: float) -> batch_pb2.RunBatchResponse:
         due, again = time.monotonic() + timeout, self._keep
         while asked.answer is None:
             if self._keep:

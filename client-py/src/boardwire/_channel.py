@@ -24,13 +24,15 @@ from .errors import (
     UnknownMatch,
     UnknownSearch,
 )
-from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc, search_service_pb2_grpc
+from .v1 import batch_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc, search_pb2_grpc
 
 if TYPE_CHECKING:
     import grpc
 
 #: The largest message either way, as the server has it.
 MESSAGE_BYTES = 64 * 1024 * 1024
+#: How often a request with a request id is sent when its response is lost.
+ATTEMPTS = 2
 #: The server allows a ping every 10 seconds.
 KEEPALIVE_MS = 20_000
 
@@ -113,8 +115,8 @@ class Stubs:
         self.dropped = False
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(channel)
         self.match = match_service_pb2_grpc.MatchServiceStub(channel)
-        self.batch = batch_service_pb2_grpc.BatchServiceStub(channel)
-        self.search = search_service_pb2_grpc.SearchServiceStub(channel)
+        self.batch = batch_pb2_grpc.BatchServiceStub(channel)
+        self.search = search_pb2_grpc.SearchServiceStub(channel)
 
 
 class Connection:

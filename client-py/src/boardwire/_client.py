@@ -15,7 +15,7 @@ from ._account import proof
 from ._batch import BatchCore
 from ._carrier import carrier
 from ._catalog import Catalog
-from ._channel import MESSAGE_BYTES, Connection, check_target
+from ._channel import ATTEMPTS, MESSAGE_BYTES, Connection, check_target
 from ._info import Clock, Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
@@ -28,7 +28,7 @@ from ._tls import TLS, Pems, read
 from ._types import Autoreset, IllegalActions, Reward
 from ._ways import Metadata, Way
 from .errors import CallTimeout, ConnectionLost, JournalFailed
-from .v1 import batch_pb2, batch_service_pb2, match_pb2
+from .v1 import batch_pb2, match_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
 CALL_SECONDS = 30.0
-# A lost answer is asked for once more, where a request id makes that safe.
-_ATTEMPTS = 2
 #: After these nobody knows whether the server has done what it was asked for.
 _UNANSWERED: tuple[type[BaseException], ...] = (
     ConnectionLost,
@@ -192,7 +190,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
-            lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
+            lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=ATTEMPTS
         )
         info = _convert.match_info(answer.match)
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
@@ -293,14 +291,14 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 advice_shares=advice_shares,
             ),
         )
-        request = batch_service_pb2.OpenBatchRequest(
+        request = batch_pb2.OpenBatchRequest(
             config=config,
             max_message_bytes=MESSAGE_BYTES,
             keep=keep,
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
-            lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=_ATTEMPTS
+            lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=ATTEMPTS
         )
         if spec.digest != answer.batch.spec_digest:
             spec = await self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
@@ -328,7 +326,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         request = pb.JoinMatchRequest(code=code, request_id=request_id, commitment=commitment)
         try:
             answer = await connection.call(
-                lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
+                lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=ATTEMPTS
             )
         except _UNANSWERED:
             self._joins[code] = (request_id, secret)

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._spec import GameSpec
 from ._types import BatchStep, WorldStep
-from .v1 import batch_pb2, search_pb2
+from .v1 import batch_pb2
 
 
-def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Batch) -> BatchStep:
+def batch_step(message: batch_pb2.Step, spec: GameSpec, about: batch_pb2.Batch) -> BatchStep:
     """The rows of a step of a batch that is described so."""
     seat = np.frombuffer(message.seat, dtype=np.uint8)
     ended, columns = np.frombuffer(message.ended, dtype="<u4"), about.config.columns
@@ -41,7 +41,7 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
     )
 
 
-def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
+def world_step(message: batch_pb2.Step, spec: GameSpec) -> WorldStep:
     """The rows of worlds."""
     seat = np.frombuffer(message.seat, dtype=np.uint8)
     n = len(seat)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import operator
 import secrets
+import uuid
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _rows
-from ._channel import MESSAGE_BYTES, Connection
+from ._channel import ATTEMPTS, MESSAGE_BYTES, Connection
 from ._spec import GameSpec
 from ._twins import GONE
 from ._types import Reward, RolloutPolicy, WorldStep
-from .v1 import search_pb2
-from .v1 import search_service_pb2 as pb
+from .v1 import batch_pb2, search_pb2
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,7 +51,7 @@ class SearchCore:
         self,
         connection: Connection,
         message: search_pb2.Search,
-        step: search_pb2.WorldStep,
+        step: batch_pb2.Step,
         token: str,
         spec: GameSpec,
     ) -> None:
@@ -72,7 +72,7 @@ class SearchCore:
         connection: Connection,
         token: str,
         spec: GameSpec,
-        request: pb.CreateSearchRequest,
+        request: search_pb2.CreateSearchRequest,
         *,
         worlds: int,
         places: int | None,
@@ -90,8 +90,14 @@ class SearchCore:
         request.reward = _convert.reward(reward)
         request.skip_forced = skip_forced
         request.max_message_bytes = MESSAGE_BYTES
+        request.request_id = str(uuid.uuid4())
         answer = await connection.call(
-            lambda on: on.search.CreateSearch, request, timeout=timeout, token=token, advice=_ENDS
+            lambda on: on.search.CreateSearch,
+            request,
+            timeout=timeout,
+            token=token,
+            attempts=ATTEMPTS,
+            advice=_ENDS,
         )
         return cls(connection, answer.search, answer.step, token, spec)
 
@@ -121,7 +127,7 @@ class SearchCore:
             WorldOver: A world is over; nothing was played.
             InvalidField: A place is none, empty, or named twice; nothing was played.
         """
-        request = pb.AdvanceRequest(
+        request = search_pb2.AdvanceRequest(
             search_id=self.id,
             worlds=_column(worlds, "<u4", "worlds"),
             actions=_column(actions, "u1", "actions"),
@@ -158,7 +164,7 @@ class SearchCore:
         Raises:
             InvalidField: A place is none or empty, or there are too many playouts.
         """
-        request = pb.RolloutRequest(
+        request = search_pb2.RolloutRequest(
             search_id=self.id,
             worlds=_column(worlds, "<u4", "worlds"),
             playouts=playouts,
@@ -219,7 +225,7 @@ class SearchCore:
         with contextlib.suppress(*GONE):
             await self._connection.call(
                 lambda on: on.search.CloseSearch,
-                pb.CloseSearchRequest(search_id=self.id),
+                search_pb2.CloseSearchRequest(search_id=self.id),
                 timeout=SEARCH_SECONDS,
                 token=self._token,
             )

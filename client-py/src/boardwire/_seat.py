@@ -18,8 +18,7 @@ from ._stream import PlayStream, SeatRequest
 from ._types import Observation, Reward
 from .errors import ActionOutOfRange
 from .v1 import match_service_pb2 as pb
-from .v1 import observation_pb2
-from .v1 import search_service_pb2 as search_pb
+from .v1 import observation_pb2, search_pb2
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -291,7 +290,7 @@ class SeatCore(Generic[_Search]):
             self._connection,
             self.token,
             self.spec,
-            search_pb.CreateSearchRequest(match_id=self.match_id),
+            search_pb2.CreateSearchRequest(match_id=self.match_id),
             worlds=worlds,
             places=places,
             seed=seed,

@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 /// The files of the protocol, and what clients need to read refusals with, in the order of their paths.
 const FILES: &[&str] = &[
     "boardwire/v1/batch.proto",
-    "boardwire/v1/batch_service.proto",
     "boardwire/v1/catalog.proto",
     "boardwire/v1/match.proto",
     "boardwire/v1/match_service.proto",
     "boardwire/v1/observation.proto",
     "boardwire/v1/replay.proto",
     "boardwire/v1/search.proto",
-    "boardwire/v1/search_service.proto",
     "google/rpc/error_details.proto",
     "google/rpc/status.proto",
 ];

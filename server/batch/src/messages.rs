@@ -14,7 +14,7 @@ pub use catalog::{game, game_spec, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
 pub use player::{bot, bot_to, player, player_name, player_to};
-pub use search::{moves, playouts, rewards, search, search_opening, world_step};
+pub use search::{moves, playouts, rewards, search, search_opening};
 
 use boardwire_api::Error;
 

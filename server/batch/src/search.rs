@@ -15,14 +15,14 @@ use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, oneshot};
 
-pub use step::{WorldStep, row_bytes};
+pub use step::row_bytes;
 
 use crate::batch::MESSAGE_HEAD;
 use crate::play::{Insight, Play};
 use crate::pool::{Group, Once, Owner};
 use crate::reward;
 use crate::tables::Table;
-use boardwire_api::Error;
+use boardwire_api::{Error, v1};
 use world::World;
 
 /// The most playouts of one call.
@@ -132,7 +132,7 @@ impl Search {
         opening: Opening,
         insights: Vec<Box<dyn Insight>>,
         group: &Group,
-    ) -> Result<(Arc<Self>, WorldStep), Error> {
+    ) -> Result<Arc<Self>, Error> {
         let (owner, threads) = (group.owner(), group.threads());
         let drawn = insights.len() * opening.worlds;
         let Opening { worlds, places, seed, skip_forced, .. } = opening;
@@ -145,13 +145,23 @@ impl Search {
         });
         let failed = || Error::Internal { place: id.clone(), what: "worlds were not drawn".to_owned() };
         let drawn_worlds = each.await.ok_or_else(failed)?;
-        let step = WorldStep::of(&table, opening.reward, &drawn_worlds);
         let free = std::iter::repeat_with(|| None).take(places - drawn);
         let worlds = drawn_worlds.into_iter().map(Some).chain(free).collect();
         let worlds = Arc::new(Mutex::new(worlds));
         let rollouts = Arc::new(Semaphore::new(places.max(threads)));
         let ended = OnceLock::new();
-        Ok((Arc::new(Self { id, table, opening, drawn, owner, threads, worlds, rollouts, ended }), step))
+        Ok(Arc::new(Self { id, table, opening, drawn, owner, threads, worlds, rollouts, ended }))
+    }
+
+    /// The rows of the first places: of the worlds that were drawn, as they are now.
+    ///
+    /// # Errors
+    /// A search that has ended.
+    pub async fn first_rows(&self) -> Result<v1::Step, Error> {
+        let worlds = self.worlds.lock().await;
+        self.refuse_ended()?;
+        let first: Vec<_> = worlds[..self.drawn].iter().flatten().collect();
+        Ok(step::rows(&self.table, self.opening.reward, first.into_iter()))
     }
 
     /// The search's id.
@@ -216,7 +226,7 @@ impl Search {
     /// # Errors
     /// Places that there are not, that are empty or named twice; a world that is over; an action that may not be chosen.
     /// Then nothing has been played.
-    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<WorldStep, Error> {
+    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<v1::Step, Error> {
         let rows = moves.worlds.len();
         self.refuse_too_many(rows)?;
         let worlds = Arc::clone(&self.worlds).lock_owned().await;
@@ -232,7 +242,7 @@ impl Search {
         answer.await.map_err(|_| self.lost())?
     }
 
-    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, Error> {
+    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<v1::Step, Error> {
         let deciding = self.check(&worlds, moves)?;
         let mut played: Vec<World> = if moves.into.is_empty() {
             moves.worlds.iter().filter_map(|&at| worlds[at as usize].take()).collect()
@@ -245,7 +255,7 @@ impl Search {
                 world.skip_forced();
             }
         }
-        let step = WorldStep::of(&self.table, self.opening.reward, &played);
+        let step = step::rows(&self.table, self.opening.reward, played.iter());
         let into = if moves.into.is_empty() { &moves.worlds } else { &moves.into };
         for (world, &at) in played.into_iter().zip(into) {
             worlds[at as usize] = Some(world);

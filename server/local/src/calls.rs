@@ -108,26 +108,21 @@ async fn create_search(
     let opening = messages::search_opening(asked, seats, seed, message_bytes)?;
     opening.check(batch.table().rules.info(), seats)?;
     if opening.places > MOST_PLACES {
-        return Err(Error::field(
-            "places",
-            opening.places,
-            format!("at most {MOST_PLACES}, those of the worlds included"),
-        ));
+        let expected = format!("at most {MOST_PLACES}, those of the worlds included");
+        return Err(Error::field("places", opening.places, expected));
     }
     let insights = batch.insights(&asked.mask).await?;
     let table = Arc::clone(batch.table());
-    let (search, step) = Search::open(engine::id(), table, opening, insights, &pool().alone()).await?;
+    let search = Search::open(engine::id(), table, opening, insights, &pool().alone()).await?;
     core.enter_search(&search);
-    Ok(v1::CreateSearchResponse {
-        search: Some(messages::search(&search)),
-        step: Some(messages::world_step(step)),
-    })
+    let step = Some(search.first_rows().await?);
+    Ok(v1::CreateSearchResponse { search: Some(messages::search(&search)), step })
 }
 
 async fn advance(core: &Core, asked: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Error> {
     let search = core.search(&asked.search_id)?;
     let step = search.advance(messages::moves(asked)?).await?;
-    Ok(v1::AdvanceResponse { step: Some(messages::world_step(step)) })
+    Ok(v1::AdvanceResponse { step: Some(step) })
 }
 
 async fn roll_out(core: &Core, asked: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Error> {

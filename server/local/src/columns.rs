@@ -12,7 +12,7 @@ pub(crate) enum Columns {
     /// The engine of this process has written them.
     Played(batch::Step),
     /// A server has sent them, and they have the lengths of its table.
-    Received(Box<v1::BatchStep>),
+    Received(Box<v1::Step>),
 }
 
 macro_rules! columns {

@@ -26,7 +26,7 @@ impl Shape {
     }
 
     /// Whether the columns are as long as they should be.
-    pub(crate) fn fits(&self, step: &v1::BatchStep) -> bool {
+    pub(crate) fn fits(&self, step: &v1::Step) -> bool {
         // Wide enough for what any server may say.
         let [n, k] = [step.seat.len(), step.ended.len() / size_of::<u32>()].map(|count| count as u128);
         let [seats, view, mask] = [self.seats, self.view_bytes, self.mask_bytes].map(|count| count as u128);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use boardwire_api::Error;
 use boardwire_batch::batch::{Batch, Opening, SnapshotKey};
 use boardwire_batch::pool::{Group, Once, Owner, Pool};
+use boardwire_batch::search::Search;
 use boardwire_batch::tables::Table;
 use uuid::Uuid;
 
@@ -54,6 +55,7 @@ pub struct Batches {
     /// On whose behalf memory is given back.
     janitor: Owner,
     requests: Requests<Leased>,
+    searches: Requests<Arc<Search>>,
     inner: Mutex<Inner>,
 }
 
@@ -148,7 +150,16 @@ impl Batches {
         let lasting = key.is_some();
         let key = key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes()));
         let (janitor, inner) = (pool.alone().owner(), Mutex::default());
-        Self { limits, key, lasting, pool, janitor, requests: Requests::default(), inner }
+        Self {
+            limits,
+            key,
+            lasting,
+            pool,
+            janitor,
+            requests: Requests::default(),
+            searches: Requests::default(),
+            inner,
+        }
     }
 
     /// On whose behalf the pool works for a caller.
@@ -342,6 +353,7 @@ impl Batches {
             // As long as nobody can look for what it has made: a repetition makes it anew.
             if let Some(request) = lease.terms.request {
                 self.requests.forget(request);
+                self.searches.forget(request);
             }
         }
         drop(inner);

@@ -44,13 +44,20 @@ fn message_bytes(asked: u32) -> usize {
     if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
 }
 
-/// What a request of a caller is named by, with a digest of everything that it asks for.
-fn request_id(id: &str, caller: &Caller, asked: &impl Message) -> Result<Option<RequestId>, Error> {
+/// What a request of a caller is named by, with a digest of everything that it asks for, and of the token that it asks with, if it
+/// needs one.
+fn request_id(
+    id: &str,
+    caller: &Caller,
+    token: &str,
+    asked: &impl Message,
+) -> Result<Option<RequestId>, Error> {
     let Some(id) = RequestId::parse(id)? else { return Ok(None) };
     // A user of this machine stays the same, and so does an account; a host may come from another address the next time.
     let stays = |origin: &Origin| matches!(origin, Origin::User(_) | Origin::Account(_));
     let origin = Some(caller.origin()).filter(stays);
-    let asked = *blake3::hash(&asked.encode_to_vec()).as_bytes();
+    let mut hasher = blake3::Hasher::new();
+    let asked = *hasher.update(&asked.encode_to_vec()).update(token.as_bytes()).finalize().as_bytes();
     Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
 }
 

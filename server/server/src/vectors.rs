@@ -177,7 +177,7 @@ fn steps_of_batches() {
     pinned("steps.json", &Value::Array(batches));
 }
 
-fn step(table: &Table, step: &v1::BatchStep) -> Value {
+fn step(table: &Table, step: &v1::Step) -> Value {
     let info = table.rules.info();
     let mask = |bytes: &[u8]| {
         (0..8 * bytes.len()).filter(|at| bytes[at / 8] >> (at % 8) & 1 == 1).collect::<Vec<_>>()

@@ -26,7 +26,11 @@ if _version_not_supported:
 
 
 class CatalogServiceStub(object):
-    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
+    """Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    no token.
+
+    method     unknown game     impossible seats or options
+    GetGame    GAME_UNKNOWN     SEATS_OUT_OF_RANGE, OPTION_UNKNOWN, OPTION_VALUE_INVALID
     """
 
     def __init__(self, channel):
@@ -53,26 +57,29 @@ class CatalogServiceStub(object):
 
 
 class CatalogServiceServicer(object):
-    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
+    """Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    no token.
+
+    method     unknown game     impossible seats or options
+    GetGame    GAME_UNKNOWN     SEATS_OUT_OF_RANGE, OPTION_UNKNOWN, OPTION_VALUE_INVALID
     """
 
     def GetServer(self, request, context):
-        """Gets what the server is, and how much callers may ask of it. Safe to retry.
+        """Gets the server's version, features and limits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
-        """Lists the games served, in the order of their ids in the catalogue. Safe to retry.
+        """Lists the games, in the order of their ids in the catalogue.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetGame(self, request, context):
-        """Gets everything about one table of a game: a seat count with its options. Safe to retry.
-        Fails with GAME_UNKNOWN, SEATS_OUT_OF_RANGE, OPTION_UNKNOWN or OPTION_VALUE_INVALID.
+        """Gets everything about one table of a game: a number of seats with options.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -105,7 +112,11 @@ def add_CatalogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogService(object):
-    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
+    """Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    no token.
+
+    method     unknown game     impossible seats or options
+    GetGame    GAME_UNKNOWN     SEATS_OUT_OF_RANGE, OPTION_UNKNOWN, OPTION_VALUE_INVALID
     """
 
     @staticmethod

@@ -26,12 +26,12 @@ if _version_not_supported:
 
 
 class MatchServiceStub(object):
-    """Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+    """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 
-    A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
-    was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+    A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
+    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
 
-    What a method does depends on how the match stands:
+    What a method does depends on the state of the match:
 
     method      GATHERING                 PLAYING                      OVER                    CLOSED
     JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
@@ -45,11 +45,11 @@ class MatchServiceStub(object):
     GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
-    then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
-    of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
-    that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
-    A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
+    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
+    is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
+    MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     """
 
     def __init__(self, channel):
@@ -136,12 +136,12 @@ class MatchServiceStub(object):
 
 
 class MatchServiceServicer(object):
-    """Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+    """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 
-    A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
-    was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+    A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
+    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
 
-    What a method does depends on how the match stands:
+    What a method does depends on the state of the match:
 
     method      GATHERING                 PLAYING                      OVER                    CLOSED
     JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
@@ -155,11 +155,11 @@ class MatchServiceServicer(object):
     GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
-    then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
-    of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
-    that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
-    A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
+    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
+    is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
+    MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     """
 
     def CreateMatch(self, request, context):
@@ -170,47 +170,45 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
-        spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
+        """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
+        in an open match. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
-        no seed of an open one. Safe to retry.
+        """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def JoinMatch(self, request, context):
-        """Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
+        """Exchanges an invitation for a seat's token. Safe to retry with the same `request_id`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Invite(self, request, context):
-        """Gives an agent's seat away anew, to an agent that has lost its token or to another one; only the host may. The former
-        invitation and token are worth nothing any more.
+        """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def OpenDeal(self, request, context):
-        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
-        once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
-        opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
+        has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
+        seconds forfeits the match. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Observe(self, request, context):
-        """Shows the seat its observation, at once or when the seat has something to decide. Safe to retry.
+        """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -224,60 +222,59 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reset(self, request, context):
-        """A seat asks for the next episode, once the present one is over. It begins when every agent has asked for it, with
-        `host_begins` when the host has called ResetMatch as well; Reset waits for that. An agent that plays against bots alone may leave an
-        episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
+        """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
+        `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+        `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResetMatch(self, request, context):
-        """The host begins the next episode: at any time, or once the present one is over where deals are fair. With `host_begins` it
-        waits until every agent has asked for it, and so has seen how the present one ended. Safe to retry with `episode`.
+        """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
+        every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Resign(self, request, context):
-        """Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
-        seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+        """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+        `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
-        The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
-        What waits holds up what follows: to resign while waiting for others takes a single call.
+        """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
+        request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign while waiting takes a single
+        call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
-        to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
-        viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
-        retry.
+        """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
+        private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
+        of them and the key, so that everything can be verified. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-        to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
-        after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
+        """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
+        match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
+        and delays no one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CloseMatch(self, request, context):
-        """Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
+        """Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -370,12 +367,12 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService(object):
-    """Plays matches. Every status carries google.rpc.ErrorInfo with a reason and, as metadata, each value its message mentions.
+    """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 
-    A request that is refused changes nothing. Of two failures the caller cannot know: a lost answer, and JOURNAL_FAILED, where what
-    was done may not be written. Repeat the request then: the same one is answered again and done once, where it is safe to retry.
+    A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
+    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
 
-    What a method does depends on how the match stands:
+    What a method does depends on the state of the match:
 
     method      GATHERING                 PLAYING                      OVER                    CLOSED
     JoinMatch   takes the seat            takes the seat               takes the seat          MATCH_CLOSED
@@ -389,11 +386,11 @@ class MatchService(object):
     GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: they are opening what they contribute. (2) Unless the match has played all its `episodes`:
-    then Observe shows how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition
-    of what ended it is answered. (4) An agent that plays against bots alone leaves the episode and begins the next; what forbids
-    that stands at Reset. (5) EPISODE_NOT_OVER where deals are fair. (6) With `host_begins` it waits until every agent has called Reset.
-    A match that ended without its host says why: MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD, SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
+    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
+    is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
+    MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     """
 
     @staticmethod

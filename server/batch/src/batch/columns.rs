@@ -195,7 +195,7 @@ impl Ends {
     }
 }
 
-/// What a step gives back: the columns of `boardwire.v1.BatchStep`, side by side in one buffer.
+/// What a step gives back: the columns of `boardwire.v1.Step`, side by side in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The environment of the first row.

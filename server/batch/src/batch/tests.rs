@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 
 use crate::registry::Registry;
-use boardwire_api::v1::BatchStep;
+use boardwire_api::v1::Step as Message;
 use boardwire_kernel::{RngStream, Seat};
 
 use super::*;

@@ -124,11 +124,11 @@ fn line_up(line_up: &LineUp) -> v1::LineUp {
 
 /// The rows of a step.
 #[must_use]
-pub fn step(step: Step) -> v1::BatchStep {
+pub fn step(step: Step) -> v1::Step {
     let (first, sequence) = (step.first, step.sequence);
     let (mut columns, ends) = step.split();
     let mut take = |column: Column| std::mem::take(&mut columns[column as usize]);
-    v1::BatchStep {
+    v1::Step {
         first,
         sequence,
         seat: take(Column::Seat),

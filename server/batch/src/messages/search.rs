@@ -5,7 +5,7 @@ use boardwire_bots::Rollout;
 use bytes::Bytes;
 
 use super::{count, known, options};
-use crate::search::{Moves, Opening, Search, WorldStep};
+use crate::search::{Moves, Opening, Search};
 use boardwire_api::Error;
 
 /// What a search is begun with for so many `seats`; `seed` is for requests without one.
@@ -74,19 +74,6 @@ pub fn search(search: &Search) -> v1::Search {
         view_bytes: count(info.layout.bytes()),
         mask_bytes: count(info.actions.mask_bytes()),
         spec_digest: search.table().digest.to_string(),
-    }
-}
-
-/// What worlds show.
-#[must_use]
-pub fn world_step(step: WorldStep) -> v1::WorldStep {
-    v1::WorldStep {
-        seat: step.seat.into(),
-        flags: step.flags.into(),
-        ply: step.ply.into(),
-        reward: step.reward.into(),
-        mask: step.mask.into(),
-        view: step.view.into(),
     }
 }
 

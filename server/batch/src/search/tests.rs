@@ -31,14 +31,16 @@ fn middle(table: &Table, seed: u64, plies: usize) -> Box<dyn Play> {
     play
 }
 
-async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<Search>, WorldStep) {
+async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<Search>, v1::Step) {
     let pool = Pool::new(2).expect("threads start");
     let seat = play.pending().lowest().expect("somebody owes a choice");
     let insights = vec![play.insight(seat)];
     let searched = Search::open("x".to_owned(), Arc::clone(table), opening, insights, &pool.alone()).await;
     // The threads go on as long as the test.
     std::mem::forget(pool);
-    searched.expect("worlds are drawn")
+    let search = searched.expect("worlds are drawn");
+    let step = search.first_rows().await.expect("it goes on");
+    (search, step)
 }
 
 /// Whoever gives a batch and a search one seed is not shown what is to come.
@@ -51,7 +53,7 @@ fn no_world_has_the_luck_of_an_episode_of_a_batch_with_the_same_seed() {
 }
 
 /// One legal action of each row, drawn; rows that are over are left out.
-fn drawn_moves(step: &WorldStep, worlds: &[u32], rng: &mut RngStream) -> Moves {
+fn drawn_moves(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> Moves {
     let bytes = step.mask.len() / step.seat.len();
     let mut moves = Moves { worlds: vec![], actions: Bytes::new(), into: vec![] };
     let mut actions = vec![];
@@ -116,7 +118,10 @@ async fn worlds_begin_with_the_decision_of_their_seat_as_it_sees_it() {
     let mut mask = vec![0; table.rules.info().actions.mask_bytes()];
     play.legal(seat).write_bits(&mut mask);
     assert_eq!(step.mask, [&mask[..]; 3].concat());
-    assert_eq!((step.seat, step.flags, step.ply), (vec![seat.number(); 3], vec![0; 3], vec![0; 12]));
+    assert_eq!(
+        (step.seat, step.flags, step.ply),
+        (vec![seat.number(); 3].into(), vec![0; 3].into(), vec![0; 12].into())
+    );
 }
 
 #[tokio::test]
@@ -133,7 +138,7 @@ async fn copies_go_their_own_way_and_the_same_actions_lead_to_the_same_course() 
     let again = search.advance(into(&[0, 1], &[2, 3])).await.expect("the worlds are as they were");
     let themselves = search.advance(into(&[0, 1], &[])).await.expect("they move on");
     assert_eq!(again, themselves);
-    assert_eq!(copies.ply, [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(copies.ply[..], [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
     let bytes = first.view.len() / 2;
     assert_eq!(copies.view[..2 * bytes], again.view[..]);
     assert_eq!(copies.view[..bytes], copies.view[2 * bytes..], "equal worlds, equal actions, equal luck");
@@ -141,7 +146,7 @@ async fn copies_go_their_own_way_and_the_same_actions_lead_to_the_same_course() 
     let next = drawn_moves(&themselves, &[0, 1], &mut RngStream::new(2, 0));
     let swapped = Moves { into: vec![1, 0], ..next.clone() };
     let swapped = search.advance(swapped).await.expect("all are read before any is written");
-    assert_eq!(swapped.ply, [2, 0, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(swapped.ply[..], [2, 0, 0, 0, 2, 0, 0, 0]);
 }
 
 #[tokio::test]
@@ -194,7 +199,7 @@ async fn what_is_refused_changes_nothing() {
             refused.expect_err("too few or too many").to_string().starts_with("`playouts` must be 1 to ")
         );
     }
-    assert_eq!(search.advance(good).await.expect("nothing has moved").ply, [1, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(search.advance(good).await.expect("nothing has moved").ply[..], [1, 0, 0, 0, 1, 0, 0, 0]);
 }
 
 #[tokio::test]
@@ -202,12 +207,12 @@ async fn a_world_that_is_over_shows_its_rewards_and_plays_on_no_more() {
     let table = table("faraway", 2);
     let (search, mut step) = search(&table, &*middle(&table, 4, 30), opening(1, 1)).await;
     let mut rng = RngStream::new(1, 0);
-    while step.seat != [255] {
+    while step.seat[..] != [255] {
         assert_eq!((&step.flags[..], &step.reward[..]), (&[0][..], &[0; 8][..]));
         step = search.advance(drawn_moves(&step, &[0], &mut rng)).await.expect("a legal action");
     }
     let [one, other] = [0, 4].map(|at| f32::from_le_bytes(step.reward[at..at + 4].try_into().expect("four")));
-    assert!((one + other).abs() < f32::EPSILON && step.flags == [1], "margins of two: {one}, {other}");
+    assert!((one + other).abs() < f32::EPSILON && step.flags[..] == [1], "margins of two: {one}, {other}");
     let again = Moves { worlds: vec![0], actions: Bytes::from_static(&[0]), into: vec![] };
     assert_eq!(search.advance(again).await, Err(Error::WorldOver { row: 0, world: 0 }));
     let ends = search.roll_out(&[0], 3, Rollout::Estimate, 1).await.expect("it ends as it has");
@@ -264,7 +269,7 @@ async fn rollouts_share_a_world_however_often_they_name_it_and_nobody_else_copie
     assert_eq!(Arc::strong_count(&plays[0]), 1001, "those, and the place itself");
     let (digest, moves) = (plays[0].digest(), drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0)));
     let step = search.advance(moves).await.expect("legal actions");
-    assert_eq!(step.ply, [1, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(step.ply[..], [1, 0, 0, 0, 1, 0, 0, 0]);
     assert_eq!((plays[0].digest(), plays[0].ply()), (digest, 0), "it stays what it was");
     assert_eq!(Arc::strong_count(&plays[0]), 1000, "its place has a copy");
     let after = addresses(&search).await;
@@ -299,7 +304,10 @@ async fn a_world_that_moves_on_while_it_is_played_to_its_end_ends_as_it_would_ha
     let before = ends().await.expect("it is played");
     let moves = drawn_moves(&first, &[0], &mut RngStream::new(1, 0));
     let (meanwhile, step) = tokio::join!(ends(), search.advance(moves));
-    assert_eq!((meanwhile, step.expect("a legal action").ply), (Ok(before.clone()), vec![1, 0, 0, 0]));
+    assert_eq!(
+        (meanwhile, step.expect("a legal action").ply),
+        (Ok(before.clone()), Bytes::from_static(&[1, 0, 0, 0]))
+    );
     assert_ne!(ends().await, Ok(before), "it has moved on");
 }
 

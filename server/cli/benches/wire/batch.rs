@@ -12,9 +12,9 @@ use anyhow::Context as _;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::batch_service_server::{BatchService, BatchServiceServer};
 use boardwire_api::v1::{
-    BatchStep, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
+    CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
     OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
-    SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse, run_batch_request,
+    SaveBatchRequest, SaveBatchResponse, Step, StepBatchRequest, StepBatchResponse, run_batch_request,
     run_batch_response,
 };
 use boardwire_kernel::{BOT_STREAM, RngStream};
@@ -36,7 +36,7 @@ pub(crate) fn service(real: &str) -> BatchServiceServer<Echo> {
 
 /// What the real server answered to the steps of one batch.
 struct Tape {
-    steps: Vec<BatchStep>,
+    steps: Vec<Step>,
     environments: usize,
     /// The rows that have been given, of all steps together.
     given: AtomicUsize,
@@ -92,7 +92,7 @@ impl Tape {
     }
 
     /// The next rows of these environments.
-    fn next(&self, first: u32, count: u32) -> BatchStep {
+    fn next(&self, first: u32, count: u32) -> Step {
         let from = first as usize;
         let to = if count == 0 { self.environments } else { from + count as usize };
         let given = self.given.fetch_add(to - from, Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl Tape {
             let width = column.len() / self.environments;
             column.slice(from * width..to * width)
         };
-        BatchStep {
+        Step {
             first,
             seat: rows(&step.seat),
             flags: rows(&step.flags),

@@ -111,12 +111,12 @@ impl Owned {
         with_token(message, &self.token)
     }
 
-    async fn reset(&mut self) -> BatchStep {
+    async fn reset(&mut self) -> Step {
         let request = self.request(ResetBatchRequest { batch_id: self.id.clone(), ..Default::default() });
         self.client.reset_batch(request).await.expect("it is reset").into_inner().step.expect("rows")
     }
 
-    async fn step(&mut self, actions: Vec<u8>) -> Result<BatchStep, Status> {
+    async fn step(&mut self, actions: Vec<u8>) -> Result<Step, Status> {
         let request = self.request(self.stepping(0, 0, &actions));
         Ok(self.client.step_batch(request).await?.into_inner().step.expect("rows"))
     }
@@ -146,7 +146,7 @@ fn reason(status: &Status) -> String {
 }
 
 /// The lowest legal action of every row; 0 where there is none.
-fn lowest(step: &BatchStep) -> Vec<u8> {
+fn lowest(step: &Step) -> Vec<u8> {
     let bytes = step.mask.len() / step.seat.len();
     let of = |mask: &[u8]| {
         let bit = |at: &u8| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1;
@@ -228,7 +228,7 @@ async fn only_the_owner_steps_saves_and_closes() {
     let load = LoadBatchRequest { batch_id: owned.id.clone(), snapshot, ..Default::default() };
     let load = owned.request(load);
     let loaded = owned.client.load_batch(load).await.expect("it is loaded").into_inner().step;
-    assert_eq!(loaded, Some(BatchStep { sequence: 3, ..shown }));
+    assert_eq!(loaded, Some(Step { sequence: 3, ..shown }));
     owned.client.close_batch(with_token(close.clone(), &owned.token)).await.expect("the owner closes it");
     let refused = owned.client.close_batch(with_token(close, &owned.token)).await.expect_err("it is gone");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "BATCH_UNKNOWN"));

@@ -7,10 +7,11 @@ use std::time::Instant;
 use boardwire_api::Error;
 use boardwire_batch::batch::Batch;
 use boardwire_batch::play::Insight;
-use boardwire_batch::search::{self, Search, WorldStep};
+use boardwire_batch::search::{self, Search};
 use boardwire_batch::tables::Table;
 
 use super::{Batches, Terms, Used};
+use crate::requests::RequestId;
 use crate::secret;
 
 /// Something that is leased.
@@ -115,29 +116,36 @@ impl Kind for Search {
 }
 
 impl Batches {
-    /// Draws worlds for `seats` seats that owe a choice, leased to the holder of `token`. What the seats know is only
-    /// asked for once there are places for the worlds.
+    /// Draws worlds for seats that owe a choice, leased to the holder of `token`. What the seats know is only
+    /// asked for once there are places for the worlds. A repeated `request` is given the same search.
     ///
     /// # Errors
     /// A server that is full or stops; no world, or so many that their rows do not fit a message; fewer places than worlds;
     /// nothing that is known.
     pub async fn search(
         &self,
+        request: Option<RequestId>,
         table: Arc<Table>,
         opening: search::Opening,
-        seats: usize,
         insights: impl Future<Output = Result<Vec<Box<dyn Insight>>, Error>>,
         token: String,
         terms: Terms,
-    ) -> Result<(Arc<Search>, WorldStep), Error> {
-        opening.check(table.rules.info(), seats)?;
-        let mut place = self.reserve(terms.origin, opening.places)?;
-        let (peer, insights) = (terms.peer, insights.await?);
-        let (search, step) =
-            Search::open(secret::word(), table, opening, insights, &self.group(terms.origin)).await?;
-        self.enter(Held::Search(Arc::clone(&search)), token, terms, &mut place)?;
+    ) -> Result<Arc<Search>, Error> {
+        let peer = terms.peer;
+        let draw = async {
+            let mut place = self.reserve(terms.origin, opening.places)?;
+            let insights = insights.await?;
+            let group = self.group(terms.origin);
+            let search = Search::open(secret::word(), table, opening, insights, &group).await?;
+            self.enter(Held::Search(Arc::clone(&search)), token, terms, &mut place)?;
+            Ok(search)
+        };
+        let search = match request {
+            Some(request) => self.searches.once(request, draw).await?,
+            None => draw.await?,
+        };
         self.hand_over::<Search>(search.id(), peer)?;
-        Ok((search, step))
+        Ok(search)
     }
 
     /// The search with this id, for whoever has drawn its worlds.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use boardwire_api::v1::BatchStep;
+use boardwire_api::v1::Step;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _, stream};
 use http_body::Frame;
@@ -45,7 +45,7 @@ const STEP: u8 = 1 << 3 | 2;
 /// The keys of fields `tag` and `step` in `RunBatchResponse`.
 const TAG: u8 = 1 << 3;
 const TAGGED_STEP: u8 = 2 << 3 | 2;
-/// The key of field `view` in `BatchStep`, the last one.
+/// The key of field `view` in `Step`, the last one.
 const VIEW: u8 = 15 << 3 | 2;
 /// Views of at most so many bytes are copied: a second frame costs more.
 const COPIED: usize = 64 << 10;
@@ -210,7 +210,7 @@ impl Answer {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn step(mut charge: Charge, mut columns: BatchStep, tag: Option<u32>) -> Result<Self, Error> {
+    pub(crate) fn step(mut charge: Charge, mut columns: Step, tag: Option<u32>) -> Result<Self, Error> {
         let views = std::mem::take(&mut columns.view);
         let bytes = views.len();
         let step = columns.encoded_len() + 1 + length_delimiter_len(bytes) + bytes;

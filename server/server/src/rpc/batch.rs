@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use boardwire_api::Error;
 use boardwire_api::v1::{
-    BatchStep, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, OpenBatchRequest, OpenBatchResponse,
-    ResetBatchRequest, RunBatchRequest, RunBatchResponse, SaveBatchRequest, SaveBatchResponse,
+    CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, OpenBatchRequest, OpenBatchResponse,
+    ResetBatchRequest, RunBatchRequest, RunBatchResponse, SaveBatchRequest, SaveBatchResponse, Step,
     StepBatchRequest, run_batch_request, run_batch_response,
 };
 use boardwire_batch::batch::{Batch, Opening};
@@ -51,7 +51,7 @@ const REFUSAL_BYTES: usize = 2 << 10;
 
 impl BatchPlane {
     async fn open(self: Arc<Self>, call: Call, asked: OpenBatchRequest) -> Result<Reply, Error> {
-        let id = request_id(&asked.request_id, call.caller(), &asked)?;
+        let id = request_id(&asked.request_id, call.caller(), "", &asked)?;
         let (table, plan) = messages::plan(self.matches.tables(), &asked)?;
         let config = asked.config.unwrap_or_default();
         let opening = Opening {
@@ -144,7 +144,7 @@ impl BatchPlane {
 }
 
 /// Rows, and what they are charged with.
-type Rows = (Charge, BatchStep);
+type Rows = (Charge, Step);
 
 /// Answers with the rows of a step.
 fn one((charge, step): Rows) -> Result<Reply, Error> {

@@ -71,7 +71,7 @@ async fn told(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, Er
 
 impl MatchPlane {
     async fn create(self: Arc<Self>, call: Call, asked: CreateMatchRequest) -> Result<Reply, Error> {
-        let id = request_id(&asked.request_id, call.caller(), &asked)?;
+        let id = request_id(&asked.request_id, call.caller(), "", &asked)?;
         let (table, settings) = settings(&self.0, &asked)?;
         let arbiter = self.0.create(id, call.caller().origin(), table, settings).await?;
         let (game, players) = (arbiter.table().rules.info().id, &arbiter.settings().players);

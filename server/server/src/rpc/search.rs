@@ -14,7 +14,7 @@ use boardwire_batch::search::row_bytes;
 use boardwire_batch::tables::Table;
 use bytes::Bytes;
 
-use super::message_bytes;
+use super::{message_bytes, request_id};
 use crate::arbiter::Arbiter;
 use crate::batches::{Batches, InUse, Terms};
 use crate::edge::{Call, Kind, Reply, Service};
@@ -42,23 +42,21 @@ pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service
 impl SearchPlane {
     async fn create(self: Arc<Self>, call: Call, asked: CreateSearchRequest) -> Result<Reply, Error> {
         let token = call.token().ok_or(Error::TokenMissing)?.to_owned();
+        let id = request_id(&asked.request_id, call.caller(), &token, &asked)?;
         let source = self.source(&token, &asked)?;
         let (table, seats) = (Arc::clone(source.table()), source.seats()?);
         let message_bytes = message_bytes(asked.max_message_bytes);
         let opening = messages::search_opening(&asked, seats, secret::seed, message_bytes)?;
+        opening.check(table.rules.info(), seats)?;
         let (peer, origin) = (Some(call.caller().peer()), call.caller().origin());
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
         let charge = call.budget().reserve(2 * bytes).await?;
-        let terms = Terms { peer, origin, request: None };
-        let (search, step) =
-            self.batches.search(table, opening, seats, source.insights(), token, terms).await?;
+        let terms = Terms { peer, origin, request: id.as_ref().map(|request| request.id) };
+        let search = self.batches.search(id, table, opening, source.insights(), token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
-        let answer = CreateSearchResponse {
-            search: Some(messages::search(&search)),
-            step: Some(messages::world_step(step)),
-        };
-        Reply::message(charge, &answer)
+        let step = Some(search.first_rows().await?);
+        Reply::message(charge, &CreateSearchResponse { search: Some(messages::search(&search)), step })
     }
 
     async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, Error> {
@@ -67,7 +65,7 @@ impl SearchPlane {
         // The rows, and the message that they are copied to.
         let charge = call.budget().reserve(2 * search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await?;
-        Reply::message(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })
+        Reply::message(charge, &AdvanceResponse { step: Some(step) })
     }
 
     async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, Error> {

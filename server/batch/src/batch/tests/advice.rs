@@ -15,8 +15,8 @@ fn advised(plan: Plan, bot: &str) -> Plan {
 }
 
 /// The step without its advice.
-fn unadvised(step: Step) -> BatchStep {
-    BatchStep { advice: Bytes::new(), advice_shares: Bytes::new(), ..message(step) }
+fn unadvised(step: Step) -> Message {
+    Message { advice: Bytes::new(), advice_shares: Bytes::new(), ..message(step) }
 }
 
 fn shares(step: &Step, at: usize) -> Vec<f32> {
@@ -219,7 +219,7 @@ fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
     for at in 0..12 {
         assert_eq!(row_digest(&with, at), row_digest(&now, at));
     }
-    let unnumbered = |step| BatchStep { sequence: 0, ..step };
+    let unnumbered = |step| Message { sequence: 0, ..step };
     assert_eq!(unnumbered(unadvised(with.clone())), unnumbered(message(loaded)));
     let next = step(&batch, choices(&with, 0, 99)).expect("legal");
     for at in (0..12).filter(|&at| at != 0 && at != 2) {

@@ -87,7 +87,7 @@ fn who_does_not_ask_for_it_gets_what_others_get_but_for_it() {
         let (mut with, mut without) = (reset(&seeing), reset(&blind));
         for salt in 0..60 {
             assert!(with.oracle().len() == 20 * usize::from(seats) * table.rules.info().layout.bytes());
-            let rest = BatchStep { oracle: Bytes::new(), oracle_mask: Bytes::new(), ..message(with.clone()) };
+            let rest = Message { oracle: Bytes::new(), oracle_mask: Bytes::new(), ..message(with.clone()) };
             assert_eq!(message(without.clone()), rest, "{game}, {seats} seats");
             let actions = choices(&with, 0, salt);
             with = step(&seeing, actions.clone()).expect("legal");
@@ -109,8 +109,8 @@ fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
             wait(batch.put_back(truth));
             differed += u32::from(told.oracle() != expected.oracle());
             let expected = message(expected);
-            let BatchStep { oracle, oracle_mask, sequence, .. } = expected.clone();
-            let told = BatchStep { sequence, oracle, oracle_mask, ..message(told) };
+            let Message { oracle, oracle_mask, sequence, .. } = expected.clone();
+            let told = Message { sequence, oracle, oracle_mask, ..message(told) };
             assert_eq!(told, expected, "{game}, {seats} seats");
             now = step(&batch, choices(&now, 0, salt)).expect("legal");
         }

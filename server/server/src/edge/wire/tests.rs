@@ -145,9 +145,9 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
     assert_eq!(requests.next().await, Ok(Some(named(1))));
 }
 
-fn rows(rows: usize) -> BatchStep {
+fn rows(rows: usize) -> Step {
     let column = |width: usize| (0..rows * width).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect();
-    BatchStep {
+    Step {
         first: 3,
         sequence: 300,
         seat: column(1),
@@ -168,7 +168,7 @@ fn rows(rows: usize) -> BatchStep {
     }
 }
 
-fn step(rows: BatchStep, tag: Option<u32>) -> Answer {
+fn step(rows: Step, tag: Option<u32>) -> Answer {
     Answer::step(budget(1).overdraw(0), rows, tag).expect("it is short")
 }
 
@@ -215,11 +215,8 @@ async fn columns_with_higher_numbers_than_the_views_are_sent_before_them() {
     for count in [1, 5_000] {
         let (advice_shares, oracle_mask) =
             (Bytes::from(vec![7; 400 * count]), Bytes::from(vec![8; 30 * count]));
-        let wide = || BatchStep {
-            advice_shares: advice_shares.clone(),
-            oracle_mask: oracle_mask.clone(),
-            ..rows(count)
-        };
+        let wide =
+            || Step { advice_shares: advice_shares.clone(), oracle_mask: oracle_mask.clone(), ..rows(count) };
         let (messages, _) = sent(vec![Ok(step(wide(), None))]).await;
         let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
         assert_eq!(message.step, Some(wide()));
@@ -243,7 +240,7 @@ async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
 
 #[tokio::test]
 async fn a_message_that_no_client_takes_is_refused() {
-    let columns = BatchStep { view: vec![0; MAX_MESSAGE_BYTES].into(), ..BatchStep::default() };
+    let columns = Step { view: vec![0; MAX_MESSAGE_BYTES].into(), ..Step::default() };
     let refused = Answer::step(budget(1).overdraw(0), columns, None);
     assert!(matches!(refused, Err(Error::MessageTooLarge { .. })), "{refused:?}");
 }

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from boardwire.v1 import batch_service_pb2 as boardwire_dot_v1_dot_batch__service__pb2
+from boardwire.v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
 
 GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + f' but the generated code in boardwire/v1/batch_service_pb2_grpc.py depends on'
+        + f' but the generated code in boardwire/v1/batch_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -26,18 +26,18 @@ if _version_not_supported:
 
 
 class BatchServiceStub(object):
-    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
-    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
-    way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
+    or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
+    wait for each other.
 
-    What a method does depends on how an environment stands:
+    What a method does depends on the state of an environment:
 
-    method      its episode goes on        its episode is over
+    method      its episode continues      its episode is over
     StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
     """
 
     def __init__(self, channel):
@@ -48,102 +48,97 @@ class BatchServiceStub(object):
         """
         self.OpenBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/OpenBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.OpenBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.OpenBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.OpenBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.OpenBatchResponse.FromString,
                 _registered_method=True)
         self.ResetBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/ResetBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.ResetBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.ResetBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.ResetBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.ResetBatchResponse.FromString,
                 _registered_method=True)
         self.StepBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/StepBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.StepBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.StepBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.StepBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.StepBatchResponse.FromString,
                 _registered_method=True)
         self.RunBatch = channel.stream_stream(
                 '/boardwire.v1.BatchService/RunBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.RunBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.RunBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.RunBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.RunBatchResponse.FromString,
                 _registered_method=True)
         self.SaveBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/SaveBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.SaveBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.SaveBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.SaveBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.SaveBatchResponse.FromString,
                 _registered_method=True)
         self.LoadBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/LoadBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.LoadBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.LoadBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchResponse.FromString,
                 _registered_method=True)
         self.CloseBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/CloseBatch',
-                request_serializer=boardwire_dot_v1_dot_batch__service__pb2.CloseBatchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_batch__service__pb2.CloseBatchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.CloseBatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.CloseBatchResponse.FromString,
                 _registered_method=True)
 
 
 class BatchServiceServicer(object):
-    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
-    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
-    way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
+    or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
+    wait for each other.
 
-    What a method does depends on how an environment stands:
+    What a method does depends on the state of an environment:
 
-    method      its episode goes on        its episode is over
+    method      its episode continues      its episode is over
     StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
     """
 
     def OpenBatch(self, request, context):
-        """Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
-        when it has been idle for too long. Safe to retry with the same `request_id`.
-        Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
-        caller does.
+        """Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
+        `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResetBatch(self, request, context):
-        """Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`.
+        """Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StepBatch(self, request, context):
-        """Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
-        Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-        environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
+        """Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
+        ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunBatch(self, request_iterator, context):
-        """Steps and resets on one stream: a request each, answered in order. Faster than single calls: send the
-        actions of one half of the environments while those of the other half are being decided.
-        A refused request is answered with an error and the stream goes on.
+        """StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
+        other half's are being decided. A request that fails gets an error, and the stream continues.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SaveBatch(self, request, context):
-        """Saves all environments, or those of a mask, as opaque bytes that tell everything. Safe to retry.
+        """Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LoadBatch(self, request, context):
-        """Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-        have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
-        that were altered or are of another table.
+        """Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
+        Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -161,38 +156,38 @@ def add_BatchServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'OpenBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.OpenBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.OpenBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.OpenBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.OpenBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.OpenBatchResponse.SerializeToString,
             ),
             'ResetBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.ResetBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.ResetBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.ResetBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.ResetBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.ResetBatchResponse.SerializeToString,
             ),
             'StepBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.StepBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.StepBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.StepBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.StepBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.StepBatchResponse.SerializeToString,
             ),
             'RunBatch': grpc.stream_stream_rpc_method_handler(
                     servicer.RunBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.RunBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.RunBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.RunBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.RunBatchResponse.SerializeToString,
             ),
             'SaveBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.SaveBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.SaveBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.SaveBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.SaveBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.SaveBatchResponse.SerializeToString,
             ),
             'LoadBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.LoadBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.LoadBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.LoadBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchResponse.SerializeToString,
             ),
             'CloseBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.CloseBatch,
-                    request_deserializer=boardwire_dot_v1_dot_batch__service__pb2.CloseBatchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_batch__service__pb2.CloseBatchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.CloseBatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.CloseBatchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -203,18 +198,18 @@ def add_BatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BatchService(object):
-    """Steps batches of environments. A request that is refused changes nothing. Whoever has lost an answer asks again with the same
-    `request_id` or `sequence`; without them nobody knows what was done. Calls for different environments of one batch may be under
-    way at once; for the same environments they wait for each other.
+    """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
+    or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
+    wait for each other.
 
-    What a method does depends on how an environment stands:
+    What a method does depends on the state of an environment:
 
-    method      its episode goes on        its episode is over
+    method      its episode continues      its episode is over
     StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the next episode begins in the step that ends one: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
     """
 
     @staticmethod
@@ -232,8 +227,8 @@ class BatchService(object):
             request,
             target,
             '/boardwire.v1.BatchService/OpenBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.OpenBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.OpenBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.OpenBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.OpenBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -259,8 +254,8 @@ class BatchService(object):
             request,
             target,
             '/boardwire.v1.BatchService/ResetBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.ResetBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.ResetBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.ResetBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.ResetBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -286,8 +281,8 @@ class BatchService(object):
             request,
             target,
             '/boardwire.v1.BatchService/StepBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.StepBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.StepBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.StepBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.StepBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -313,8 +308,8 @@ class BatchService(object):
             request_iterator,
             target,
             '/boardwire.v1.BatchService/RunBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.RunBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.RunBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.RunBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.RunBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -340,8 +335,8 @@ class BatchService(object):
             request,
             target,
             '/boardwire.v1.BatchService/SaveBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.SaveBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.SaveBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.SaveBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.SaveBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -367,8 +362,8 @@ class BatchService(object):
             request,
             target,
             '/boardwire.v1.BatchService/LoadBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.LoadBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.LoadBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.LoadBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.LoadBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -394,8 +389,8 @@ class BatchService(object):
             request,
             target,
             '/boardwire.v1.BatchService/CloseBatch',
-            boardwire_dot_v1_dot_batch__service__pb2.CloseBatchRequest.SerializeToString,
-            boardwire_dot_v1_dot_batch__service__pb2.CloseBatchResponse.FromString,
+            boardwire_dot_v1_dot_batch__pb2.CloseBatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.CloseBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from boardwire.v1 import search_service_pb2 as boardwire_dot_v1_dot_search__service__pb2
+from boardwire.v1 import search_pb2 as boardwire_dot_v1_dot_search__pb2
 
 GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + f' but the generated code in boardwire/v1/search_service_pb2_grpc.py depends on'
+        + f' but the generated code in boardwire/v1/search_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -26,8 +26,12 @@ if _version_not_supported:
 
 
 class SearchServiceStub(object):
-    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
-    `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
+    """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
+    with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
+
+    method       a world continues     a world is over
+    Advance      makes the decision    WORLD_OVER
+    Rollout      plays it to its end   takes its result
     """
 
     def __init__(self, channel):
@@ -38,60 +42,61 @@ class SearchServiceStub(object):
         """
         self.CreateSearch = channel.unary_unary(
                 '/boardwire.v1.SearchService/CreateSearch',
-                request_serializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_search__pb2.CreateSearchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__pb2.CreateSearchResponse.FromString,
                 _registered_method=True)
         self.Advance = channel.unary_unary(
                 '/boardwire.v1.SearchService/Advance',
-                request_serializer=boardwire_dot_v1_dot_search__service__pb2.AdvanceRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.AdvanceResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_search__pb2.AdvanceRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__pb2.AdvanceResponse.FromString,
                 _registered_method=True)
         self.Rollout = channel.unary_unary(
                 '/boardwire.v1.SearchService/Rollout',
-                request_serializer=boardwire_dot_v1_dot_search__service__pb2.RolloutRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.RolloutResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_search__pb2.RolloutRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__pb2.RolloutResponse.FromString,
                 _registered_method=True)
         self.CloseSearch = channel.unary_unary(
                 '/boardwire.v1.SearchService/CloseSearch',
-                request_serializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchResponse.FromString,
+                request_serializer=boardwire_dot_v1_dot_search__pb2.CloseSearchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__pb2.CloseSearchResponse.FromString,
                 _registered_method=True)
 
 
 class SearchServiceServicer(object):
-    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
-    `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
+    """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
+    with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
+
+    method       a world continues     a world is over
+    Advance      makes the decision    WORLD_OVER
+    Rollout      plays it to its end   takes its result
     """
 
     def CreateSearch(self, request, context):
-        """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-        lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
-        environments do. Not safe to retry: it draws another search.
-        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
-        CALLER_FULL.
+        """Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
+        CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
+        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Advance(self, request, context):
-        """Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
-        Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
+        """Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+        WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Rollout(self, request, context):
-        """Plays worlds to their end, each several times, and tells what came of it; the worlds stay as they are. Safe to retry
-        with `seed`.
+        """Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CloseSearch(self, request, context):
-        """Ends a search. Not safe to retry: it is unknown then.
+        """Closes a search. Not safe to retry: it is unknown then.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -102,23 +107,23 @@ def add_SearchServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'CreateSearch': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateSearch,
-                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_search__pb2.CreateSearchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__pb2.CreateSearchResponse.SerializeToString,
             ),
             'Advance': grpc.unary_unary_rpc_method_handler(
                     servicer.Advance,
-                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.AdvanceRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.AdvanceResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_search__pb2.AdvanceRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__pb2.AdvanceResponse.SerializeToString,
             ),
             'Rollout': grpc.unary_unary_rpc_method_handler(
                     servicer.Rollout,
-                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.RolloutRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.RolloutResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_search__pb2.RolloutRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__pb2.RolloutResponse.SerializeToString,
             ),
             'CloseSearch': grpc.unary_unary_rpc_method_handler(
                     servicer.CloseSearch,
-                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchResponse.SerializeToString,
+                    request_deserializer=boardwire_dot_v1_dot_search__pb2.CloseSearchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__pb2.CloseSearchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -129,8 +134,12 @@ def add_SearchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SearchService(object):
-    """Searches. A request that is refused changes nothing; a world that is over takes no decision: WORLD_OVER. Whoever has drawn worlds proves itself by the same
-    `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
+    """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
+    with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
+
+    method       a world continues     a world is over
+    Advance      makes the decision    WORLD_OVER
+    Rollout      plays it to its end   takes its result
     """
 
     @staticmethod
@@ -148,8 +157,8 @@ class SearchService(object):
             request,
             target,
             '/boardwire.v1.SearchService/CreateSearch',
-            boardwire_dot_v1_dot_search__service__pb2.CreateSearchRequest.SerializeToString,
-            boardwire_dot_v1_dot_search__service__pb2.CreateSearchResponse.FromString,
+            boardwire_dot_v1_dot_search__pb2.CreateSearchRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__pb2.CreateSearchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -175,8 +184,8 @@ class SearchService(object):
             request,
             target,
             '/boardwire.v1.SearchService/Advance',
-            boardwire_dot_v1_dot_search__service__pb2.AdvanceRequest.SerializeToString,
-            boardwire_dot_v1_dot_search__service__pb2.AdvanceResponse.FromString,
+            boardwire_dot_v1_dot_search__pb2.AdvanceRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__pb2.AdvanceResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -202,8 +211,8 @@ class SearchService(object):
             request,
             target,
             '/boardwire.v1.SearchService/Rollout',
-            boardwire_dot_v1_dot_search__service__pb2.RolloutRequest.SerializeToString,
-            boardwire_dot_v1_dot_search__service__pb2.RolloutResponse.FromString,
+            boardwire_dot_v1_dot_search__pb2.RolloutRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__pb2.RolloutResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -229,8 +238,8 @@ class SearchService(object):
             request,
             target,
             '/boardwire.v1.SearchService/CloseSearch',
-            boardwire_dot_v1_dot_search__service__pb2.CloseSearchRequest.SerializeToString,
-            boardwire_dot_v1_dot_search__service__pb2.CloseSearchResponse.FromString,
+            boardwire_dot_v1_dot_search__pb2.CloseSearchRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__pb2.CloseSearchResponse.FromString,
             options,
             channel_credentials,
             insecure,
