@@ -127,7 +127,7 @@ errors! {
         "this invitation is for no seat of any open match"
     /// The decision came after the seat's time had run out, and had been made for the seat.
     DecisionLate { episode: u32, decision: u32 } Aborted "DECISION_LATE"
-        "decision {decision} of episode {episode} came too late: the seat's time had run out, and the server made the decision; \
+        "decision {decision} of episode {episode} came too late: the time had run out, and the server has decided for the seat; \
          observe again"
     /// The episode has not been dealt.
     NotDealt { missing: String, to: &'static str } FailedPrecondition "NOT_DEALT"
@@ -155,7 +155,7 @@ errors! {
         "no account has the token in `boardwire-token`"
     /// The token is none of this match.
     TokenWrong { match_id: String } PermissionDenied "TOKEN_WRONG"
-        "the token is not one of match {match_id}"
+        "the token does not belong to match {match_id}"
     /// The token is none of an open match.
     TokenUnknown PermissionDenied "TOKEN_UNKNOWN"
         "no match has this token; its match may have been closed"
@@ -167,13 +167,13 @@ errors! {
         "only a seat of match {match_id} can do this; the host's token is for ResetMatch, Invite, Resign and CloseMatch"
     /// The seat owes no decision.
     NotYourTurn { seat: u8, pending: String } FailedPrecondition "NOT_YOUR_TURN"
-        "seat {seat} owes no decision now; pending are {pending}"
+        "seat {seat} owes no decision now; seats {pending} owe one"
     /// The action exists, but is not legal now.
     ActionIllegal { seat: u8, action: u32, label: String } FailedPrecondition "ACTION_ILLEGAL"
         "seat {seat} may not choose action {action} (`{label}`) now; its mask has the legal actions"
     /// The action does not exist.
     ActionOutOfRange { action: u32, actions: u32 } InvalidArgument "ACTION_OUT_OF_RANGE" at "action"
-        "there is no action {action}; actions are below {actions}"
+        "there is no action {action}; action indices are below {actions}"
     /// The answered decision is not the one that is due.
     DecisionStale { expected_episode: u32, expected_decision: u32, episode: u32, decision: u32 } Aborted "DECISION_STALE"
         "decision {decision} of episode {episode} is not due; due is decision {expected_decision} of episode {expected_episode}"
@@ -224,10 +224,10 @@ errors! {
     /// The action does not exist.
     BatchActionOutOfRange { environment: usize, action: u8, actions: usize }
         InvalidArgument "BATCH_ACTION_OUT_OF_RANGE" at "actions[{environment}]"
-        "environment {environment}: there is no action {action}; actions are below {actions}"
+        "environment {environment}: there is no action {action}; action indices are below {actions}"
     /// The answer would not have the number that the request states.
     SequenceStale { expected: u64, sequence: u64 } Aborted "SEQUENCE_STALE"
-        "sequence {sequence} is not due for these environments; due is {expected}, or the last request again"
+        "sequence {sequence} is not due for these environments; send {expected}, or repeat the last request"
     /// The episode has ended, and the batch does not reset by itself.
     EnvironmentOver { environment: usize } FailedPrecondition "ENVIRONMENT_OVER"
         "the episode of environment {environment} is over; reset it"
@@ -247,7 +247,7 @@ errors! {
     /// The action does not exist.
     WorldActionOutOfRange { row: usize, world: u32, action: u8, actions: usize }
         InvalidArgument "WORLD_ACTION_OUT_OF_RANGE" at "actions[{row}]"
-        "row {row}, world {world}: there is no action {action}; actions are below {actions}"
+        "row {row}, world {world}: there is no action {action}; action indices are below {actions}"
     /// The world has ended.
     WorldOver { row: usize, world: u32 } FailedPrecondition "WORLD_OVER"
         "row {row}: world {world} is over"
@@ -259,7 +259,7 @@ errors! {
         "service {service} has no method `{method}`"
     /// No service whose health is known has this name.
     HealthUnknown NotFound "HEALTH_UNKNOWN"
-        "no service has the name whose health was asked for"
+        "the health of an unknown service was asked for"
     /// Reflection has no such symbol or file.
     DescriptorUnknown { problem: String } NotFound "DESCRIPTOR_UNKNOWN"
         "reflection does not find it: {problem}"

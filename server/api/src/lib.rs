@@ -4,8 +4,8 @@
 //!
 //! Without either there are the messages and the [errors](error) alone, and nothing of gRPC is built.
 //!
-//! The code is generated from `proto/` and never edited. `make proto` writes it anew; `tests/bootstrap.rs` proves
-//! it fresh. [`FILES`] and [`DESCRIPTORS`] are the protocol itself, for whoever has no repository at hand.
+//! The code is generated from `proto/` and never edited. `make proto` writes it; `tests/bootstrap.rs` proves
+//! it fresh. [`FILES`] and [`DESCRIPTORS`] are the protocol itself, for programs without the repository.
 
 #[cfg(feature = "client")]
 pub mod client;

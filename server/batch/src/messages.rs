@@ -36,11 +36,28 @@ pub fn options(info: &GameInfo) -> BTreeMap<String, String> {
 /// There is no such value.
 pub fn known<E: TryFrom<i32>>(field: &'static str, value: i32) -> Result<E, Error> {
     let name = std::any::type_name::<E>().rsplit("::").next().unwrap_or_default();
-    E::try_from(value.max(1)).map_err(|_| Error::field(field, value, format!("a value of {name}")))
+    E::try_from(if value == 0 { 1 } else { value })
+        .map_err(|_| Error::field(field, value, format!("a value of {name}")))
 }
 
 /// What is said of a message that a request has to have.
 #[must_use]
 pub fn missing(field: &'static str, expected: &str) -> Error {
     Error::field(field, "nothing", expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_known_or_refused_and_the_unspecified_one_is_the_first() {
+        use boardwire_api::v1::RewardKind;
+        assert_eq!(known("reward", 0), Ok(RewardKind::Rank));
+        assert_eq!(known("reward", 4), Ok(RewardKind::Score));
+        for wrong in [-1, 5, i32::MIN, i32::MAX] {
+            let refused = known::<RewardKind>("reward", wrong).expect_err("there is no such value");
+            assert_eq!(refused.to_string(), format!("`reward` must be a value of RewardKind; got `{wrong}`"));
+        }
+    }
 }

@@ -7,9 +7,10 @@
 mod step;
 mod world;
 
-use boardwire_api::v1::RewardKind;
 use std::sync::{Arc, OnceLock};
 
+use boardwire_api::Error;
+use boardwire_api::v1::{self, RewardKind};
 use boardwire_bots::Rollout;
 use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
 use bytes::Bytes;
@@ -22,7 +23,6 @@ use crate::play::{Insight, Play};
 use crate::pool::{Group, Once, Owner};
 use crate::reward;
 use crate::tables::Table;
-use boardwire_api::{Error, v1};
 use world::World;
 
 /// The most playouts of one call.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_api::Error;
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use boardwire_batch::batch::{Batch, Opening};
 use boardwire_batch::messages;
 use boardwire_batch::search::Search;

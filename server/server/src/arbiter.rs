@@ -245,7 +245,7 @@ impl Arbiter {
         wait: bool,
         extras: Extras,
     ) -> Result<Observation, Error> {
-        self.answered(by, |inner, role| self.observed(inner, self.seat_of(role)?, wait, extras)).await
+        self.answered(by, false, |inner, role| self.observed(inner, self.seat_of(role)?, wait, extras)).await
     }
 
     /// The observation of a seat, if it need not wait.
@@ -279,7 +279,7 @@ impl Arbiter {
             let seat = self.seat_of(role)?;
             if self.bots_think() { Ok(None) } else { inner.standing.insight(seat).map(Some) }
         };
-        self.answered(by, ready).await
+        self.answered(by, false, ready).await
     }
 
     /// Makes the decision of a seat, once no bot thinks, and gives its next observation. A decision that was made already with the
@@ -306,7 +306,7 @@ impl Arbiter {
             }
             self.observed(inner, seat, act.wait, act.extras)
         };
-        self.answered(by, ready).await
+        self.answered(by, act.wait, ready).await
     }
 
     fn decide(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
@@ -351,7 +351,7 @@ impl Arbiter {
             }
             Ok(Some(()))
         };
-        self.answered(by, ready).await
+        self.answered(by, false, ready).await
     }
 
     /// Plays what needs no agent at the beginning of a match.

@@ -215,7 +215,7 @@ impl Batches {
         Ok((batch, token))
     }
 
-    /// Lets the lease of a batch end with this connection, which may have ended already.
+    /// Lets a lease end with this connection, which may have ended already.
     fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), Error> {
         let mut inner = self.lock();
         let connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
@@ -352,8 +352,10 @@ impl Batches {
             inner.vacate(lease.terms.origin, lease.held.places());
             // As long as nobody can look for what it has made: a repetition makes it anew.
             if let Some(request) = lease.terms.request {
-                self.requests.forget(request);
-                self.searches.forget(request);
+                match lease.held {
+                    Held::Batch(_) => self.requests.forget(request),
+                    Held::Search(_) => self.searches.forget(request),
+                }
             }
         }
         drop(inner);

@@ -2,11 +2,10 @@
 //!
 //! `make golden` writes them anew.
 
-use boardwire_api::v1::AutoresetMode;
 use std::path::Path;
 use std::sync::Arc;
 
-use boardwire_api::v1;
+use boardwire_api::v1::{self, AutoresetMode};
 use boardwire_batch::batch::{Actions, Batch, Columns, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;

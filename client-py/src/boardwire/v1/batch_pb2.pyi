@@ -422,13 +422,13 @@ class BatchConfig(google.protobuf.message.Message):
     seed: builtins.int
     """The seed that the seeds of all episodes follow from; absent, the server draws one."""
     duplicate_deals: builtins.bool
-    """Whether the line-ups play the same deals in turn: environment number i has the seeds that number `i / line_ups` has otherwise."""
+    """Whether the line-ups play the same deals in turn: environment i gets the seeds that environment `i / line_ups` would get without this option."""
     reward: boardwire.v1.match_pb2.RewardKind.ValueType
     autoreset: global___AutoresetMode.ValueType
     illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType
     skip_forced: builtins.bool
-    """Whether the engine plays agents' decisions with a single legal action. `ply` then shows how often the others had no choice: their owner is the
-    same.
+    """Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions: harmless, since one owner plays all
+    agents.
     """
     @property
     def line_ups(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LineUp]:
@@ -610,7 +610,7 @@ class Step(google.protobuf.message.Message):
     """uint8[n]: what the player of `BatchColumns.advice` would choose in place of the seat, from what the seat knows; 255 when over; on request."""
     oracle: builtins.bytes
     """uint8[n, seats, view_bytes]: what each seat may know, from the row's seat clockwise, each laid out as `view`; all zero when over; on request.
-    Together they are the position but for what no seat knows.
+    Together they show everything except what no seat knows.
     """
     view: builtins.bytes
     """uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest agent may know, or in a search the seat that the world was

@@ -37,7 +37,7 @@ class BatchServiceStub(object):
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     """
 
     def __init__(self, channel):
@@ -95,7 +95,7 @@ class BatchServiceServicer(object):
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     """
 
     def OpenBatch(self, request, context):
@@ -137,15 +137,15 @@ class BatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def LoadBatch(self, request, context):
-        """Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-        Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+        number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CloseBatch(self, request, context):
-        """Closes a batch. Not safe to retry: it is unknown then.
+        """Closes a batch. A second call fails with BATCH_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -209,7 +209,7 @@ class BatchService(object):
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     """
 
     @staticmethod

@@ -33,7 +33,7 @@ class BatchServiceStub:
                                              with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
       ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -77,15 +77,15 @@ class BatchServiceStub:
         boardwire.v1.batch_pb2.LoadBatchRequest,
         boardwire.v1.batch_pb2.LoadBatchResponse,
     ]
-    """Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-    Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+    """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+    number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
     """
 
     CloseBatch: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.batch_pb2.CloseBatchRequest,
         boardwire.v1.batch_pb2.CloseBatchResponse,
     ]
-    """Closes a batch. Not safe to retry: it is unknown then."""
+    """Closes a batch. A second call fails with BATCH_UNKNOWN."""
 
 class BatchServiceAsyncStub:
     """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
@@ -99,7 +99,7 @@ class BatchServiceAsyncStub:
                                              with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
       ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     """
 
     OpenBatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -142,15 +142,15 @@ class BatchServiceAsyncStub:
         boardwire.v1.batch_pb2.LoadBatchRequest,
         boardwire.v1.batch_pb2.LoadBatchResponse,
     ]
-    """Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-    Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+    """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+    number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
     """
 
     CloseBatch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.batch_pb2.CloseBatchRequest,
         boardwire.v1.batch_pb2.CloseBatchResponse,
     ]
-    """Closes a batch. Not safe to retry: it is unknown then."""
+    """Closes a batch. A second call fails with BATCH_UNKNOWN."""
 
 class BatchServiceServicer(metaclass=abc.ABCMeta):
     """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
@@ -164,7 +164,7 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
                                              with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
       ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     """
 
     @abc.abstractmethod
@@ -219,8 +219,8 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.batch_pb2.LoadBatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.batch_pb2.LoadBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.LoadBatchResponse]]:
-        """Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-        Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+        number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         """
 
     @abc.abstractmethod
@@ -229,6 +229,6 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.batch_pb2.CloseBatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.batch_pb2.CloseBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.CloseBatchResponse]]:
-        """Closes a batch. Not safe to retry: it is unknown then."""
+        """Closes a batch. A second call fails with BATCH_UNKNOWN."""
 
 def add_BatchServiceServicer_to_server(servicer: BatchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -469,7 +469,7 @@ class Action(google.protobuf.message.Message):
     table: builtins.str
     """The table of the component that it concerns; empty for none."""
     row: builtins.int
-    """The row of that table; without one, a number that tells actions of a verb apart."""
+    """The row of that table; without a table, a number that distinguishes actions with the same verb."""
     def __init__(
         self,
         *,

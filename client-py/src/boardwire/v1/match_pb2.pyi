@@ -61,7 +61,7 @@ class _SeedSourceEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     SEED_SOURCE_DRAWN: _SeedSource.ValueType  # 1
     """The server drew it: no party knows it before it is shown."""
     SEED_SOURCE_GIVEN: _SeedSource.ValueType  # 2
-    """The host or the agent gave it, or one that it follows from, and can compute every hidden card."""
+    """The host or the agent gave this seed or one that it follows from: that party can compute every hidden card."""
 
 class SeedSource(_SeedSource, metaclass=_SeedSourceEnumTypeWrapper):
     """Where a seed comes from."""
@@ -70,7 +70,7 @@ SEED_SOURCE_UNSPECIFIED: SeedSource.ValueType  # 0
 SEED_SOURCE_DRAWN: SeedSource.ValueType  # 1
 """The server drew it: no party knows it before it is shown."""
 SEED_SOURCE_GIVEN: SeedSource.ValueType  # 2
-"""The host or the agent gave it, or one that it follows from, and can compute every hidden card."""
+"""The host or the agent gave this seed or one that it follows from: that party can compute every hidden card."""
 global___SeedSource = SeedSource
 
 class _RewardKind:
@@ -274,8 +274,8 @@ class MatchConfig(google.protobuf.message.Message):
 
     @property
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are neither
-        the host nor a seat.
+        """The delay before positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are
+        neither the host nor a seat.
         """
 
     @property
@@ -493,7 +493,7 @@ global___Match = Match
 
 @typing.final
 class FairDeal(google.protobuf.message.Message):
-    """How deals come about that all parties contribute to. All hashes are SHA-256."""
+    """How deals are made to which all parties contribute. All hashes are SHA-256."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -537,7 +537,7 @@ class Clock(google.protobuf.message.Message):
     ON_TIMEOUT_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     strikes: builtins.int
-    """How often in an episode the decision restarts instead when time has run out, at most 100."""
+    """How many times an episode a decision whose time has run out starts again, at most 100."""
     on_timeout: global___TimeoutPolicy.ValueType
     """What happens without a strike left."""
     @property

@@ -29,7 +29,8 @@ class MatchServiceStub(object):
     """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 
     A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
+    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
+    after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
 
     What a method does depends on the state of the match:
 
@@ -46,8 +47,8 @@ class MatchServiceStub(object):
     Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
     (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
-    is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
+    it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
     where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
     MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     """
@@ -139,7 +140,8 @@ class MatchServiceServicer(object):
     """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 
     A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
+    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
+    after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
 
     What a method does depends on the state of the match:
 
@@ -156,8 +158,8 @@ class MatchServiceServicer(object):
     Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
     (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
-    is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
+    it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
     where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
     MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     """
@@ -248,8 +250,8 @@ class MatchServiceServicer(object):
 
     def Play(self, request_iterator, context):
         """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign while waiting takes a single
-        call.
+        request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
+        separately.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -370,7 +372,8 @@ class MatchService(object):
     """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 
     A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
+    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
+    after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
 
     What a method does depends on the state of the match:
 
@@ -387,8 +390,8 @@ class MatchService(object):
     Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
     (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
-    is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
+    it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
     where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
     MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     """

@@ -100,7 +100,9 @@ class Observation(google.protobuf.message.Message):
     TIMED_OUT_FIELD_NUMBER: builtins.int
     episode: builtins.int
     ply: builtins.int
-    """How many actions have been applied, by all seats. Simultaneous choices arrive in any order: nothing that must be reproducible may depend on it."""
+    """How many actions have been applied, by all seats. Simultaneous choices arrive in any order: do not use `ply` where results must be
+    reproducible.
+    """
     decision: builtins.int
     """How many decisions this seat has made. Act answers the decision of this number."""
     view: builtins.bytes

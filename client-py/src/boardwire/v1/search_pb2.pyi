@@ -3,8 +3,8 @@
 isort:skip_file
 Searching ahead in worlds: states sampled from what a seat knows (determinizations), to be played on.
 
-The server samples everything in a world that its seat cannot know from what the seat knows alone: no number of worlds reveals the true state.
-Each world has chance of its own: the same actions lead to the same states.
+The server samples what the seat cannot know, using only what the seat knows. Even many worlds do not reveal the true state. Each world has
+chance of its own: the same actions lead to the same states.
 """
 
 import boardwire.v1.batch_pb2
@@ -140,8 +140,8 @@ class AdvanceRequest(google.protobuf.message.Message):
     actions: builtins.bytes
     """uint8[n]: the action for each row."""
     into: builtins.bytes
-    """uint32[n]: places for the results, all different; the worlds stay as they are unless their place is among these. Empty to play the worlds in
-    their own places, which are all different then.
+    """uint32[n]: places for the results, all different; the worlds stay as they are unless their place is among these. If empty, each world is played
+    in its own place: then `worlds` must not repeat a place.
     """
     def __init__(
         self,
@@ -190,7 +190,7 @@ class RolloutRequest(google.protobuf.message.Message):
     """How often each is played; 0 for 1. At most 65536 for all rows together."""
     policy: global___RolloutPolicy.ValueType
     seed: builtins.int
-    """The seed of the chance, which is the same for playout j of every world; absent, the server draws one."""
+    """The seed for chance: playout j has the same chance in every world. Absent, the server draws one."""
     def __init__(
         self,
         *,

@@ -81,7 +81,7 @@ class SearchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Advance(self, request, context):
-        """Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+        """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
         WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -96,7 +96,7 @@ class SearchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CloseSearch(self, request, context):
-        """Closes a search. Not safe to retry: it is unknown then.
+        """Closes a search. A second call fails with SEARCH_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

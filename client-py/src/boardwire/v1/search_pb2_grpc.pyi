@@ -3,8 +3,8 @@
 isort:skip_file
 Searching ahead in worlds: states sampled from what a seat knows (determinizations), to be played on.
 
-The server samples everything in a world that its seat cannot know from what the seat knows alone: no number of worlds reveals the true state.
-Each world has chance of its own: the same actions lead to the same states.
+The server samples what the seat cannot know, using only what the seat knows. Even many worlds do not reveal the true state. Each world has
+chance of its own: the same actions lead to the same states.
 """
 
 import abc
@@ -44,7 +44,7 @@ class SearchServiceStub:
         boardwire.v1.search_pb2.AdvanceRequest,
         boardwire.v1.search_pb2.AdvanceResponse,
     ]
-    """Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+    """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
     WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
     """
 
@@ -58,7 +58,7 @@ class SearchServiceStub:
         boardwire.v1.search_pb2.CloseSearchRequest,
         boardwire.v1.search_pb2.CloseSearchResponse,
     ]
-    """Closes a search. Not safe to retry: it is unknown then."""
+    """Closes a search. A second call fails with SEARCH_UNKNOWN."""
 
 class SearchServiceAsyncStub:
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
@@ -82,7 +82,7 @@ class SearchServiceAsyncStub:
         boardwire.v1.search_pb2.AdvanceRequest,
         boardwire.v1.search_pb2.AdvanceResponse,
     ]
-    """Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+    """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
     WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
     """
 
@@ -96,7 +96,7 @@ class SearchServiceAsyncStub:
         boardwire.v1.search_pb2.CloseSearchRequest,
         boardwire.v1.search_pb2.CloseSearchResponse,
     ]
-    """Closes a search. Not safe to retry: it is unknown then."""
+    """Closes a search. A second call fails with SEARCH_UNKNOWN."""
 
 class SearchServiceServicer(metaclass=abc.ABCMeta):
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
@@ -124,7 +124,7 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.search_pb2.AdvanceRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.search_pb2.AdvanceResponse, collections.abc.Awaitable[boardwire.v1.search_pb2.AdvanceResponse]]:
-        """Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+        """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
         WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
         """
 
@@ -142,6 +142,6 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.search_pb2.CloseSearchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.search_pb2.CloseSearchResponse, collections.abc.Awaitable[boardwire.v1.search_pb2.CloseSearchResponse]]:
-        """Closes a search. Not safe to retry: it is unknown then."""
+        """Closes a search. A second call fails with SEARCH_UNKNOWN."""
 
 def add_SearchServiceServicer_to_server(servicer: SearchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

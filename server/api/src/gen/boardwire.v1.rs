@@ -33,8 +33,8 @@ pub struct MatchConfig {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are neither
-    /// the host nor a seat.
+    /// The delay before positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are
+    /// neither the host nor a seat.
     #[prost(message, optional, tag = "10")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
     /// Time limits of agents: empty for none; one for all agents; or one for each seat in seat order, where an empty clock is no limit and those of
@@ -141,7 +141,7 @@ pub struct Match {
     #[prost(message, optional, tag = "15")]
     pub fair: ::core::option::Option<FairDeal>,
 }
-/// How deals come about that all parties contribute to. All hashes are SHA-256.
+/// How deals are made to which all parties contribute. All hashes are SHA-256.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FairDeal {
     /// The server's commitment, 32 bytes: its secret for episode `e`, hashed `e + 1` times.
@@ -168,7 +168,7 @@ pub struct Clock {
     /// Added to the bank after each decision made in time.
     #[prost(message, optional, tag = "3")]
     pub increment: ::core::option::Option<::prost_types::Duration>,
-    /// How often in an episode the decision restarts instead when time has run out, at most 100.
+    /// How many times an episode a decision whose time has run out starts again, at most 100.
     #[prost(uint32, tag = "4")]
     pub strikes: u32,
     /// What happens without a strike left.
@@ -252,7 +252,7 @@ pub enum SeedSource {
     Unspecified = 0,
     /// The server drew it: no party knows it before it is shown.
     Drawn = 1,
-    /// The host or the agent gave it, or one that it follows from, and can compute every hidden card.
+    /// The host or the agent gave this seed or one that it follows from: that party can compute every hidden card.
     Given = 2,
 }
 impl SeedSource {
@@ -612,7 +612,7 @@ pub struct BatchConfig {
     /// The seed that the seeds of all episodes follow from; absent, the server draws one.
     #[prost(fixed64, optional, tag = "6")]
     pub seed: ::core::option::Option<u64>,
-    /// Whether the line-ups play the same deals in turn: environment number i has the seeds that number `i / line_ups` has otherwise.
+    /// Whether the line-ups play the same deals in turn: environment i gets the seeds that environment `i / line_ups` would get without this option.
     #[prost(bool, tag = "7")]
     pub duplicate_deals: bool,
     #[prost(enumeration = "RewardKind", tag = "8")]
@@ -621,8 +621,8 @@ pub struct BatchConfig {
     pub autoreset: i32,
     #[prost(enumeration = "IllegalActionPolicy", tag = "10")]
     pub illegal_actions: i32,
-    /// Whether the engine plays agents' decisions with a single legal action. `ply` then shows how often the others had no choice: their owner is the
-    /// same.
+    /// Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions: harmless, since one owner plays all
+    /// agents.
     #[prost(bool, tag = "11")]
     pub skip_forced: bool,
     #[prost(message, optional, tag = "12")]
@@ -716,7 +716,7 @@ pub struct Step {
     #[prost(bytes = "bytes", tag = "13")]
     pub advice: ::prost::bytes::Bytes,
     /// uint8\[n, seats, view_bytes\]: what each seat may know, from the row's seat clockwise, each laid out as `view`; all zero when over; on request.
-    /// Together they are the position but for what no seat knows.
+    /// Together they show everything except what no seat knows.
     #[prost(bytes = "bytes", tag = "14")]
     pub oracle: ::prost::bytes::Bytes,
     /// uint8\[n, view_bytes\]: what the row's seat may know; when over, what the lowest agent may know, or in a search the seat that the world was
@@ -791,7 +791,7 @@ pub mod batch_service_client {
     /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     /// ResetBatch  leaves it for the next     begins the next
     ///
-    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     #[derive(Debug, Clone)]
     pub struct BatchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1000,8 +1000,8 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "SaveBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-        /// Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        /// Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+        /// number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         pub async fn load_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::LoadBatchRequest>,
@@ -1026,7 +1026,7 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "LoadBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Closes a batch. Not safe to retry: it is unknown then.
+        /// Closes a batch. A second call fails with BATCH_UNKNOWN.
         pub async fn close_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::CloseBatchRequest>,
@@ -1113,8 +1113,8 @@ pub mod batch_service_server {
             tonic::Response<super::SaveBatchResponse>,
             tonic::Status,
         >;
-        /// Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-        /// Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        /// Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+        /// number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         async fn load_batch(
             &self,
             request: tonic::Request<super::LoadBatchRequest>,
@@ -1122,7 +1122,7 @@ pub mod batch_service_server {
             tonic::Response<super::LoadBatchResponse>,
             tonic::Status,
         >;
-        /// Closes a batch. Not safe to retry: it is unknown then.
+        /// Closes a batch. A second call fails with BATCH_UNKNOWN.
         async fn close_batch(
             &self,
             request: tonic::Request<super::CloseBatchRequest>,
@@ -1142,7 +1142,7 @@ pub mod batch_service_server {
     /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     /// ResetBatch  leaves it for the next     begins the next
     ///
-    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
     #[derive(Debug)]
     pub struct BatchServiceServer<T> {
         inner: Arc<T>,
@@ -1752,7 +1752,7 @@ pub struct Action {
     /// The table of the component that it concerns; empty for none.
     #[prost(string, tag = "3")]
     pub table: ::prost::alloc::string::String,
-    /// The row of that table; without one, a number that tells actions of a verb apart.
+    /// The row of that table; without a table, a number that distinguishes actions with the same verb.
     #[prost(uint32, tag = "4")]
     pub row: u32,
 }
@@ -2397,7 +2397,8 @@ pub struct Extras {
 pub struct Observation {
     #[prost(uint32, tag = "1")]
     pub episode: u32,
-    /// How many actions have been applied, by all seats. Simultaneous choices arrive in any order: nothing that must be reproducible may depend on it.
+    /// How many actions have been applied, by all seats. Simultaneous choices arrive in any order: do not use `ply` where results must be
+    /// reproducible.
     #[prost(uint32, tag = "2")]
     pub ply: u32,
     /// How many decisions this seat has made. Act answers the decision of this number.
@@ -2970,7 +2971,8 @@ pub mod match_service_client {
     /// Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
     ///
     /// A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    /// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
+    /// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
+    /// after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
     ///
     /// What a method does depends on the state of the match:
     ///
@@ -2987,8 +2989,8 @@ pub mod match_service_client {
     /// Watch       waits for the deal        shows each position          waits                   shows the rest, ends
     ///
     /// (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    /// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
-    /// is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    /// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
+    /// it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
     /// where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
     /// MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     #[derive(Debug, Clone)]
@@ -3342,8 +3344,8 @@ pub mod match_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        /// request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign while waiting takes a single
-        /// call.
+        /// request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
+        /// separately.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,
@@ -3550,8 +3552,8 @@ pub mod match_service_server {
             + std::marker::Send
             + 'static;
         /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        /// request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign while waiting takes a single
-        /// call.
+        /// request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
+        /// separately.
         async fn play(
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,
@@ -3591,7 +3593,8 @@ pub mod match_service_server {
     /// Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
     ///
     /// A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    /// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
+    /// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
+    /// after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
     ///
     /// What a method does depends on the state of the match:
     ///
@@ -3608,8 +3611,8 @@ pub mod match_service_server {
     /// Watch       waits for the deal        shows each position          waits                   shows the rest, ends
     ///
     /// (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    /// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
-    /// is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+    /// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
+    /// it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
     /// where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
     /// MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
     #[derive(Debug)]
@@ -4461,8 +4464,8 @@ pub struct AdvanceRequest {
     /// uint8\[n\]: the action for each row.
     #[prost(bytes = "bytes", tag = "3")]
     pub actions: ::prost::bytes::Bytes,
-    /// uint32\[n\]: places for the results, all different; the worlds stay as they are unless their place is among these. Empty to play the worlds in
-    /// their own places, which are all different then.
+    /// uint32\[n\]: places for the results, all different; the worlds stay as they are unless their place is among these. If empty, each world is played
+    /// in its own place: then `worlds` must not repeat a place.
     #[prost(bytes = "bytes", tag = "4")]
     pub into: ::prost::bytes::Bytes,
 }
@@ -4484,7 +4487,7 @@ pub struct RolloutRequest {
     pub playouts: u32,
     #[prost(enumeration = "RolloutPolicy", tag = "4")]
     pub policy: i32,
-    /// The seed of the chance, which is the same for playout j of every world; absent, the server draws one.
+    /// The seed for chance: playout j has the same chance in every world. Absent, the server draws one.
     #[prost(fixed64, optional, tag = "5")]
     pub seed: ::core::option::Option<u64>,
 }
@@ -4692,7 +4695,7 @@ pub mod search_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.SearchService", "CreateSearch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+        /// Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
         /// WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
         pub async fn advance(
             &mut self,
@@ -4743,7 +4746,7 @@ pub mod search_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.SearchService", "Rollout"));
             self.inner.unary(req, path, codec).await
         }
-        /// Closes a search. Not safe to retry: it is unknown then.
+        /// Closes a search. A second call fails with SEARCH_UNKNOWN.
         pub async fn close_search(
             &mut self,
             request: impl tonic::IntoRequest<super::CloseSearchRequest>,
@@ -4794,7 +4797,7 @@ pub mod search_service_server {
             tonic::Response<super::CreateSearchResponse>,
             tonic::Status,
         >;
-        /// Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+        /// Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
         /// WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
         async fn advance(
             &self,
@@ -4805,7 +4808,7 @@ pub mod search_service_server {
             &self,
             request: tonic::Request<super::RolloutRequest>,
         ) -> std::result::Result<tonic::Response<super::RolloutResponse>, tonic::Status>;
-        /// Closes a search. Not safe to retry: it is unknown then.
+        /// Closes a search. A second call fails with SEARCH_UNKNOWN.
         async fn close_search(
             &self,
             request: tonic::Request<super::CloseSearchRequest>,

@@ -26,7 +26,7 @@ option java_package = "com.boardwire.v1";
 //                                          with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
 //   ResetBatch  leaves it for the next     begins the next
 //
-// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: none is over.
+// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
 service BatchService {
   // Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
   // `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
@@ -41,10 +41,10 @@ service BatchService {
   rpc RunBatch(stream RunBatchRequest) returns (stream RunBatchResponse);
   // Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry.
   rpc SaveBatch(SaveBatchRequest) returns (SaveBatchResponse);
-  // Replaces environments of a batch by saved ones, which continue exactly as those would have. The response takes a sequence number, as steps do.
-  // Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+  // Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
+  // number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
   rpc LoadBatch(LoadBatchRequest) returns (LoadBatchResponse);
-  // Closes a batch. Not safe to retry: it is unknown then.
+  // Closes a batch. A second call fails with BATCH_UNKNOWN.
   rpc CloseBatch(CloseBatchRequest) returns (CloseBatchResponse);
 }
 
@@ -166,13 +166,13 @@ message BatchConfig {
   uint64 first_environment = 5;
   // The seed that the seeds of all episodes follow from; absent, the server draws one.
   optional fixed64 seed = 6;
-  // Whether the line-ups play the same deals in turn: environment number i has the seeds that number `i / line_ups` has otherwise.
+  // Whether the line-ups play the same deals in turn: environment i gets the seeds that environment `i / line_ups` would get without this option.
   bool duplicate_deals = 7;
   RewardKind reward = 8;
   AutoresetMode autoreset = 9;
   IllegalActionPolicy illegal_actions = 10;
-  // Whether the engine plays agents' decisions with a single legal action. `ply` then shows how often the others had no choice: their owner is the
-  // same.
+  // Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions: harmless, since one owner plays all
+  // agents.
   bool skip_forced = 11;
   BatchColumns columns = 12;
 }
@@ -238,7 +238,7 @@ message Step {
   // uint8[n]: what the player of `BatchColumns.advice` would choose in place of the seat, from what the seat knows; 255 when over; on request.
   bytes advice = 13;
   // uint8[n, seats, view_bytes]: what each seat may know, from the row's seat clockwise, each laid out as `view`; all zero when over; on request.
-  // Together they are the position but for what no seat knows.
+  // Together they show everything except what no seat knows.
   bytes oracle = 14;
   // uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest agent may know, or in a search the seat that the world was
   // sampled for.
@@ -405,7 +405,7 @@ message Action {
   string verb = 2;
   // The table of the component that it concerns; empty for none.
   string table = 3;
-  // The row of that table; without one, a number that tells actions of a verb apart.
+  // The row of that table; without a table, a number that distinguishes actions with the same verb.
   uint32 row = 4;
 }
 
@@ -519,8 +519,8 @@ message MatchConfig {
   // Labels for everyone to see and for ListMatches to filter by. At most 16; names of 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at
   // most 128 bytes.
   map<string, string> labels = 9;
-  // How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are neither
-  // the host nor a seat.
+  // The delay before positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are
+  // neither the host nor a seat.
   google.protobuf.Duration watch_delay = 10;
   // Time limits of agents: empty for none; one for all agents; or one for each seat in seat order, where an empty clock is no limit and those of
   // bots are ignored. A match that exists has one for each seat.
@@ -592,7 +592,7 @@ message Match {
   FairDeal fair = 15;
 }
 
-// How deals come about that all parties contribute to. All hashes are SHA-256.
+// How deals are made to which all parties contribute. All hashes are SHA-256.
 message FairDeal {
   // The server's commitment, 32 bytes: its secret for episode `e`, hashed `e + 1` times.
   bytes server_commitment = 1;
@@ -612,7 +612,7 @@ message Clock {
   google.protobuf.Duration bank = 2;
   // Added to the bank after each decision made in time.
   google.protobuf.Duration increment = 3;
-  // How often in an episode the decision restarts instead when time has run out, at most 100.
+  // How many times an episode a decision whose time has run out starts again, at most 100.
   uint32 strikes = 4;
   // What happens without a strike left.
   TimeoutPolicy on_timeout = 5;
@@ -659,7 +659,7 @@ enum SeedSource {
   SEED_SOURCE_UNSPECIFIED = 0;
   // The server drew it: no party knows it before it is shown.
   SEED_SOURCE_DRAWN = 1;
-  // The host or the agent gave it, or one that it follows from, and can compute every hidden card.
+  // The host or the agent gave this seed or one that it follows from: that party can compute every hidden card.
   SEED_SOURCE_GIVEN = 2;
 }
 
@@ -736,7 +736,8 @@ option java_package = "com.boardwire.v1";
 // Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
 //
 // A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once.
+// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
+// after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
 //
 // What a method does depends on the state of the match:
 //
@@ -753,8 +754,8 @@ option java_package = "com.boardwire.v1";
 //   Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 //
 // (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repetition of the call that ended the episode
-// is answered. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
+// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
+// it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
 // where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
 // MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
 service MatchService {
@@ -788,8 +789,8 @@ service MatchService {
   // `episode`.
   rpc Resign(ResignRequest) returns (ResignResponse);
   // Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-  // request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign while waiting takes a single
-  // call.
+  // request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
+  // separately.
   rpc Play(stream PlayRequest) returns (stream PlayResponse);
   // Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
   // private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
@@ -1034,7 +1035,8 @@ message Extras {
 // What a seat sees: the same in every response.
 message Observation {
   uint32 episode = 1;
-  // How many actions have been applied, by all seats. Simultaneous choices arrive in any order: nothing that must be reproducible may depend on it.
+  // How many actions have been applied, by all seats. Simultaneous choices arrive in any order: do not use `ply` where results must be
+  // reproducible.
   uint32 ply = 2;
   // How many decisions this seat has made. Act answers the decision of this number.
   uint32 decision = 3;
@@ -1207,8 +1209,8 @@ enum ActionCause {
 
 ("boardwire/v1/search.proto", r#"// Searching ahead in worlds: states sampled from what a seat knows (determinizations), to be played on.
 //
-// The server samples everything in a world that its seat cannot know from what the seat knows alone: no number of worlds reveals the true state.
-// Each world has chance of its own: the same actions lead to the same states.
+// The server samples what the seat cannot know, using only what the seat knows. Even many worlds do not reveal the true state. Each world has
+// chance of its own: the same actions lead to the same states.
 
 syntax = "proto3";
 
@@ -1232,12 +1234,12 @@ service SearchService {
   // CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
   // Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
   rpc CreateSearch(CreateSearchRequest) returns (CreateSearchResponse);
-  // Makes decisions in worlds, in their places or in copies. Not safe to retry in their places. Fails with WORLD_ACTION_ILLEGAL,
+  // Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
   // WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
   rpc Advance(AdvanceRequest) returns (AdvanceResponse);
   // Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`.
   rpc Rollout(RolloutRequest) returns (RolloutResponse);
-  // Closes a search. Not safe to retry: it is unknown then.
+  // Closes a search. A second call fails with SEARCH_UNKNOWN.
   rpc CloseSearch(CloseSearchRequest) returns (CloseSearchResponse);
 }
 
@@ -1277,8 +1279,8 @@ message AdvanceRequest {
   bytes worlds = 2;
   // uint8[n]: the action for each row.
   bytes actions = 3;
-  // uint32[n]: places for the results, all different; the worlds stay as they are unless their place is among these. Empty to play the worlds in
-  // their own places, which are all different then.
+  // uint32[n]: places for the results, all different; the worlds stay as they are unless their place is among these. If empty, each world is played
+  // in its own place: then `worlds` must not repeat a place.
   bytes into = 4;
 }
 
@@ -1294,7 +1296,7 @@ message RolloutRequest {
   // How often each is played; 0 for 1. At most 65536 for all rows together.
   uint32 playouts = 3;
   RolloutPolicy policy = 4;
-  // The seed of the chance, which is the same for playout j of every world; absent, the server draws one.
+  // The seed for chance: playout j has the same chance in every world. Absent, the server draws one.
   optional fixed64 seed = 5;
 }
 

@@ -1,9 +1,10 @@
 //! What a call has taken out of its batch: looked at, checked, and given back.
 
-use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy};
 use std::ops::Range;
 use std::sync::Arc;
 
+use boardwire_api::Error;
+use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy};
 use boardwire_kernel::Seat;
 use tokio::sync::oneshot;
 
@@ -14,7 +15,6 @@ use super::snapshot::Saved;
 use super::{ALONE, Actions, Batch, TOGETHER};
 use crate::play::Insight;
 use crate::pool::Once;
-use boardwire_api::Error;
 
 /// A block at its place in the batch.
 pub(super) struct Piece {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use boardwire_bots::UnknownBot;
 
 use super::player::{bot, bot_to, player, player_name, player_to};
@@ -10,7 +10,6 @@ use super::{count, known, missing, options};
 use crate::batch::{Actions, Adviser, Batch, Column, Columns, LineUp, Plan, Reset, Step};
 use crate::players::Player;
 use crate::tables::{Table, Tables};
-use boardwire_api::Error;
 
 /// The table of a new batch, and how its environments are to be played.
 ///

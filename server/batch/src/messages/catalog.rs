@@ -1,6 +1,6 @@
 //! Games as messages.
 
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use boardwire_kernel::{
     ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, OptionKind, OptionSpec, ViewLayout,
 };
@@ -8,7 +8,6 @@ use boardwire_kernel::{
 use super::{count, options};
 use crate::registry::Served;
 use crate::tables::{Table, Tables};
-use boardwire_api::Error;
 
 /// The description of the table that is asked for.
 ///

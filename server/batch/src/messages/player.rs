@@ -1,12 +1,11 @@
 //! Players as messages.
 
-use boardwire_api::v1;
 use boardwire_api::v1::player::Kind;
+use boardwire_api::{Error, v1};
 use boardwire_bots::{Bot, UnknownBot};
 
 use crate::players::Player;
 use crate::tables::{Table, Tables};
-use boardwire_api::Error;
 
 /// The parameter that a bot has, by the bot's name.
 const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];

@@ -1,12 +1,11 @@
 //! Searches and what their worlds show as messages.
 
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use boardwire_bots::Rollout;
 use bytes::Bytes;
 
 use super::{count, known, options};
 use crate::search::{Moves, Opening, Search};
-use boardwire_api::Error;
 
 /// What a search is begun with for so many `seats`; `seed` is for requests without one.
 ///

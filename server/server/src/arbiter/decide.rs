@@ -1,10 +1,9 @@
 //! What follows upon what somebody asks for, and upon nothing at all: events, or a refusal.
 
-use boardwire_api::v1::IllegalActionPolicy;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use boardwire_api::Error;
-use boardwire_api::v1::Forfeit;
+use boardwire_api::v1::{Forfeit, IllegalActionPolicy};
 use boardwire_batch::Player;
 use boardwire_batch::play::{Insight, Round};
 use boardwire_batch::tables::Table;

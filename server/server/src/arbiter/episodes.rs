@@ -52,7 +52,7 @@ impl Arbiter {
             }
             Ok(Some(()))
         };
-        self.answered(by, ready).await
+        self.answered(by, false, ready).await
     }
 
     /// Asks for the next episode, for a seat, and waits for it: gives its first observation, as [`observe`](Self::observe) does. It
@@ -79,7 +79,7 @@ impl Arbiter {
             }
             self.observed(inner, seat, wait, extras)
         };
-        self.answered(by, ready).await
+        self.answered(by, true, ready).await
     }
 
     /// Counts a seat's vote for the next episode, and begins it if that was the last; gives the episode that the seat leaves.
@@ -105,7 +105,6 @@ impl Arbiter {
     /// # Errors
     /// As [`reset`](Self::reset), but for who may ask.
     fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
-        self.refuse_cut(inner)?;
         leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
         if leave.is_some_and(|episode| episode < inner.standing.present.episode) {
             return Ok(true);
@@ -173,7 +172,7 @@ impl Arbiter {
                 Role::Host => None,
             }))
         };
-        self.answered(by, ready).await
+        self.answered(by, false, ready).await
     }
 
     fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, Error> {

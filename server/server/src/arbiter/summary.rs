@@ -72,7 +72,7 @@ impl Arbiter {
         let shown = standing.shown(self.settings.watch_delay).filter(|_| !looker.belongs());
         let record = shown.as_ref().unwrap_or(&standing.present);
         let revealed = standing.revealed(record, looker).filter(|_| shown.is_none());
-        let is_shown_now = |seats: SeatSet| if shown.is_some() { SeatSet::EMPTY } else { seats };
+        let unless_delayed = |seats: SeatSet| if shown.is_some() { SeatSet::EMPTY } else { seats };
         let agents = self.settings.agents();
         let has_joined = |seat: &Seat| !agents.contains(*seat) || standing.holders[seat.index()].is_some();
         let waiting_for = match &phase {
@@ -93,7 +93,7 @@ impl Arbiter {
             }
             .into(),
             joined: numbers(self.settings.seats().filter(has_joined).collect()),
-            waiting_for: numbers(is_shown_now(waiting_for)),
+            waiting_for: numbers(unless_delayed(waiting_for)),
             episode: record.episode,
             ply: if shown.is_some() { count(record.moves.len()) } else { standing.play.ply() },
             create_time: Some(to_the_second(self.name.created)),

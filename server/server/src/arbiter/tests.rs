@@ -11,12 +11,11 @@ mod secrecy;
 mod table;
 mod watching;
 
-use boardwire_api::v1::IllegalActionPolicy;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use boardwire_api::Error;
-use boardwire_api::v1;
+use boardwire_api::v1::{self, IllegalActionPolicy};
 use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
@@ -263,6 +262,29 @@ async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "another agent plays there");
 }
 
+/// The error comes before the decision is made, not when the call would have to wait.
+#[tokio::test]
+async fn a_decision_of_a_busy_seat_that_would_wait_changes_nothing() {
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
+    let (seat, other) = (Seat::new(0), Seat::new(1));
+    let seen = look(&arbiter, other).await;
+    arbiter.act(other, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let mut waiting: Vec<_> =
+        (0..3).map(|_| Box::pin(arbiter.observe(other, true, Extras::default()))).collect();
+    for call in &mut waiting {
+        assert!(futures_util::poll!(call).is_pending());
+    }
+    let seen = look(&arbiter, seat).await;
+    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let next = look(&arbiter, other).await;
+    assert!(next.pending.contains(&1), "its calls could be answered, and are still there");
+    let act = Act { wait: true, ..answer(&next, legal(&next)[0]).into() };
+    let refused = arbiter.act(other, act).await;
+    assert_eq!(refused, Err(Error::SeatBusy { seat: 1, limit: 3 }));
+    assert_eq!(look(&arbiter, other).await.decision, next.decision);
+    drop(waiting);
+}
+
 #[tokio::test]
 async fn a_seat_has_few_calls_waiting() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
@@ -459,7 +481,8 @@ async fn bots_play_a_match_without_agents_to_its_end() {
     for game in boardwire_games::IDS {
         let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
-        let over = arbiter.answered(Role::Host, |inner, _| Ok(inner.standing.is_over().then_some(()))).await;
+        let over =
+            arbiter.answered(Role::Host, false, |inner, _| Ok(inner.standing.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
         let end = arbiter
             .observe(Seat::new(0), true, Extras { text: true, explanation: true, ..Extras::default() })

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::time::Instant;
 
@@ -15,7 +15,6 @@ use super::standing::Standing;
 use super::{Arbiter, CloseReason, Inner, Settings};
 use crate::convert::time;
 use crate::held_up;
-use boardwire_api::Error;
 
 /// How long clocks wait, after a match was created, for agents that have not joined.
 const JOINING: Duration = Duration::from_mins(1);

@@ -10,15 +10,15 @@ use super::log::written;
 use super::{Arbiter, Inner, Role};
 use crate::secret;
 
-/// What a caller is found by.
-enum Found {
+/// Who calls, as it is looked up.
+enum Caller {
     /// The digest of its token.
     Digest([u8; 32]),
     /// Its role.
     Role(Role),
 }
 
-impl Found {
+impl Caller {
     fn of(by: By<'_>) -> Result<Self, Error> {
         Ok(match by {
             By::Token(token) => Self::Digest(secret::digest(token.ok_or(Error::TokenMissing)?)),
@@ -72,20 +72,24 @@ impl From<Role> for By<'_> {
 
 impl Arbiter {
     /// Answers a call as soon as `ready` gives an answer or an error, at once or after a change, and when the journal has written
-    /// all that the answer may show. The caller must hold its token whenever the match is looked at.
+    /// all that the answer may show. The caller must hold its token whenever the match is looked at. A call that may have to wait
+    /// after it has changed the match says so: while its seat is busy it is refused before it changes anything.
     pub(super) async fn answered<T>(
         self: &Arc<Self>,
         by: impl Into<By<'_>>,
+        waits_after: bool,
         mut ready: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        let (by, mut waiter) = (Found::of(by.into())?, None);
+        let (by, mut waiter) = (Caller::of(by.into())?, None);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             let (answer, mark) = {
                 let mut inner = self.change();
-                let answer = self.answer(&mut inner, &by, &mut ready, &mut waiter);
-                (answer, inner.mark())
+                let answer = self.answer(&mut inner, (&by, waits_after), &mut ready, &mut waiter);
+                // A call that waits without having changed anything shows nothing.
+                let shows = inner.has_changed || !matches!(answer, Ok(None));
+                (answer, inner.mark().filter(|_| shows))
             };
             // What an error tells must be written, too.
             written(mark).await?;
@@ -99,16 +103,19 @@ impl Arbiter {
     fn answer<'a, T>(
         &'a self,
         inner: &mut Inner,
-        by: &Found,
+        (by, waits_after): (&Caller, bool),
         ready: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
         waiter: &mut Option<Waiter<'a>>,
     ) -> Result<Option<T>, Error> {
         let role = match by {
-            Found::Digest(digest) => self.role_of(inner, digest)?,
-            Found::Role(role) => *role,
+            Caller::Digest(digest) => self.role_of(inner, digest)?,
+            Caller::Role(role) => *role,
         };
         inner.used = Instant::now();
         self.refuse_cut(inner)?;
+        if let (true, None, Role::Seat(seat)) = (waits_after, &*waiter, role) {
+            self.refuse_busy(inner, seat)?;
+        }
         let answer = ready(inner, role)?;
         if answer.is_none() && waiter.is_none() {
             *waiter = Some(self.wait(inner, role)?);
@@ -118,12 +125,16 @@ impl Arbiter {
 
     fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, Error> {
         if let Role::Seat(seat) = role {
-            let waiting = &mut inner.tickets[seat.index()].waiting;
-            if *waiting >= self.most_waiting {
-                return Err(Error::SeatBusy { seat: seat.number(), limit: self.most_waiting });
-            }
-            *waiting += 1;
+            self.refuse_busy(inner, seat)?;
+            inner.tickets[seat.index()].waiting += 1;
         }
         Ok(Waiter { arbiter: self, role })
+    }
+
+    /// Refuses a call that waits while its seat has as many waiting calls as it may.
+    fn refuse_busy(&self, inner: &Inner, seat: Seat) -> Result<(), Error> {
+        let limit = self.most_waiting;
+        let is_busy = inner.tickets[seat.index()].waiting >= limit;
+        if is_busy { Err(Error::SeatBusy { seat: seat.number(), limit }) } else { Ok(()) }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use boardwire_api::Error;
 use boardwire_api::v1::Step;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _, stream};
@@ -30,7 +31,6 @@ use super::call::panicked;
 use super::ledger::{Budget, Charge, REQUEST_BYTES};
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::status::status;
-use boardwire_api::Error;
 
 /// What stands before a message.
 const PREFIX: usize = 5;

@@ -28,7 +28,8 @@ const APPLICATION: i32 = 0x4257_6a6c;
 const FORGOTTEN_AT_ONCE: u32 = 100;
 
 /// Those that had ended before a time, at most so many. The index has no open match, so that a write of one leaves it alone.
-const ENDED: &str = "SELECT key, last, state FROM matches WHERE state <> 'open' AND changed < ? LIMIT ?";
+const ENDED: &str =
+    "SELECT key, last, state = 'lost' FROM matches WHERE state <> 'open' AND changed < ? LIMIT ?";
 
 /// `at` numbers the lines of all matches. A match's `key` is the `at` of its first line. `previous` is the line of the match before
 /// this one: by it a match that is forgotten is found without an index, which every line would have to be entered in. For `IN` with a
@@ -75,19 +76,26 @@ struct Lines {
     events: i64,
     head: Vec<u8>,
     state: String,
+    /// Which is the last, as the match says, and as it was found.
+    last: i64,
+    at: Option<i64>,
     /// How many there are.
     found: i64,
     /// What they chain up to.
     chain: [u8; 32],
     /// The first that is missing between others.
     missing: Option<i64>,
+    /// Whether each names the one before it.
+    linked: bool,
     /// The lines, if the match has not ended.
     kept: Vec<String>,
 }
 
 impl Lines {
-    fn add(&mut self, number: i64, line: String) {
+    fn add(&mut self, at: i64, number: i64, previous: Option<i64>, line: String) {
         let due = self.found;
+        self.linked &= previous == self.at;
+        self.at = Some(at);
         self.missing = self.missing.or((number != due).then_some(due));
         self.found += 1;
         self.chain = chained(&self.chain, &line);
@@ -103,7 +111,9 @@ impl Lines {
             Some(missing) => Err(format!("line {missing} is missing")),
             None if found < events => Err(format!("of {events} lines {found} are there")),
             None if found > events => Err(format!("there are {found} lines, {} too many", found - events)),
-            None if self.chain[..] != self.head => Err("a line was changed".to_owned()),
+            None if self.chain[..] != self.head || !self.linked || self.at != Some(self.last) => {
+                Err("a line was changed".to_owned())
+            }
             None => Ok(()),
         }
     }
@@ -181,11 +191,12 @@ impl Store {
         let mut claims = tail::claims(&self.path)?;
         let mut matches = self.matches()?;
         let mut orphans = 0;
-        let mut events = self.connection.prepare("SELECT match, number, line FROM events ORDER BY at")?;
+        let mut events =
+            self.connection.prepare("SELECT match, at, number, previous, line FROM events ORDER BY at")?;
         let mut rows = events.query([])?;
         while let Some(row) = rows.next()? {
             match matches.get_mut(&row.get::<_, i64>(0)?) {
-                Some(own) => own.add(row.get(1)?, text(row, 2)?),
+                Some(own) => own.add(row.get(1)?, row.get(2)?, row.get(3)?, text(row, 4)?),
                 None => orphans += 1,
             }
         }
@@ -220,16 +231,20 @@ impl Store {
 
     /// The matches by their keys, without their lines.
     fn matches(&self) -> rusqlite::Result<HashMap<i64, Lines>> {
-        let mut matches = self.connection.prepare("SELECT key, id, events, head, state FROM matches")?;
+        let mut matches =
+            self.connection.prepare("SELECT key, id, events, last, head, state FROM matches")?;
         let row = |row: &Row<'_>| {
             let own = Lines {
                 id: row.get(1)?,
                 events: row.get(2)?,
-                head: row.get(3)?,
-                state: row.get(4)?,
+                last: row.get(3)?,
+                head: row.get(4)?,
+                state: row.get(5)?,
+                at: None,
                 found: 0,
                 chain: [0; 32],
                 missing: None,
+                linked: true,
                 kept: Vec::new(),
             };
             Ok((row.get(0)?, own))
@@ -243,8 +258,9 @@ impl Store {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         checkpoint(&connection)?;
         let tail = Tail::create(&path, keeping.sync)?;
-        let next =
-            connection.query_row("SELECT coalesce(max(at), 0) + 1 FROM events", [], |row| row.get(0))?;
+        // Of a match that has lost lines the numbers stay taken: its key is one of them.
+        let next = "SELECT 1 + max(coalesce((SELECT max(at) FROM events), 0), coalesce((SELECT max(last) FROM matches), 0))";
+        let next = connection.query_row(next, [], |row| row.get(0))?;
         let open = {
             let mut open = connection.prepare("SELECT id, key, last FROM matches WHERE state = 'open'")?;
             let row = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
@@ -322,21 +338,22 @@ impl Writer {
     /// Deletes a few of the matches that had ended, or were lost, before a time in seconds since 1970.
     fn forget(&mut self, before: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        let old: Vec<(i64, i64, String)> = transaction
+        let old: Vec<(i64, i64, bool)> = transaction
             .prepare_cached(ENDED)?
             .query_map(params![before, FORGOTTEN_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
-        for (key, last, state) in old {
+        if old.iter().any(|(.., is_lost)| *is_lost) {
+            // What is lost may be the way to other lines. They are looked for once, however many matches were lost.
+            let lost = "SELECT key FROM matches WHERE state = 'lost' AND changed < ?";
+            transaction.execute(&format!("DELETE FROM events WHERE match IN ({lost})"), [before])?;
+        }
+        for (key, last, _) in old {
             fail_point!("journal::forget", |_| Err(broken()));
             let mut line = transaction
                 .prepare_cached("DELETE FROM events WHERE at = ? AND match = ? RETURNING previous")?;
             let mut at = Some(last);
             while let Some(own) = at {
                 at = line.query_row([own, key], |row| row.get(0)).optional()?.flatten();
-            }
-            if state == "lost" {
-                // What is lost may be the way to other lines.
-                transaction.execute("DELETE FROM events WHERE match = ?", [key])?;
             }
             transaction.prepare_cached("DELETE FROM matches WHERE key = ?")?.execute([key])?;
             transaction.prepare_cached("UPDATE about SET matches = matches - 1")?.execute([])?;

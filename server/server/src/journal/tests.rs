@@ -99,6 +99,8 @@ async fn whatever_was_altered_is_found() {
             "a line was changed",
         ),
         ("UPDATE matches SET head = x'00' WHERE id = 'a'", "a", "a line was changed"),
+        ("UPDATE matches SET last = 2 WHERE id = 'a'", "a", "a line was changed"),
+        ("UPDATE events SET previous = 4 WHERE at = 3", "a", "a line was changed"),
         ("DELETE FROM events WHERE match = 1 AND number = 1", "a", "line 1 is missing"),
         ("DELETE FROM events WHERE match = 1 AND number = 2", "a", "of 3 lines 2 are there"),
         ("INSERT INTO events VALUES (10, 1, 3, 3, 'three')", "a", "there are 4 lines, 1 too many"),
@@ -135,6 +137,22 @@ async fn what_is_given_up_is_kept_from_then_on() {
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
     assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "somebody may yet look at them");
     assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "what has ended is forgotten");
+}
+
+/// Its key stays taken, or the next match would be entered as the lost one.
+#[tokio::test]
+async fn a_match_that_lost_all_its_lines_gives_its_number_to_no_other() {
+    let file = three_matches().await;
+    file.alter("DELETE FROM events WHERE match = 7; UPDATE matches SET state = 'open' WHERE id = 'c'");
+    let (_, damaged) = file.read();
+    let journal = file.open().expect("it opens").write(&damaged).expect("it is written");
+    journal.submit(vec![entry("d", 0, &["created"], true)]);
+    journal.written(1).await.expect("it is written");
+    journal.close();
+    let (kept_now, damaged) = file.read();
+    assert_eq!(damaged, []);
+    let new = Kept { id: "d".to_owned(), lines: vec!["created".to_owned()] };
+    assert_eq!(kept_now, [kept("a"), kept("b"), new]);
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! What bots do, and what becomes of a match when they do wrong.
 
-use boardwire_api::v1::IllegalActionPolicy;
 use std::task::Poll;
 
 use boardwire_api::Error;
+use boardwire_api::v1::IllegalActionPolicy;
 use boardwire_batch::play::{Insight, Play, Round};
 use boardwire_bots::{BotFault, Choice, Rollout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
@@ -66,7 +66,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
 /// Resolves when no bot thinks and nothing more will happen without an agent.
 async fn quiet(arbiter: &Arc<Arbiter>) {
     let idle = |_: &mut Inner, _| Ok((!arbiter.bots_think()).then_some(()));
-    let _ = arbiter.answered(Role::Host, idle).await;
+    let _ = arbiter.answered(Role::Host, false, idle).await;
 }
 
 /// Whatever the order in which agents choose, and however long bots take, the match is the same.

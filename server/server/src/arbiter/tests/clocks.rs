@@ -1,8 +1,7 @@
 //! Clocks: what they count, what they forgive, and what happens when they have run out. Time stands still but where it is
 //! waited for.
 
-use boardwire_api::Error;
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use tokio::time::{Instant, advance};
 
 use super::*;

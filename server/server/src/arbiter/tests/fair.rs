@@ -1,7 +1,6 @@
 //! Deals in which everybody has a hand.
 
-use boardwire_api::Error;
-use boardwire_api::v1;
+use boardwire_api::{Error, v1};
 use boardwire_batch::messages::players;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;

@@ -19,7 +19,7 @@ fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<Kept>) {
 
 /// Waits until no bot thinks.
 async fn bots_are_done(arbiter: &Arc<Arbiter>) {
-    let done = arbiter.answered(Role::Host, |_, _| Ok((!arbiter.bots_think()).then_some(()))).await;
+    let done = arbiter.answered(Role::Host, false, |_, _| Ok((!arbiter.bots_think()).then_some(()))).await;
     assert_eq!(done, Ok(()));
 }
 

@@ -1,7 +1,6 @@
 //! Episodes as whoever looks at them afterwards may see them.
 
-use boardwire_api::v1;
-use boardwire_api::v1::IllegalActionPolicy;
+use boardwire_api::v1::{self, IllegalActionPolicy};
 use boardwire_kernel::Viewer;
 
 use super::*;
