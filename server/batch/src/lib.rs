@@ -1,5 +1,4 @@
-//! Batches of environments, and searches begun from them, for whoever holds them: the service for its callers, or a
-//! process for itself.
+//! Batches of environments, and searches begun from them: for a server's callers, or in a process of one's own.
 //!
 //! A [`Registry`](registry::Registry) lists the games, [`Tables`](tables::Tables) sets them up,
 //! [`Batch`](batch::Batch) steps many environments of a table together,

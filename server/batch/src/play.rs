@@ -1,4 +1,4 @@
-//! One episode of any game behind one interface, for whoever does not care which game it is.
+//! One episode of any game behind one interface, for code that works with every game.
 
 use std::sync::Arc;
 

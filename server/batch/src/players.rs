@@ -5,7 +5,7 @@ use boardwire_bots::Bot;
 /// Who plays at a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Player {
-    /// A client: in a match whoever joins by invitation, in a batch its owner.
+    /// A client: in a match the agent that joins by invitation, in a batch its owner.
     Agent,
     /// A bot in the server.
     Bot(Bot),

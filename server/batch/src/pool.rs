@@ -113,7 +113,7 @@ struct State {
     accounts: u64,
     /// One group for each caller, keyed by the caller's number.
     groups: HashMap<u64, Weak<Account>>,
-    /// Whether the first work has started threads, or is being done by whoever asked for it.
+    /// Whether the first work has started threads, or is being done by its caller.
     started: bool,
     stopped: bool,
 }
@@ -329,13 +329,13 @@ impl Drop for Pool {
 }
 
 impl Owner {
-    /// Has work done, after that which waits already.
+    /// Queues work behind what waits already.
     pub fn spawn(&self, work: impl Work) {
         let generation = self.account.generation.load(Ordering::Relaxed);
         self.shared.put(&self.account, Task { work: Box::new(work), generation });
     }
 
-    /// Drops the work that waits, and that which is being done at the end of its slice.
+    /// Drops the work that waits, and at the end of its slice the work that runs.
     pub fn cancel(&self) {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
         // What waits is dropped once the lock is free again: it may lock what it likes.
@@ -445,7 +445,7 @@ impl Shared {
         self.called.notify_one();
     }
 
-    /// Does what waits, since no thread does; whoever asks next tries to start some again.
+    /// Does what waits, since no thread does; the next caller tries to start threads again.
     fn exhaust(self: &Arc<Self>) {
         loop {
             let mut state = self.lock();

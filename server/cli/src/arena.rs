@@ -190,7 +190,7 @@ impl Arena {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let done: BTreeSet<u64> = kept.known.keys().copied().collect();
         let replays = kept.replays.take();
-        // Whoever has played waits for whoever counts.
+        // Threads that play wait for the one that counts.
         let (finished, arriving) = mpsc::sync_channel(2 * cores);
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         // Bots alone need no server, and play many times as fast without.
@@ -201,7 +201,7 @@ impl Arena {
             let replays = replays.as_ref();
             let host = Host { table, schedule, entrants, seed, most, listen, done, replays };
             if let Err(error) = host.play(tables, &finished, halted) {
-                // Whoever does not receive it any more has what was wanted.
+                // A receiver that is gone has all that it wanted.
                 let _ = finished.send(Err(error));
             }
         };
@@ -209,7 +209,7 @@ impl Arena {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
                 match Played::by_bots(table, schedule, bots, self.table.seed(), number, halted).transpose() {
-                    // Whoever does not receive it any more does not want it.
+                    // A receiver that is gone does not want it.
                     Some(played) => drop(finished.send(played)),
                     None => return,
                 }

@@ -93,7 +93,7 @@ impl Serve {
                     }
                 }
             }
-            // Their clocks run from now on: whoever connects is answered soon.
+            // Their clocks run from now on: clients that connect are answered soon.
             matches.begin();
             run_within(access, listeners, matches, batches, stopped).await
         })?;

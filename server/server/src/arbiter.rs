@@ -5,7 +5,7 @@
 //! stands between the two and the world.
 //!
 //! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
-//! in the pool, from a copy of what their seat knows. Whoever waits is woken after every change and looks again.
+//! in the pool, from a copy of what their seat knows. Waiting calls are woken after every change and look again.
 
 pub(crate) mod clock;
 mod closing;

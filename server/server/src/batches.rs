@@ -350,7 +350,7 @@ impl Batches {
         let gone: Vec<_> = ids.iter().filter_map(|id| inner.leases.remove_entry(id)).collect();
         for (_, lease) in &gone {
             inner.vacate(lease.terms.origin, lease.held.places());
-            // As long as nobody can look for what it has made: a repetition makes it anew.
+            // Under the lock, before a repetition can look for the old one: it makes a new one.
             if let Some(request) = lease.terms.request {
                 match lease.held {
                     Held::Batch(_) => self.requests.forget(request),

@@ -94,7 +94,7 @@ impl Default for Bounds {
 pub struct Access {
     /// What the server takes from its callers.
     pub bounds: Bounds,
-    /// Who may call; without it, whoever can connect.
+    /// The accounts that may call; without it, every client that can connect.
     pub accounts: Option<Arc<Accounts>>,
     /// The proxies whose connections begin with a header that names the client.
     pub proxies: Arc<[IpAddr]>,

@@ -135,7 +135,7 @@ impl Matches {
             Some(request) => self.requests.once(request, deal).await?,
             None => deal.await?,
         };
-        // The match is there by now: whoever repeats the request waits for the same one to be written.
+        // The match exists by now: a repeated request waits until the same one is written.
         arbiter.kept().await?;
         Ok(arbiter)
     }
@@ -417,7 +417,7 @@ impl Matches {
         self.len() == 0
     }
 
-    /// Ends all matches, tells whoever waits, and lets nobody create another.
+    /// Ends all matches, fails waiting calls, and refuses new matches.
     pub fn stop(&self) {
         self.stopped.send_replace(true);
         for arbiter in self.all_open() {

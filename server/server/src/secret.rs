@@ -165,7 +165,7 @@ pub struct Opened {
 
 impl SeedSource {
     /// The source as a message.
-    pub(crate) fn told(self) -> v1::SeedSource {
+    pub(crate) fn to_message(self) -> v1::SeedSource {
         match self {
             Self::Drawn => v1::SeedSource::Drawn,
             Self::Given(_) => v1::SeedSource::Given,
@@ -175,7 +175,7 @@ impl SeedSource {
 
 impl Opened {
     /// The key as a message, with what the server has contributed to it, if its deal was fair.
-    pub(crate) fn told(&self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
+    pub(crate) fn to_message(&self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
         v1::SeedOpening {
             seed: if let SeedSource::Given(seed) = self.source { Some(seed) } else { None },
             salt: self.salt.to_vec().into(),

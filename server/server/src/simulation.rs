@@ -1,7 +1,7 @@
 //! Matches over simulated networks: agents and spectators that are cut off, held up and started again, from a seed.
 //!
 //! Time and network are simulated, so a run takes a moment and comes out the same each time. Whatever happens to the network, a match
-//! ends as it does undisturbed, and whoever watches sees every position once.
+//! ends as it does undisturbed, and a spectator sees every position once.
 
 mod world;
 
@@ -62,7 +62,7 @@ struct Outcome {
     /// What the spectator was shown.
     seen: Vec<Frame>,
     /// How often somebody was cut off, held up or dead.
-    befell: u32,
+    troubled: u32,
 }
 
 /// What a match comes to over a network on which everything happens that follows from a seed; nothing for none.
@@ -70,22 +70,22 @@ fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
     let world = World::new(game, Duration::ZERO);
     let mut sim = simulated(&world, chaos.unwrap_or_default());
     let mut rng = chaos.map(|seed| RngStream::new(seed, 0));
-    let (mut troubles, mut befell) = ([None; 3], 0);
+    let (mut troubles, mut troubled) = ([None; 3], 0);
     while !world.is_done() {
         sim.step().unwrap_or_else(|error| panic!("{game}, seed {chaos:?}: {error}"));
         assert!(sim.elapsed() < LONGEST, "{game}, seed {chaos:?}: it does not end");
         if let Some(rng) = &mut rng {
-            befell += make_trouble(&mut sim, rng, &mut troubles);
+            troubled += make_trouble(&mut sim, rng, &mut troubles);
         }
     }
     let arbiter = world.arbiter().expect("it has been created");
     let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
     let played = replay.frames.iter().filter_map(|frame| Some((frame.seat?, frame.played?.action)));
     let seen = std::mem::take(&mut *world.seen.lock().expect("nobody panics"));
-    Outcome { played: played.collect(), seen, befell }
+    Outcome { played: played.collect(), seen, troubled }
 }
 
-/// What befalls somebody, until when.
+/// What happens to a connection or an agent, and until when.
 #[derive(Debug, Clone, Copy)]
 enum Trouble {
     CutOff(Duration),
@@ -95,7 +95,7 @@ enum Trouble {
 
 /// Every now and then somebody is cut off, held up or dies, and recovers after a while; gives how many just now.
 fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<Trouble>; 3]) -> u32 {
-    let (now, mut befell) = (sim.elapsed(), 0);
+    let (now, mut troubled) = (sim.elapsed(), 0);
     for (name, trouble) in OTHERS.into_iter().zip(troubles) {
         match *trouble {
             Some(Trouble::CutOff(until)) if now > until => sim.repair(name, ADDRESS.0),
@@ -104,7 +104,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
             Some(_) => continue,
             None if rng.below(400) > 0 => continue,
             None => {
-                befell += 1;
+                troubled += 1;
                 let until = now + Duration::from_millis(u64::from(rng.below(9_000)));
                 *trouble = Some(match rng.below(3) {
                     0 => {
@@ -125,7 +125,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
         }
         *trouble = None;
     }
-    befell
+    troubled
 }
 
 /// More seeds by `BOARDWIRE_SIMULATIONS`.
@@ -139,8 +139,8 @@ fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
         assert!(undisturbed.len() > 20, "{game}: {}", undisturbed.len());
         assert_eq!(all.len(), undisturbed.len() + 1);
         for seed in 0..seeds {
-            let Outcome { played, seen, befell } = outcome(game, Some(seed));
-            troubles += befell;
+            let Outcome { played, seen, troubled } = outcome(game, Some(seed));
+            troubles += troubled;
             let by = |seat: u32, of: &[(u32, u32)]| -> Vec<u32> {
                 of.iter().filter(|(by, _)| *by == seat).map(|(_, action)| *action).collect()
             };
@@ -162,7 +162,7 @@ fn a_spectator_that_is_slow_holds_nobody_up_and_sees_everything() {
     let mut sim = simulated(&world, 0);
     let mut seen_by_then = None;
     while !world.is_done() {
-        sim.step().expect("nothing befalls anybody");
+        sim.step().expect("nothing happens to anyone");
         if world.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over) {
             seen_by_then.get_or_insert(world.seen.lock().expect("nobody panics").len());
         }
@@ -180,7 +180,7 @@ fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
         let mut sim = simulated(&world, seed);
         let begins = Duration::from_millis(1_500 + 300 * seed);
         while sim.elapsed() < begins {
-            sim.step().expect("nothing befalls anybody");
+            sim.step().expect("nothing happens to anyone");
         }
         // The agents cannot be reached, whatever they are waiting for.
         sim.partition("first", ADDRESS.0);
@@ -188,7 +188,7 @@ fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
         assert!(world.told.lock().expect("nobody panics").is_empty(), "seed {seed}");
         world.stop.send_replace(true);
         while sim.is_host_running(ADDRESS.0) {
-            sim.step().expect("nothing else befalls anybody");
+            sim.step().expect("nothing else happens to anyone");
             assert!(sim.elapsed() < begins + drain + Duration::from_secs(1), "seed {seed}: it does not end");
         }
         let told = world.told.lock().expect("nobody panics");

@@ -1,6 +1,6 @@
 //! The vectors in `tests/vectors` that clients in any language are checked against, made from what is served.
 //!
-//! `make golden` writes them anew.
+//! `make golden` writes them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn pinned(name: &str, vectors: &Value) {
         std::fs::write(&path, &text).expect("the vectors can be written");
     }
     let known = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == known, "tests/vectors/{name} is stale: `make golden` writes it anew");
+    assert!(text == known, "tests/vectors/{name} is stale: `make golden` writes it");
 }
 
 /// JSON with a line for each member of what is nested up to this deep.

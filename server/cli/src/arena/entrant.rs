@@ -21,7 +21,7 @@ pub(super) enum Entrant {
 const AGENT: &str = "agent:";
 
 impl Entrant {
-    /// Whoever has this name.
+    /// The player with this name.
     ///
     /// # Errors
     /// A bot that there is not.

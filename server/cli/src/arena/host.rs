@@ -241,7 +241,7 @@ impl Host<'_> {
                 let replay = server.get_replay(way.asks(asked)?).await.map_err(said)?.into_inner().replay;
                 replays.keep(deal, way.number, &replay.context("the server has no replay")?)?;
             }
-            // Whoever does not receive it any more does not want it.
+            // A receiver that is gone does not want it.
             let _ = ended.send((deal, way.number, end));
         }
         Ok(())
@@ -263,7 +263,7 @@ impl Host<'_> {
                 continue;
             }
             let ends = unfinished.remove(&number).into_iter().flatten().map(|(_, end)| end).collect();
-            // Whoever does not receive it any more does not want it.
+            // A receiver that is gone does not want it.
             let _ = finished.send(Ok(Played { number, ends }));
             whole.send_modify(|whole| *whole += 1);
         }

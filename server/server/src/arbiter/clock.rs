@@ -31,7 +31,7 @@ pub struct Clock {
     pub bank: Duration,
     /// What is put into the bank after every decision that was made in time.
     pub increment: Duration,
-    /// How often in an episode it is forgiven that time has run out: the decision then begins anew.
+    /// How often in an episode a decision starts again when its time has run out.
     pub strikes: u32,
     /// What happens when it is not forgiven.
     pub on_timeout: OnTimeout,
@@ -69,7 +69,7 @@ impl OnTimeout {
         })
     }
 
-    fn told(&self) -> (TimeoutPolicy, Option<v1::Player>) {
+    fn to_message(&self) -> (TimeoutPolicy, Option<v1::Player>) {
         match self {
             Self::Forfeit => (TimeoutPolicy::Forfeit, None),
             Self::FirstLegal => (TimeoutPolicy::FirstLegal, None),
@@ -136,9 +136,9 @@ impl Clock {
     }
 
     /// The clock as a message.
-    pub(super) fn told(&self) -> v1::Clock {
+    pub(super) fn to_message(&self) -> v1::Clock {
         let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(time);
-        let (policy, bot) = self.on_timeout.told();
+        let (policy, bot) = self.on_timeout.to_message();
         v1::Clock { limit, bank, increment, strikes: self.strikes, on_timeout: policy.into(), bot }
     }
 

@@ -46,7 +46,7 @@ impl CloseReason {
     }
 
     /// The reason as a message.
-    pub(super) fn told(&self) -> v1::CloseReason {
+    pub(super) fn to_message(&self) -> v1::CloseReason {
         match self {
             Self::Host => v1::CloseReason::Host,
             Self::Idle { .. } => v1::CloseReason::Idle,
@@ -68,7 +68,7 @@ struct Fault {
 }
 
 impl Arbiter {
-    /// Ends the match for good, unless it has ended already; whoever waits is told.
+    /// Ends the match for good, unless it has ended already; waiting calls fail.
     pub fn close(self: &Arc<Self>, reason: CloseReason) {
         self.end(&mut self.change(), reason);
         self.round.store(0, Ordering::Relaxed);

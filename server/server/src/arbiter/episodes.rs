@@ -132,11 +132,11 @@ impl Arbiter {
         let Settings { seat_may_seed, fair_deals, episodes, host_begins, .. } = self.settings;
         let agents = self.settings.agents();
         let alone = agents.len() == 1;
-        // Whoever gives a seed knows every card.
+        // The caller can compute every card from a seed.
         if seed.is_some() && !(alone && seat_may_seed) {
             return Err(Error::HostOnly { match_id: self.name.id.clone() });
         }
-        // Where episodes are counted, whoever dislikes its cards cannot leave them.
+        // Where episodes are counted, an agent cannot leave one that it dislikes.
         if alone && !fair_deals && !host_begins && episodes == 0 {
             return Ok(true);
         }

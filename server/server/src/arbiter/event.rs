@@ -30,7 +30,7 @@ pub(super) struct Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum What {
-    /// A seat was taken, or its token given anew to who had taken it.
+    /// An agent joined a seat, or got a new token for it.
     Joined {
         /// The seat.
         #[serde(with = "forms::seat")]
@@ -44,7 +44,7 @@ pub(super) enum What {
         #[serde(default, with = "forms::perhaps", skip_serializing_if = "Option::is_none")]
         bound: Option<Part>,
     },
-    /// A seat was given away anew: whoever had it has it no longer.
+    /// The host gave a seat to another agent: the former one has lost it.
     Invited {
         /// The seat.
         #[serde(with = "forms::seat")]
@@ -121,7 +121,7 @@ impl What {
     }
 }
 
-/// How an action came to be played.
+/// Who chose an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -163,7 +163,7 @@ pub struct Forfeited {
 
 impl Cause {
     /// The cause as a message: without what was drawn.
-    pub(super) fn told(self) -> ActionCause {
+    pub(super) fn to_message(self) -> ActionCause {
         match self {
             Self::Agent => ActionCause::Agent,
             Self::Substituted { .. } => ActionCause::Substituted,

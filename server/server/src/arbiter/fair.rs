@@ -106,12 +106,12 @@ impl Fair {
         key(match_id, episode, &self.part(episode), &agents.collect::<Vec<_>>())
     }
 
-    fn told(&self, is_dealt: bool) -> v1::FairDeal {
-        let told = |part: &Option<Part>| part.map(|part| part.to_vec().into()).unwrap_or_default();
+    fn to_message(&self, is_dealt: bool) -> v1::FairDeal {
+        let bytes = |part: &Option<Part>| part.map(|part| part.to_vec().into()).unwrap_or_default();
         v1::FairDeal {
             server_commitment: self.server.to_vec().into(),
-            seat_commitments: self.bound.iter().map(told).collect(),
-            seat_secrets: self.opened.iter().map(|part| told(&part.filter(|_| is_dealt))).collect(),
+            seat_commitments: self.bound.iter().map(bytes).collect(),
+            seat_secrets: self.opened.iter().map(|part| bytes(&part.filter(|_| is_dealt))).collect(),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Fair {
 impl Standing {
     /// What may be known of how its deals come about, if they are fair.
     pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
-        self.fair.as_ref().map(|fair| fair.told(!self.is_gathering()))
+        self.fair.as_ref().map(|fair| fair.to_message(!self.is_gathering()))
     }
 
     /// Whether seats have yet to join or to open, before anything can be dealt.

@@ -211,10 +211,10 @@ impl Arbiter {
             standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }
         let mut invited = invitations.into_iter();
-        let ticket = |(player, anew): (&Player, &Option<[u8; 32]>)| match player {
+        let ticket = |(player, newer): (&Player, &Option<[u8; 32]>)| match player {
             Player::Agent => {
                 let Invited(first) = invited.next().ok_or("an invitation is missing")?;
-                Ok::<_, String>(Ticket::restored(anew.unwrap_or(first)))
+                Ok::<_, String>(Ticket::restored(newer.unwrap_or(first)))
             }
             Player::Bot(_) => Ok(Ticket::default()),
         };

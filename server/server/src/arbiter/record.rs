@@ -1,4 +1,4 @@
-//! An episode as it was played, and as whoever looks at it afterwards may see it.
+//! An episode as it was played, and as each viewer may see it afterwards.
 
 use std::time::SystemTime;
 
@@ -60,9 +60,9 @@ pub(super) struct Move {
 
 impl Move {
     /// The decision as a message.
-    fn told(&self) -> v1::PlayedAction {
+    fn to_message(&self) -> v1::PlayedAction {
         let given = if let Cause::Substituted { given, .. } = self.cause { Some(given) } else { None };
-        v1::PlayedAction { action: self.action.into(), cause: self.cause.told().into(), given }
+        v1::PlayedAction { action: self.action.into(), cause: self.cause.to_message().into(), given }
     }
 }
 
@@ -70,7 +70,7 @@ impl Move {
 /// came about. Before the first decision the head is the commitment. It tells nothing of a hidden choice without the key.
 fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
     let Move { seat, action, cause, .. } = *played;
-    chained(key, head, &[seat.number(), action, number(cause.told())])
+    chained(key, head, &[seat.number(), action, number(cause.to_message())])
 }
 
 /// The head after a forfeit: the same of the head before it, the seat and the reason.
@@ -218,7 +218,7 @@ impl Retrace {
             pending: if forfeited.is_some() { Vec::new() } else { numbers(self.play.pending()) },
             seat: played.map(|played| played.seat.number().into()),
             took: played.and_then(|played| played.took?.charged().try_into().ok()),
-            played: told.map(Move::told),
+            played: told.map(Move::to_message),
             head: self.head.to_vec().into(),
             outcome: outcome(&*self.play, forfeited, info.seats, false),
         }))
@@ -353,8 +353,8 @@ impl Arbiter {
             spec_digest: self.table.digest.to_string(),
             episode,
             seed_commitment: commitment.to_vec().into(),
-            seed_source: opened.source.told().into(),
-            seed_opening: revealed.map(|opened| opened.told(server_part)),
+            seed_source: opened.source.to_message().into(),
+            seed_opening: revealed.map(|opened| opened.to_message(server_part)),
             fair,
             viewer: viewer.seat().map(|seat| seat.number().into()),
             over,

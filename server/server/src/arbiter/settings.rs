@@ -32,7 +32,7 @@ pub struct Settings {
     pub seat_may_seed: bool,
     /// Whether the match is shown to its host and its seats alone.
     pub private: bool,
-    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+    /// The delay before positions are shown to callers that are neither the host nor a seat.
     pub watch_delay: Duration,
     /// How long the agent at each seat may think; empty where nobody has a clock.
     pub clocks: Vec<Option<Clock>>,
@@ -127,7 +127,7 @@ impl Settings {
             clocks: self
                 .clocks
                 .iter()
-                .map(|clock| clock.as_ref().map(Clock::told).unwrap_or_default())
+                .map(|clock| clock.as_ref().map(Clock::to_message).unwrap_or_default())
                 .collect(),
             fair_deals: self.fair_deals,
             episodes: self.episodes,

@@ -35,7 +35,7 @@ pub(super) struct Standing {
     pub(super) places: Vec<Place>,
     /// What the next one follows from.
     pub(super) seeds: Seeds,
-    /// What the invitation to each seat is found by, if it was given away anew.
+    /// The digest of the invitation to each seat that was given to another agent.
     pub(super) invited: Vec<Option<[u8; 32]>>,
     /// Who has taken each seat.
     pub(super) holders: Vec<Option<Holder>>,
@@ -127,7 +127,7 @@ impl Standing {
         }
         match &event.what {
             What::Joined { seat, token, request, bound } => {
-                // After the deal it stays as it is, whoever takes the seat.
+                // After the deal it stays as it is, also with another agent at the seat.
                 if let Some(fair) = self.fair.as_mut().filter(|_| self.present.dealt.is_none()) {
                     fair.bound[seat.index()] = *bound;
                 }

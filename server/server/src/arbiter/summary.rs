@@ -25,7 +25,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    fn told(&self) -> v1::MatchState {
+    fn to_message(&self) -> v1::MatchState {
         match self {
             Self::Gathering => v1::MatchState::Gathering,
             Self::Playing => v1::MatchState::Playing,
@@ -35,7 +35,7 @@ impl Phase {
     }
 }
 
-/// Where the present episode stands: for whoever runs the server, since the digest depends on everything hidden.
+/// Where the present episode stands: for the operator alone, since the digest depends on everything hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// The episode.
@@ -86,9 +86,9 @@ impl Arbiter {
             id: self.name.id.clone(),
             config: Some(self.settings.config(&self.table)),
             spec_digest: self.table.digest.to_string(),
-            state: if shown.is_some() { v1::MatchState::Playing } else { phase.told() }.into(),
+            state: if shown.is_some() { v1::MatchState::Playing } else { phase.to_message() }.into(),
             close_reason: match &phase {
-                Phase::Closed(reason) if shown.is_none() => reason.told(),
+                Phase::Closed(reason) if shown.is_none() => reason.to_message(),
                 _ => v1::CloseReason::Unspecified,
             }
             .into(),
@@ -100,8 +100,8 @@ impl Arbiter {
             last_action_time: Some(to_the_second(if shown.is_some() { acted } else { record.acted })),
             seed_commitment: record.dealt.map(|_| record.commitment.to_vec().into()).unwrap_or_default(),
             fair: standing.fair_deal(),
-            seed_source: record.opened.source.told().into(),
-            seed_opening: revealed.map(|opened| opened.told(record.server_part)),
+            seed_source: record.opened.source.to_message().into(),
+            seed_opening: revealed.map(|opened| opened.to_message(record.server_part)),
         }
     }
 }
@@ -111,7 +111,7 @@ impl Arbiter {
     pub(crate) fn shown_state(&self) -> v1::MatchState {
         let inner = self.lock();
         let shown = inner.standing.shown(self.settings.watch_delay);
-        if shown.is_some() { v1::MatchState::Playing } else { inner.phase().told() }
+        if shown.is_some() { v1::MatchState::Playing } else { inner.phase().to_message() }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::secret::{self, Found};
 /// Who a token belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Whoever created the match.
+    /// The caller that created the match.
     Host,
     /// An agent at a seat.
     Seat(Seat),
@@ -34,7 +34,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// A ticket for whoever plays at the seat: an invitation, unless it is a bot.
+    /// A ticket for the player at the seat: an invitation, unless it is a bot.
     pub(super) fn of(player: &Player) -> Self {
         match player {
             Player::Agent => Self { invitation: Some(Found::fresh()), ..Self::default() },
@@ -88,8 +88,8 @@ impl Arbiter {
         [(self.name.host.digest, Role::Host)].into_iter().chain(seats).collect()
     }
 
-    /// Gives a seat away anew, to an agent that has lost its token or to another one; gives the new invitation. Whoever has
-    /// had the seat has it no longer.
+    /// Gives a seat to another agent, or to one that has lost its token: returns the new invitation. The former agent loses the
+    /// seat.
     ///
     /// # Errors
     /// A seat that is not an agent's; agents that are opening what they contribute to the deal, since the new one would choose
@@ -111,7 +111,7 @@ impl Arbiter {
         Ok((seat, found.secret))
     }
 
-    /// Gives the token of `seat` to whoever holds its invitation.
+    /// Gives the token of `seat` to the holder of its invitation.
     ///
     /// A repeated request is given the same token again, or another one for it after a restart, when it is not known
     /// any more.

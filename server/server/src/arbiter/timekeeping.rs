@@ -1,6 +1,6 @@
 //! How long the present decisions have been taking, and what happens when that is too long.
 //!
-//! None of this is kept: it begins anew when the server does.
+//! The journal keeps none of this: after a restart all clocks of present decisions start at zero.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,9 +54,9 @@ impl Running {
 /// All clocks of a match.
 pub(super) struct Clocks {
     running: Vec<Running>,
-    /// When they run at the latest, whoever has not joined.
+    /// When they run at the latest, even if an agent has not joined.
     start: Instant,
-    /// Whether they have begun: once they have, no seat that is given away anew stops them.
+    /// Whether they have begun: once they have, a seat that gets another agent does not stop them.
     begun: bool,
     /// How long agents have been taking to open what they contribute to the first deal.
     opening: Running,
@@ -72,7 +72,7 @@ impl Clocks {
         Self { running, start, begun: false, opening: Running::default(), most_opening: settings.opening }
     }
 
-    /// Lets the clock of a seat begin anew.
+    /// Restarts the clock of a seat.
     pub(super) fn begin_anew(&mut self, seat: Seat) {
         self.running[seat.index()] = Running::default();
     }

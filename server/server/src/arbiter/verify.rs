@@ -182,7 +182,7 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
         (SeedSource::Drawn, Some(seed)) => return Err(Mismatch::Concealed(seed)),
         _ => {}
     }
-    if shown.seed_source() != source.told() {
+    if shown.seed_source() != source.to_message() {
         return Err(unreadable(&"where its seed comes from is not what its opening tells"));
     }
     let own = opened.commitment(&shown.match_id, shown.episode, spec);

@@ -1,4 +1,4 @@
-//! Whoever watches a match: the public's view of every position, one after another.
+//! Spectators: the public's view of every position, one after another.
 
 use std::pin::pin;
 use std::sync::Arc;

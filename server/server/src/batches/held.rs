@@ -83,7 +83,7 @@ pub(super) trait Kind: Sized {
     fn of(held: &Held) -> Option<Arc<Self>>;
     /// What is said when there is none of this id.
     fn unknown(id: String) -> Error;
-    /// What is said to whoever has another token.
+    /// The error for a caller with another token.
     fn owner_only(id: String) -> Error;
 }
 
@@ -148,7 +148,7 @@ impl Batches {
         Ok(search)
     }
 
-    /// The search with this id, for whoever has drawn its worlds.
+    /// The search with this id, for the holder of its token.
     ///
     /// # Errors
     /// No such search, no token or a wrong one.

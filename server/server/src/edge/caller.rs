@@ -31,7 +31,7 @@ pub enum Origin {
     User(u32),
     /// A host, by address: the peer of a TCP socket.
     Host(IpAddr),
-    /// Whoever has the token of an account.
+    /// An account, by its token.
     Account(Account),
     /// The operating system does not tell.
     Unknown,

@@ -381,7 +381,7 @@ fn decisions_are_refused_while_too_many_lines_wait() {
     assert_eq!(journal.check(), Err(Error::JournalFailed { problem }));
 }
 
-/// A disk that fails: whoever waits is told, nobody gets further, and all is written when there is room again.
+/// A disk that fails: waiting calls fail, no match continues, and all is written when there is room again.
 #[tokio::test]
 async fn a_disk_that_is_full_loses_nothing() {
     let file = File::new();

@@ -11,7 +11,7 @@ use crate::secret;
 use boardwire_api::Error;
 
 impl Matches {
-    /// Gives a seat away anew, for the host.
+    /// Gives a seat to another agent, for the host.
     ///
     /// # Errors
     /// No such match, a token that is not its host's; as [`Arbiter::invite`].
@@ -21,7 +21,7 @@ impl Matches {
             return Err(Error::HostOnly { match_id: id.to_owned() });
         }
         let (seat, code) = {
-            // Nobody joins by the former invitation in between, nor invites anew.
+            // No call joins by the former invitation in between, nor invites again.
             let mut register = self.lock();
             let (invited, before) = (arbiter.invited(), arbiter.holders());
             let (seat, code) = arbiter.invite(seat)?;

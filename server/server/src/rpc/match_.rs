@@ -63,10 +63,10 @@ const WATCHER_BYTES: usize = 16 << 10;
 const PICTURE_BYTES: usize = 256 << 10;
 
 /// A match as it stands, once all is written that this tells.
-async fn told(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, Error> {
-    let told = arbiter.describe(looker);
+async fn described(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, Error> {
+    let described = arbiter.describe(looker);
     arbiter.kept().await?;
-    Ok(Some(told))
+    Ok(Some(described))
 }
 
 impl MatchPlane {
@@ -79,7 +79,7 @@ impl MatchPlane {
         tracing::info!(match_id = arbiter.id(), game, ?players, "match created");
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         call.answer(&CreateMatchResponse {
-            r#match: told(&arbiter, Looker::Host).await?,
+            r#match: described(&arbiter, Looker::Host).await?,
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
             spectator_token: arbiter.spectator_token().to_owned(),
@@ -89,7 +89,7 @@ impl MatchPlane {
     async fn get(self: Arc<Self>, call: Call, asked: GetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         let looker = arbiter.looks(call.token())?;
-        call.answer(&GetMatchResponse { r#match: told(&arbiter, looker).await? })
+        call.answer(&GetMatchResponse { r#match: described(&arbiter, looker).await? })
     }
 
     async fn list(self: Arc<Self>, call: Call, mut asked: ListMatchesRequest) -> Result<Reply, Error> {
@@ -115,13 +115,13 @@ impl MatchPlane {
         let bound = if commitment.is_empty() { None } else { Some(part("commitment", &commitment)?) };
         let (arbiter, seat, token) = self.0.join(code.trim(), request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
-        let r#match = told(&arbiter, Looker::Seat(seat)).await?;
+        let r#match = described(&arbiter, Looker::Seat(seat)).await?;
         call.answer(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
     }
 
     async fn invite(self: Arc<Self>, call: Call, asked: InviteRequest) -> Result<Reply, Error> {
         let (seat, code) = self.0.invite(&asked.match_id, call.token(), asked.seat).await?;
-        tracing::info!(match_id = asked.match_id, seat = seat.number(), "seat given away anew");
+        tracing::info!(match_id = asked.match_id, seat = seat.number(), "seat given to another agent");
         let invitation = Some(Invitation { seat: seat.number().into(), code });
         call.answer(&InviteResponse { invitation })
     }
@@ -150,7 +150,7 @@ impl MatchPlane {
     async fn reset_match(self: Arc<Self>, call: Call, asked: ResetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         arbiter.reset_match(call.token(), asked.seed, asked.episode).await?;
-        call.answer(&ResetMatchResponse { r#match: told(&arbiter, Looker::Host).await? })
+        call.answer(&ResetMatchResponse { r#match: described(&arbiter, Looker::Host).await? })
     }
 
     async fn resign(self: Arc<Self>, call: Call, asked: ResignRequest) -> Result<Reply, Error> {
@@ -221,7 +221,7 @@ impl MatchPlane {
 
     async fn close(self: Arc<Self>, call: Call, asked: CloseMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.close(&asked.match_id, call.token())?;
-        let r#match = told(&arbiter, Looker::Host).await?;
+        let r#match = described(&arbiter, Looker::Host).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
         call.answer(&CloseMatchResponse { r#match })
     }
