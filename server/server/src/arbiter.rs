@@ -57,7 +57,7 @@ use boardwire_api::Error;
 #[cfg(test)]
 use event::Event;
 use event::What;
-use fair::Root;
+use fair::Deals;
 use log::Log;
 use standing::Standing;
 use thinking::Thinking;
@@ -171,9 +171,8 @@ impl Arbiter {
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
         let [host, spectator] = [(); 2].map(|()| secret::Found::fresh());
         let name = Name { id: secret::word(), host, spectator, created: log::now() };
-        let (opened, seeds) = decide::first(&settings);
-        let fair = settings.fair_deals.then(Root::fresh);
-        let standing = Standing::new(&table, &settings, &name.id, opened, seeds, fair, name.created);
+        let (deals, opened, seeds) = Deals::first(&settings);
+        let standing = Standing::new(&table, &settings, &name.id, opened, seeds, deals, name.created);
         let tickets = settings.players.iter().map(Ticket::of).collect();
         let inner = Inner::new(standing, &settings, Duration::ZERO, tickets);
         Self::over(name, table, settings, inner, owner, most_waiting)
@@ -356,8 +355,12 @@ impl Arbiter {
 
     /// Plays what needs no agent at the beginning of a match.
     pub fn begin(self: &Arc<Self>) {
-        self.settle(&mut self.change());
-        if self.settings.fair_deals || !self.settings.clocks.is_empty() {
+        let gathers = {
+            let mut inner = self.change();
+            self.settle(&mut inner);
+            inner.standing.is_gathering()
+        };
+        if gathers || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());
         }
     }

@@ -175,7 +175,7 @@ impl SeedSource {
 
 impl Opened {
     /// The key as a message, with what the server has contributed to it, if its deal was fair.
-    pub(crate) fn to_message(&self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
+    pub(crate) fn to_message(self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
         v1::SeedOpening {
             seed: if let SeedSource::Given(seed) = self.source { Some(seed) } else { None },
             salt: self.salt.to_vec().into(),

@@ -62,7 +62,7 @@ struct Outcome {
     /// What the spectator was shown.
     seen: Vec<Frame>,
     /// How often somebody was cut off, held up or dead.
-    troubled: u32,
+    struck: u32,
 }
 
 /// What a match comes to over a network on which everything happens that follows from a seed; nothing for none.
@@ -70,19 +70,19 @@ fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
     let world = World::new(game, Duration::ZERO);
     let mut sim = simulated(&world, chaos.unwrap_or_default());
     let mut rng = chaos.map(|seed| RngStream::new(seed, 0));
-    let (mut troubles, mut troubled) = ([None; 3], 0);
+    let (mut troubles, mut struck) = ([None; 3], 0);
     while !world.is_done() {
         sim.step().unwrap_or_else(|error| panic!("{game}, seed {chaos:?}: {error}"));
         assert!(sim.elapsed() < LONGEST, "{game}, seed {chaos:?}: it does not end");
         if let Some(rng) = &mut rng {
-            troubled += make_trouble(&mut sim, rng, &mut troubles);
+            struck += make_trouble(&mut sim, rng, &mut troubles);
         }
     }
     let arbiter = world.arbiter().expect("it has been created");
     let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
     let played = replay.frames.iter().filter_map(|frame| Some((frame.seat?, frame.played?.action)));
     let seen = std::mem::take(&mut *world.seen.lock().expect("nobody panics"));
-    Outcome { played: played.collect(), seen, troubled }
+    Outcome { played: played.collect(), seen, struck }
 }
 
 /// What happens to a connection or an agent, and until when.
@@ -95,7 +95,7 @@ enum Trouble {
 
 /// Every now and then somebody is cut off, held up or dies, and recovers after a while; gives how many just now.
 fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<Trouble>; 3]) -> u32 {
-    let (now, mut troubled) = (sim.elapsed(), 0);
+    let (now, mut struck) = (sim.elapsed(), 0);
     for (name, trouble) in OTHERS.into_iter().zip(troubles) {
         match *trouble {
             Some(Trouble::CutOff(until)) if now > until => sim.repair(name, ADDRESS.0),
@@ -104,7 +104,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
             Some(_) => continue,
             None if rng.below(400) > 0 => continue,
             None => {
-                troubled += 1;
+                struck += 1;
                 let until = now + Duration::from_millis(u64::from(rng.below(9_000)));
                 *trouble = Some(match rng.below(3) {
                     0 => {
@@ -125,7 +125,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
         }
         *trouble = None;
     }
-    troubled
+    struck
 }
 
 /// More seeds by `BOARDWIRE_SIMULATIONS`.
@@ -139,8 +139,8 @@ fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
         assert!(undisturbed.len() > 20, "{game}: {}", undisturbed.len());
         assert_eq!(all.len(), undisturbed.len() + 1);
         for seed in 0..seeds {
-            let Outcome { played, seen, troubled } = outcome(game, Some(seed));
-            troubles += troubled;
+            let Outcome { played, seen, struck } = outcome(game, Some(seed));
+            troubles += struck;
             let by = |seat: u32, of: &[(u32, u32)]| -> Vec<u32> {
                 of.iter().filter(|(by, _)| *by == seat).map(|(_, action)| *action).collect()
             };

@@ -14,7 +14,7 @@ use super::clock::OnTimeout;
 use super::event::{Cause, Forfeited, What};
 use super::standing::Standing;
 use super::{Decision, Opened, Settings};
-use crate::secret::{SeedSource, Seeds};
+use crate::secret::Seeds;
 
 /// What comes next without an agent.
 pub(super) enum Next {
@@ -24,15 +24,6 @@ pub(super) enum Next {
     Events(Vec<What>),
     /// Bots have to think first.
     Think(Box<dyn Round>),
-}
-
-/// What the first episode of a match follows from, and what the next one does.
-pub(super) fn first(settings: &Settings) -> (Opened, Seeds) {
-    if settings.fair_deals {
-        return (Opened::nothing(), Seeds::Drawn);
-    }
-    let (seeds, key, source) = Seeds::begin(settings.seed);
-    (Opened::new(key, source), seeds)
 }
 
 impl Standing {
@@ -137,9 +128,8 @@ impl Standing {
 
     /// The next episode, from `given` or the next seed there is.
     pub(super) fn deal(&self, given: Option<u64>) -> What {
-        if let Some(fair) = &self.fair {
-            let episode = if self.is_gathering() { 0 } else { self.present.episode + 1 };
-            let opened = Opened::new(fair.key(&self.id, episode), SeedSource::Drawn);
+        let episode = if self.is_gathering() { 0 } else { self.present.episode + 1 };
+        if let Some(opened) = self.deals.key(&self.id, episode) {
             return What::Dealt { opened, seeds: Seeds::Drawn };
         }
         let (seeds, key, source) = if given.is_some() {

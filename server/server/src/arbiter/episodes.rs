@@ -44,10 +44,7 @@ impl Arbiter {
                 return Ok(None);
             }
             if !self.has_left(inner, seed, leave)? {
-                // Where deals are fair nobody leaves one that it dislikes.
-                if self.settings.fair_deals {
-                    inner.standing.check_over()?;
-                }
+                inner.standing.check_leave()?;
                 self.begin_next(inner, seed)?;
             }
             Ok(Some(()))
@@ -111,10 +108,7 @@ impl Arbiter {
         }
         self.refuse_closed(inner)?;
         inner.standing.check_dealt()?;
-        inner.standing.check_left()?;
-        if seed.is_some() && self.settings.fair_deals {
-            return Err(Error::field("seed", "a seed", "absent, since the deals of this match are fair"));
-        }
+        inner.standing.check_next(seed)?;
         Ok(false)
     }
 
@@ -129,7 +123,7 @@ impl Arbiter {
 
     /// Counts the vote of `seat` for the next episode; whether it may begin now.
     fn counts_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
-        let Settings { seat_may_seed, fair_deals, episodes, host_begins, .. } = self.settings;
+        let Settings { seat_may_seed, host_begins, .. } = self.settings;
         let agents = self.settings.agents();
         let alone = agents.len() == 1;
         // The caller can compute every card from a seed.
@@ -137,7 +131,7 @@ impl Arbiter {
             return Err(Error::HostOnly { match_id: self.name.id.clone() });
         }
         // Where episodes are counted, an agent cannot leave one that it dislikes.
-        if alone && !fair_deals && !host_begins && episodes == 0 {
+        if alone && self.settings.may_leave() {
             return Ok(true);
         }
         inner.standing.check_over()?;

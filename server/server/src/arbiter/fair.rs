@@ -8,16 +8,19 @@
 //! What the server contributes to episode `e` is the `EPISODES - e`th hash of its root: it is bound by one hash more
 //! than to the first, and an episode's contribution, which is shown at its end, tells nothing of the next one's.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use boardwire_api::{Error, v1};
-use boardwire_kernel::{Key, Seat, SeatSet};
+use boardwire_kernel::{Digest, Key, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::event::What;
-use super::standing::Standing;
-use crate::secret;
+use super::record::Record;
+use super::standing::{Impossible, Standing};
+use super::verify::{Mismatch, is_agent, players, seat};
+use super::{Opened, SeedSource, Settings};
+use crate::secret::{self, Seeds};
 
 /// How many episodes a match with fair deals can have.
 pub(super) const EPISODES: u32 = 1_024;
@@ -35,14 +38,14 @@ pub(super) struct Root(#[serde(with = "crate::journal::forms::hex")] Part);
 
 /// What everybody contributes to the deals of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fair {
+struct Fair {
     root: Root,
     /// What the server is bound by.
     server: Part,
     /// What each seat is bound by.
-    pub(super) bound: Vec<Option<Part>>,
+    bound: Vec<Option<Part>>,
     /// What each seat has opened.
-    pub(super) opened: Vec<Option<Part>>,
+    opened: Vec<Option<Part>>,
 }
 
 /// What binds to `part`.
@@ -77,31 +80,122 @@ pub fn key(match_id: &str, episode: u32, server: &Part, agents: &[(Seat, Part)])
 }
 
 impl Root {
-    /// A fresh one.
-    pub(super) fn fresh() -> Self {
+    fn fresh() -> Self {
         Self(secret::random())
     }
 }
 
-impl Fair {
-    /// Before anybody has joined.
-    pub(super) fn new(root: Root, seats: usize) -> Self {
-        let server = hashed(root.0, EPISODES);
-        Self { root, server, bound: vec![None; seats], opened: vec![None; seats] }
+/// How the deals of a match come about: the server's alone, or fair. Nothing outside asks which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Deals(Option<Fair>);
+
+impl Deals {
+    /// Those of a new match, with what its first episode and the next ones follow from.
+    pub(super) fn first(settings: &Settings) -> (Self, Opened, Seeds) {
+        if settings.fair_deals {
+            let deals = Self::restored(Some(Root::fresh()), settings.players.len());
+            return (deals, Opened::nothing(), Seeds::Drawn);
+        }
+        let (seeds, key, source) = Seeds::begin(settings.seed);
+        (Self(None), Opened::new(key, source), seeds)
     }
 
-    /// What all that the server contributes follows from.
-    pub(super) fn root(&self) -> Root {
-        self.root
+    /// Those of a match that a journal has kept, before any agent has joined.
+    pub(super) fn restored(root: Option<Root>, seats: usize) -> Self {
+        let fair = |root: Root| Fair {
+            root,
+            server: hashed(root.0, EPISODES),
+            bound: vec![None; seats],
+            opened: vec![None; seats],
+        };
+        Self(root.map(fair))
+    }
+
+    /// What the journal keeps.
+    pub(super) fn root(&self) -> Option<Root> {
+        self.0.as_ref().map(|fair| fair.root)
+    }
+
+    /// The record of the first episode as it is before any event: dealt, unless agents contribute to it.
+    pub(super) fn first_record(&self, identity: (&str, &Digest), opened: Opened, at: SystemTime) -> Record {
+        match self.0 {
+            Some(_) => Record::undealt(at),
+            None => Record::new(identity, 0, 1, opened, at),
+        }
+    }
+
+    /// Takes over what binds an agent that has joined; none of one that has lost its seat.
+    pub(super) fn bind(&mut self, seat: Seat, bound: Option<Part>) {
+        if let Some(fair) = &mut self.0 {
+            fair.bound[seat.index()] = bound;
+        }
+    }
+
+    /// What binds a seat.
+    pub(super) fn bound(&self, seat: Seat) -> Option<Part> {
+        self.0.as_ref().and_then(|fair| fair.bound[seat.index()])
+    }
+
+    /// What is to bind a seat that gives this when it joins.
+    ///
+    /// # Errors
+    /// It gives nothing where deals are fair.
+    pub(super) fn binding(&self, given: Option<Part>) -> Result<Option<Part>, Error> {
+        if self.0.is_some() && given.is_none() {
+            let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
+            return Err(Error::field("commitment", "nothing", expected));
+        }
+        Ok(given.filter(|_| self.0.is_some()))
+    }
+
+    /// Takes over what a seat has opened.
+    pub(super) fn open(&mut self, seat: Seat, part: Part) -> Result<(), Impossible> {
+        let fair =
+            self.0.as_mut().ok_or_else(|| Impossible("no seat contributes to its deals".to_owned()))?;
+        fair.opened[seat.index()] = Some(part);
+        Ok(())
     }
 
     /// What the server contributes to an episode.
-    pub(super) fn part(&self, episode: u32) -> Part {
+    pub(super) fn server_part(&self, episode: u32) -> Option<Part> {
+        self.0.as_ref().map(|fair| fair.part(episode))
+    }
+
+    /// What an episode follows from to which all have contributed; nothing where deals are the server's.
+    pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<Opened> {
+        let fair = self.0.as_ref()?;
+        Some(Opened::new(fair.key(match_id, episode), SeedSource::Drawn))
+    }
+}
+
+impl Settings {
+    /// Whether an agent that plays against bots alone may leave an episode before its end.
+    pub(super) fn may_leave(&self) -> bool {
+        !self.fair_deals && !self.host_begins && self.episodes == 0
+    }
+
+    /// Refuses what fair deals exclude.
+    pub(super) fn check_fair(&self) -> Result<(), Error> {
+        if !self.fair_deals {
+            return Ok(());
+        }
+        if self.seed.is_some() || self.seat_may_seed || self.agents().is_empty() {
+            return Err(Error::field("fair_deals", "true", "false when a seed is given or no agent plays"));
+        }
+        if self.episodes > EPISODES {
+            let expected = format!("at most {EPISODES} when deals are fair");
+            return Err(Error::field("episodes", self.episodes, expected));
+        }
+        Ok(())
+    }
+}
+
+impl Fair {
+    fn part(&self, episode: u32) -> Part {
         hashed(self.root.0, EPISODES - 1 - episode)
     }
 
-    /// The key of an episode of a match.
-    pub(super) fn key(&self, match_id: &str, episode: u32) -> Key {
+    fn key(&self, match_id: &str, episode: u32) -> Key {
         let agents = (0..).zip(&self.opened).filter_map(|(seat, part)| Some((Seat::new(seat), (*part)?)));
         key(match_id, episode, &self.part(episode), &agents.collect::<Vec<_>>())
     }
@@ -119,7 +213,7 @@ impl Fair {
 impl Standing {
     /// What may be known of how its deals come about, if they are fair.
     pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
-        self.fair.as_ref().map(|fair| fair.to_message(!self.is_gathering()))
+        self.deals.0.as_ref().map(|fair| fair.to_message(!self.is_gathering()))
     }
 
     /// Whether seats have yet to join or to open, before anything can be dealt.
@@ -129,7 +223,7 @@ impl Standing {
 
     /// The seats that have yet to be bound, or to open if all are.
     pub(super) fn missing(&self) -> SeatSet {
-        let Some(fair) = &self.fair else { return SeatSet::EMPTY };
+        let Some(fair) = &self.deals.0 else { return SeatSet::EMPTY };
         let without = |parts: &[Option<Part>]| -> SeatSet {
             let seats = (0..).zip(parts).filter(|(_, part)| part.is_none());
             seats.map(|(seat, _)| Seat::new(seat)).filter(|seat| self.agents.contains(*seat)).collect()
@@ -140,8 +234,7 @@ impl Standing {
 
     /// Whether all are bound, and some have yet to open.
     pub(super) fn is_opening(&self) -> bool {
-        let is_bound = |seat: Seat| self.fair.as_ref().is_some_and(|fair| fair.bound[seat.index()].is_some());
-        self.is_gathering() && self.agents.iter().all(is_bound)
+        self.is_gathering() && self.agents.iter().all(|seat| self.deals.bound(seat).is_some())
     }
 
     /// Refuses while nothing has been dealt.
@@ -153,18 +246,9 @@ impl Standing {
         Err(Error::NotDealt { missing: self.missing().to_string(), to })
     }
 
-    /// Whether a seat may join that says what it is bound by.
-    pub(super) fn check_bound(&self, given: Option<Part>) -> Result<(), Error> {
-        if self.fair.is_none() || given.is_some() {
-            return Ok(());
-        }
-        let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
-        Err(Error::field("commitment", "nothing", expected))
-    }
-
     /// What happens when a seat opens what it has contributed; nothing yet, unless all seats are bound.
     pub(super) fn open(&self, seat: Seat, part: Part) -> Result<Option<Vec<What>>, Error> {
-        let Some(fair) = &self.fair else {
+        let Some(fair) = &self.deals.0 else {
             return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
         };
         if fair.bound[seat.index()] != Some(binds(&part)) {
@@ -177,12 +261,61 @@ impl Standing {
         Ok(self.is_opening().then(|| vec![What::Opened { seat, part }]))
     }
 
-    /// Refuses another episode when the server has nothing left to contribute that it is bound to.
-    pub(super) fn check_left(&self) -> Result<(), Error> {
-        if self.fair.is_some() && self.present.episode + 1 >= EPISODES {
+    /// Refuses a next episode, from this seed if one is given, that fair deals exclude.
+    pub(super) fn check_next(&self, seed: Option<u64>) -> Result<(), Error> {
+        if self.deals.0.is_none() {
+            return Ok(());
+        }
+        if self.present.episode + 1 >= EPISODES {
             let expected = format!("at most {EPISODES} when deals are fair");
             return Err(Error::field("episode", EPISODES + 1, expected));
         }
+        if seed.is_some() {
+            return Err(Error::field("seed", "a seed", "absent, since the deals of this match are fair"));
+        }
         Ok(())
     }
+
+    /// Refuses to leave an episode that is not over, where deals are fair: also to the host, who may dislike the deal.
+    pub(super) fn check_leave(&self) -> Result<(), Error> {
+        if self.deals.0.is_some() { self.check_over() } else { Ok(()) }
+    }
+}
+
+/// What agents have contributed to a deal, each as it was bound.
+fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, Mismatch> {
+    let unfair = |what: String| Mismatch::Unfair(what);
+    let mut agents = Vec::new();
+    for (number, player) in (0..).zip(players(shown)) {
+        if !is_agent(player) {
+            continue;
+        }
+        let at = |parts: &[bytes::Bytes]| {
+            parts.get(number as usize).and_then(|part| Part::try_from(&part[..]).ok())
+        };
+        let bound = at(&deal.seat_commitments);
+        let part = at(&deal.seat_secrets).filter(|part| bound == Some(binds(part)));
+        let part =
+            part.ok_or_else(|| unfair(format!("seat {number} was not bound to what it has opened")))?;
+        agents.push((seat(number, shown)?, part));
+    }
+    Ok(agents)
+}
+
+/// Looks whether everybody had a hand in a deal, and nobody could choose it; gives the seats that had.
+pub(super) fn check(shown: &v1::Replay, deal: &v1::FairDeal, own: &Key) -> Result<SeatSet, Mismatch> {
+    let unfair = |what: &str| Mismatch::Unfair(what.to_owned());
+    let agents = agents(shown, deal)?;
+    let server =
+        shown.seed_opening.as_ref().and_then(|opening| Part::try_from(&opening.server_secret[..]).ok());
+    let server = server.ok_or_else(|| unfair("what the server has contributed is not shown"))?;
+    let bound =
+        Part::try_from(&deal.server_commitment[..]).map_err(|_| unfair("the server was not bound"))?;
+    if !is_bound(&bound, &server, shown.episode) {
+        return Err(unfair("the server was not bound to what it has contributed"));
+    }
+    if key(&shown.match_id, shown.episode, &server, &agents) != *own {
+        return Err(unfair("the key does not follow from what everybody has contributed"));
+    }
+    Ok(agents.into_iter().map(|(seat, _)| seat).collect())
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tracing::Instrument as _;
 
 use super::event::{Event, What};
-use super::fair::{Fair, Root};
+use super::fair::{Deals, Root};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
 use crate::journal::{Entry, Journal, Kept, chained, forms};
@@ -185,7 +185,7 @@ impl Arbiter {
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
             opened: standing.present.opened,
             seeds: standing.seeds.clone(),
-            fair: standing.fair.as_ref().map(Fair::root),
+            fair: standing.deals.root(),
         }
     }
 
@@ -206,7 +206,8 @@ impl Arbiter {
         let created: Created = serde_json::from_str(created).map_err(|error| format!("line 0: {error}"))?;
         let (table, settings) = created.set_up(tables)?;
         let Created { at, host, spectator, invitations, opened, seeds, fair, .. } = created;
-        let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, fair, at);
+        let deals = Deals::restored(fair, settings.players.len());
+        let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, deals, at);
         for (line, number) in lines {
             standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }

@@ -60,7 +60,7 @@ pub(super) struct Move {
 
 impl Move {
     /// The decision as a message.
-    fn to_message(&self) -> v1::PlayedAction {
+    fn to_message(self) -> v1::PlayedAction {
         let given = if let Cause::Substituted { given, .. } = self.cause { Some(given) } else { None };
         v1::PlayedAction { action: self.action.into(), cause: self.cause.to_message().into(), given }
     }
@@ -218,7 +218,7 @@ impl Retrace {
             pending: if forfeited.is_some() { Vec::new() } else { numbers(self.play.pending()) },
             seat: played.map(|played| played.seat.number().into()),
             took: played.and_then(|played| played.took?.charged().try_into().ok()),
-            played: told.map(Move::to_message),
+            played: told.copied().map(Move::to_message),
             head: self.head.to_vec().into(),
             outcome: outcome(&*self.play, forfeited, info.seats, false),
         }))

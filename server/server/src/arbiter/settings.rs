@@ -10,7 +10,6 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{Player, messages};
 use boardwire_kernel::{Seat, SeatSet};
 
-use super::fair::EPISODES;
 use super::{Clock, OPENING};
 use crate::convert::{duration, time};
 
@@ -158,13 +157,7 @@ impl Settings {
             let value = format!("{} clocks", self.clocks.len());
             return Err(Error::field("clocks", value, "clocks of agents' seats alone"));
         }
-        if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.agents().is_empty()) {
-            return Err(Error::field("fair_deals", "true", "false when a seed is given or no agent plays"));
-        }
-        if self.fair_deals && self.episodes > EPISODES {
-            let expected = format!("at most {EPISODES} when deals are fair");
-            return Err(Error::field("episodes", self.episodes, expected));
-        }
+        self.check_fair()?;
         if self.host_begins && self.seat_may_seed {
             return Err(Error::field("host_begins", "true", "false when a seat may give the next seed"));
         }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::clock::{Clock, Time};
 use super::event::{Cause, Event, What};
-use super::fair::{Fair, Root};
+use super::fair::Deals;
 use super::record::{KEPT, Move, Record};
 use super::{CloseReason, Decision, Opened, Settings};
 use crate::secret::Seeds;
@@ -19,8 +19,8 @@ use crate::secret::Seeds;
 pub(super) struct Standing {
     /// The match's id.
     pub(super) id: Box<str>,
-    /// What everybody contributes to deals, if they are fair.
-    pub(super) fair: Option<Fair>,
+    /// How its deals come about.
+    pub(super) deals: Deals,
     /// The seats at which agents play.
     pub(super) agents: SeatSet,
     /// The clocks of seats that have one.
@@ -91,16 +91,13 @@ impl Standing {
         id: &str,
         opened: Opened,
         seeds: Seeds,
-        fair: Option<Root>,
+        deals: Deals,
         at: SystemTime,
     ) -> Self {
-        let present = match fair {
-            Some(_) => Record::undealt(at),
-            None => Record::new((id, &table.digest), 0, 1, opened, at),
-        };
+        let present = deals.first_record((id, &table.digest), opened, at);
         Self {
             id: id.into(),
-            fair: fair.map(|root| Fair::new(root, settings.players.len())),
+            deals,
             agents: settings.agents(),
             clocks: settings.clocks.clone(),
             play: table.rules.clone().deal(opened.key),
@@ -128,24 +125,19 @@ impl Standing {
         match &event.what {
             What::Joined { seat, token, request, bound } => {
                 // After the deal it stays as it is, also with another agent at the seat.
-                if let Some(fair) = self.fair.as_mut().filter(|_| self.present.dealt.is_none()) {
-                    fair.bound[seat.index()] = *bound;
+                if self.is_gathering() {
+                    self.deals.bind(*seat, *bound);
                 }
                 self.holders[seat.index()] = Some(Holder { token: *token, request: *request });
             }
             What::Invited { seat, invitation } => {
                 self.holders[seat.index()] = None;
                 self.invited[seat.index()] = Some(*invitation);
-                if let Some(fair) = self.fair.as_mut().filter(|_| self.present.dealt.is_none()) {
-                    fair.bound[seat.index()] = None;
+                if self.is_gathering() {
+                    self.deals.bind(*seat, None);
                 }
             }
-            What::Opened { seat, part } => {
-                let Some(fair) = &mut self.fair else {
-                    return Err(Impossible("nobody contributes to its deals".to_owned()));
-                };
-                fair.opened[seat.index()] = Some(*part);
-            }
+            What::Opened { seat, part } => self.deals.open(*seat, *part)?,
             What::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone()),
             &What::Played { seat, action, cause, took } => {
                 self.played(Move { seat, action, cause, took, at: event.at })?;
@@ -172,7 +164,7 @@ impl Standing {
         let is_first = self.is_gathering();
         let (episode, first) = if is_first { (0, 1) } else { (self.present.episode + 1, self.present.end()) };
         let mut dealt = Record::new((&*self.id, &table.digest), episode, first, opened, at);
-        dealt.server_part = self.fair.as_ref().map(|fair| fair.part(episode));
+        dealt.server_part = self.deals.server_part(episode);
         let left = std::mem::replace(&mut self.present, dealt);
         self.play = table.rules.clone().deal(opened.key);
         self.seeds = seeds;
@@ -252,7 +244,7 @@ impl Standing {
             // What hides the key must show the same for another; so it is no part of what is drawn anew. Nor is what
             // was played: another hidden choice chains up to something else, which nobody can tell from the first.
             id: self.id.clone(),
-            fair: self.fair.clone(),
+            deals: self.deals.clone(),
             agents: self.agents,
             clocks: self.clocks.clone(),
             present: self.present.clone(),

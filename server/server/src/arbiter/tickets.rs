@@ -135,12 +135,10 @@ impl Arbiter {
     ) -> Result<String, Error> {
         let mut inner = self.change();
         self.refuse_closed(&inner)?;
-        inner.standing.check_bound(bound)?;
-        let bound = bound.filter(|_| inner.standing.fair.is_some());
+        let bound = inner.standing.deals.binding(bound)?;
         inner.used = Instant::now();
         if let Some(holder) = &inner.standing.holders[seat.index()] {
-            let before = inner.standing.fair.as_ref().and_then(|fair| fair.bound[seat.index()]);
-            let another = inner.standing.is_gathering() && before != bound;
+            let another = inner.standing.is_gathering() && inner.standing.deals.bound(seat) != bound;
             if request.is_none() || holder.request != request || another {
                 return Err(Error::InvitationUsed { match_id: self.name.id.clone(), seat: seat.number() });
             }

@@ -4,11 +4,11 @@ use boardwire_api::v1;
 use boardwire_api::v1::player::Kind;
 use boardwire_batch::release::Release;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
+use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
 use super::event::{Cause, Forfeited};
-use super::fair::{self, Part};
+use super::fair;
 use super::record::{Move, Record, Retrace, ShownDecisions};
 use super::standing::Impossible;
 use super::{Opened, SeedSource};
@@ -117,7 +117,7 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     }
     let record = read(shown, &table)?;
     let contributed = match &shown.fair {
-        Some(deal) => check_fair(shown, deal, &record.opened.key)?,
+        Some(deal) => fair::check(shown, deal, &record.opened.key)?,
         None => SeatSet::EMPTY,
     };
     let viewer = match shown.viewer {
@@ -152,11 +152,11 @@ fn unreadable(what: &impl ToString) -> Mismatch {
     Mismatch::Unreadable(what.to_string())
 }
 
-fn players(shown: &v1::Replay) -> &[v1::Player] {
+pub(super) fn players(shown: &v1::Replay) -> &[v1::Player] {
     shown.config.as_ref().map_or(&[], |config| &config.players)
 }
 
-fn is_agent(player: &v1::Player) -> bool {
+pub(super) fn is_agent(player: &v1::Player) -> bool {
     matches!(player.kind, Some(Kind::Agent(_)))
 }
 
@@ -164,7 +164,7 @@ fn seats_of(table: &Table) -> u8 {
     table.rules.info().seats
 }
 
-fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
+pub(super) fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
     let seat = u8::try_from(number).ok().filter(|seat| usize::from(*seat) < players(shown).len());
     seat.map(Seat::new).ok_or_else(|| unreadable(&format!("there is no seat {number}")))
 }
@@ -191,44 +191,6 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
         return Err(Mismatch::Commitment { given, own });
     }
     Ok(opened)
-}
-
-/// What agents have contributed to a deal, each as it was bound.
-fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, Mismatch> {
-    let unfair = |what: String| Mismatch::Unfair(what);
-    let mut agents = Vec::new();
-    for (number, player) in (0..).zip(players(shown)) {
-        if !is_agent(player) {
-            continue;
-        }
-        let at = |parts: &[bytes::Bytes]| {
-            parts.get(number as usize).and_then(|part| Part::try_from(&part[..]).ok())
-        };
-        let bound = at(&deal.seat_commitments);
-        let part = at(&deal.seat_secrets).filter(|part| bound == Some(fair::binds(part)));
-        let part =
-            part.ok_or_else(|| unfair(format!("seat {number} was not bound to what it has opened")))?;
-        agents.push((seat(number, shown)?, part));
-    }
-    Ok(agents)
-}
-
-/// Looks whether everybody had a hand in a deal, and nobody could choose it; gives the seats that had.
-fn check_fair(shown: &v1::Replay, deal: &v1::FairDeal, key: &Key) -> Result<SeatSet, Mismatch> {
-    let unfair = |what: &str| Mismatch::Unfair(what.to_owned());
-    let agents = agents(shown, deal)?;
-    let server =
-        shown.seed_opening.as_ref().and_then(|opening| Part::try_from(&opening.server_secret[..]).ok());
-    let server = server.ok_or_else(|| unfair("what the server has contributed is not shown"))?;
-    let bound =
-        Part::try_from(&deal.server_commitment[..]).map_err(|_| unfair("the server was not bound"))?;
-    if !fair::is_bound(&bound, &server, shown.episode) {
-        return Err(unfair("the server was not bound to what it has contributed"));
-    }
-    if fair::key(&shown.match_id, shown.episode, &server, &agents) != *key {
-        return Err(unfair("the key does not follow from what everybody has contributed"));
-    }
-    Ok(agents.into_iter().map(|(seat, _)| seat).collect())
 }
 
 /// What was played, as it is stated.

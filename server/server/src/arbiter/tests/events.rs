@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::arbiter::event::{Cause, Forfeited};
-use crate::arbiter::fair::Fair;
 use crate::arbiter::standing::Impossible;
 use boardwire_api::v1::IllegalActionPolicy;
 
@@ -20,7 +19,7 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
         votes,
         closed,
         clocks,
-        fair,
+        deals,
         agents,
         invited,
     } = standing;
@@ -33,24 +32,24 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
         "{:?}",
         (
             (id, present, past, places, seeds),
-            (invited, holders, votes, closed, clocks, fair, agents),
+            (invited, holders, votes, closed, clocks, deals, agents),
             (seen, rngs, digest)
         )
     )
 }
 
-/// Folds a match anew from its events, and compares.
+/// Folds a match from its events again, and compares.
 fn same_again(arbiter: &Arbiter) {
     let inner = arbiter.lock();
     let (opened, seeds) = inner.first.clone();
-    let fair = inner.standing.fair.as_ref().map(Fair::root);
+    let deals = Deals::restored(inner.standing.deals.root(), arbiter.settings.players.len());
     let mut again = Standing::new(
         &arbiter.table,
         &arbiter.settings,
         arbiter.id(),
         opened,
         seeds,
-        fair,
+        deals,
         arbiter.name.created,
     );
     for event in &inner.events {

@@ -47,9 +47,9 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
         for seats in [2, 3] {
             let table = table(game, seats);
             let settings = settings(&vec![AGENT; seats as usize]);
-            let (opened, seeds) = decide::first(&settings);
+            let (deals, opened, seeds) = Deals::first(&settings);
             let at = SystemTime::UNIX_EPOCH;
-            let mut truth = Standing::new(&table, &settings, "match", opened, seeds, None, at);
+            let mut truth = Standing::new(&table, &settings, "match", opened, seeds, deals, at);
             let mut rng = RngStream::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
                 for seat in settings.seats() {
