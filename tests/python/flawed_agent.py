@@ -53,7 +53,7 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
         print("is playing\n" * 20_000, file=sys.stderr, flush=True)
     if flaw == "joins twice":
         # The client repeats a join by itself, under the same id; without that each has an id of its own.
-        _client.ATTEMPTS = 1
+        vars(_client)["ATTEMPTS"] = 1
         _client._UNANSWERED = ()
     seat = insist(lambda: client.join(code))
     patience = 1.0 if flaw == "impatient" else None
