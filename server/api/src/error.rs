@@ -325,12 +325,6 @@ impl Error {
         }
         Report { code, reason, message, metadata, field }
     }
-
-    /// The reason, `UPPER_SNAKE`.
-    #[must_use]
-    pub fn reason(&self) -> &'static str {
-        self.row().1
-    }
 }
 
 /// The beginning of a value that has more than `most` bytes, with their number.

@@ -156,7 +156,7 @@ async fn what_is_refused_changes_nothing() {
     let good = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
     let (actions, message) = (&good.actions, |moves| async {
         let error: Error = search.advance(moves).await.expect_err("it cannot be");
-        (error.reason(), error.to_string())
+        (error.report().reason, error.to_string())
     });
     let moves = |worlds: &[u32], into: &[u32], actions: &[u8]| Moves {
         worlds: worlds.to_vec(),
@@ -388,6 +388,6 @@ async fn a_search_whose_work_panics_ends_by_a_mistake_of_the_server() {
     Arc::get_mut(&mut search).expect("nobody shares it").table = three;
     for _ in 0..2 {
         let refused = search.roll_out(&[0], 1, Rollout::Random, 1).await.expect_err("it panics");
-        assert_eq!(refused.reason(), "INTERNAL", "{refused}");
+        assert_eq!(refused.report().reason, "INTERNAL", "{refused}");
     }
 }

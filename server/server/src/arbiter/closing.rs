@@ -93,7 +93,7 @@ impl Arbiter {
         if inner.standing.closed == Some(CloseReason::Finished) { Ok(()) } else { self.refuse_closed(inner) }
     }
 
-    /// Refuses when the match has ended for good.
+    /// Fails when the match has ended for good.
     pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), Error> {
         let id = || self.name.id.clone();
         Err(match &inner.standing.closed {

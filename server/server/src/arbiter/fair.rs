@@ -85,12 +85,12 @@ impl Root {
     }
 }
 
-/// How the deals of a match come about: the server's alone, or fair. Nothing outside asks which.
+/// How the deals of a match are made: by the server alone, or fair. Only this file knows which.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deals(Option<Fair>);
 
 impl Deals {
-    /// Those of a new match, with what its first episode and the next ones follow from.
+    /// The deals of a new match, with the key of its first episode and the source of later seeds.
     pub(super) fn first(settings: &Settings) -> (Self, Opened, Seeds) {
         if settings.fair_deals {
             let deals = Self::restored(Some(Root::fresh()), settings.players.len());
@@ -100,7 +100,7 @@ impl Deals {
         (Self(None), Opened::new(key, source), seeds)
     }
 
-    /// Those of a match that a journal has kept, before any agent has joined.
+    /// The deals of a match from a journal, before any agent has joined.
     pub(super) fn restored(root: Option<Root>, seats: usize) -> Self {
         let fair = |root: Root| Fair {
             root,
@@ -111,12 +111,12 @@ impl Deals {
         Self(root.map(fair))
     }
 
-    /// What the journal keeps.
+    /// What the journal needs to restore them.
     pub(super) fn root(&self) -> Option<Root> {
         self.0.as_ref().map(|fair| fair.root)
     }
 
-    /// The record of the first episode as it is before any event: dealt, unless agents contribute to it.
+    /// The record of the first episode before any event: dealt, unless agents contribute to the deal.
     pub(super) fn first_record(&self, identity: (&str, &Digest), opened: Opened, at: SystemTime) -> Record {
         match self.0 {
             Some(_) => Record::undealt(at),
@@ -124,19 +124,19 @@ impl Deals {
         }
     }
 
-    /// Takes over what binds an agent that has joined; none of one that has lost its seat.
+    /// Stores the commitment of an agent that has joined, or removes that of one that has lost its seat.
     pub(super) fn bind(&mut self, seat: Seat, bound: Option<Part>) {
         if let Some(fair) = &mut self.0 {
             fair.bound[seat.index()] = bound;
         }
     }
 
-    /// What binds a seat.
+    /// The commitment of a seat.
     pub(super) fn bound(&self, seat: Seat) -> Option<Part> {
         self.0.as_ref().and_then(|fair| fair.bound[seat.index()])
     }
 
-    /// What is to bind a seat that gives this when it joins.
+    /// The commitment to store for a seat that joins with this one.
     ///
     /// # Errors
     /// It gives nothing where deals are fair.
@@ -148,7 +148,7 @@ impl Deals {
         Ok(given.filter(|_| self.0.is_some()))
     }
 
-    /// Takes over what a seat has opened.
+    /// Stores the secret of a seat.
     pub(super) fn open(&mut self, seat: Seat, part: Part) -> Result<(), Impossible> {
         let fair =
             self.0.as_mut().ok_or_else(|| Impossible("no seat contributes to its deals".to_owned()))?;
@@ -156,12 +156,12 @@ impl Deals {
         Ok(())
     }
 
-    /// What the server contributes to an episode.
+    /// The server's secret for an episode.
     pub(super) fn server_part(&self, episode: u32) -> Option<Part> {
         self.0.as_ref().map(|fair| fair.part(episode))
     }
 
-    /// What an episode follows from to which all have contributed; nothing where deals are the server's.
+    /// The key of an episode from the secrets of all parties; none where the server deals alone.
     pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<Opened> {
         let fair = self.0.as_ref()?;
         Some(Opened::new(fair.key(match_id, episode), SeedSource::Drawn))

@@ -10,7 +10,7 @@ use super::log::written;
 use super::{Arbiter, Inner, Role};
 use crate::secret;
 
-/// Who calls, as it is looked up.
+/// A caller as each look at the match needs it.
 enum Caller {
     /// The digest of its token.
     Digest([u8; 32]),
@@ -27,7 +27,7 @@ impl Caller {
     }
 }
 
-/// A call of a seat that waits, counted as long as it does.
+/// A waiting call, counted until it is dropped.
 struct Waiter<'a> {
     arbiter: &'a Arbiter,
     role: Role,

@@ -135,7 +135,7 @@ async fn what_is_given_up_is_kept_from_then_on() {
     reading.write(&damaged).expect("it is written").close();
     let connection = Connection::open(file.path()).expect("it opens");
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
-    assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "somebody may yet look at them");
+    assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "the operator may look at them");
     assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "what has ended is forgotten");
 }
 

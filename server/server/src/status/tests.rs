@@ -41,6 +41,6 @@ fn a_status_with_long_values_stays_small() {
         let headers = status(&error).into_http::<()>();
         let bytes: usize =
             headers.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
-        assert!(bytes < 6 << 10, "{bytes} bytes for {}", error.reason());
+        assert!(bytes < 6 << 10, "{bytes} bytes for {}", error.report().reason);
     }
 }

@@ -130,7 +130,7 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
         assert_eq!(seen.pending.len(), 2, "both choose at the same time");
         advance(13 * SECOND).await;
         settle().await;
-        let (loser, _) = loser(&look(&arbiter, Seat::new(0)).await).expect("somebody has lost");
+        let (loser, _) = loser(&look(&arbiter, Seat::new(0)).await).expect("a seat has lost");
         lost[loser.index()] += 1;
     }
     assert!((85..=115).contains(&lost[0]), "{lost:?}");

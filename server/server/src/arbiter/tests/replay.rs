@@ -116,7 +116,7 @@ async fn decisions_chain_up_to_what_was_shown_under_way() {
         let played = frame.played.expect("it is over");
         let cause = if played.cause() == v1::ActionCause::Agent { 1 } else { 3 };
         let [seat, action] =
-            [frame.seat.expect("somebody's"), played.action].map(|n| u8::try_from(n).expect("few"));
+            [frame.seat.expect("a seat decided"), played.action].map(|n| u8::try_from(n).expect("few"));
         head = blake3::keyed_hash(&key, &[&head[..], &[seat, action, cause]].concat()).as_bytes().to_vec();
         assert_eq!(frame.head, head);
     }

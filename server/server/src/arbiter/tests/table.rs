@@ -61,7 +61,7 @@ async fn what_a_method_does_as_a_match_stands_is_what_the_protocol_says() {
                 "OpenDeal" | "Watch" => continue,
                 other => panic!("{other} is no method of a match"),
             };
-            let refused = done.err().map(|error| error.reason());
+            let refused = done.err().map(|error| error.report().reason);
             assert_eq!(refused, *reason, "{method} in phase {phase}");
             compared += 1;
         }
