@@ -15,7 +15,6 @@ import boardwire
 from accounts import account
 from boardwire import _convert
 from boardwire._channel import Connection, Stubs, bearer
-from boardwire._stream import PlayStream
 from boardwire._twins import run
 from boardwire._ways import BLOCKING
 from boardwire.v1 import match_pb2
@@ -307,12 +306,6 @@ def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-matches-per-caller", "1"]) as small:
         small.create_match("faraway", players=["random", "random"])
         small.create_match("faraway", players=["random", "random"])
-
-
-@provokes("TOKEN_UNKNOWN")
-def _(client: boardwire.Client) -> None:
-    request = pb.ObserveRequest(match_id=begun(client)[0].id)
-    run(PlayStream(client._connection, "guessed", advice="").ask(request, 10))
 
 
 @provokes("JOURNAL_FAILED")

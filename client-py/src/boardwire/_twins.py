@@ -22,7 +22,6 @@ from .errors import (
     UnknownBatch,
     UnknownMatch,
     UnknownSearch,
-    UnknownToken,
     WrongToken,
 )
 
@@ -39,7 +38,6 @@ GONE = (
     MatchClosed,
     BotFailed,
     WrongToken,
-    UnknownToken,
     UnknownBatch,
     BatchOwnerOnly,
     UnknownSearch,

@@ -39,7 +39,6 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── MissingCallerToken            CALLER_TOKEN_MISSING
 │   ├── WrongCallerToken              CALLER_TOKEN_WRONG
 │   ├── WrongToken                    TOKEN_WRONG
-│   ├── UnknownToken                  TOKEN_UNKNOWN
 │   ├── HostOnly                      HOST_ONLY
 │   ├── SeatOnly                      SEAT_ONLY
 │   ├── BatchOwnerOnly                BATCH_OWNER_ONLY
@@ -281,10 +280,6 @@ class WrongCallerToken(AccessDenied, reason="CALLER_TOKEN_WRONG", codes=("UNAUTH
 
 class WrongToken(AccessDenied, reason="TOKEN_WRONG", codes=("PERMISSION_DENIED",)):
     """The token is not of this match."""
-
-
-class UnknownToken(AccessDenied, reason="TOKEN_UNKNOWN", codes=("PERMISSION_DENIED",)):
-    """The token belongs to nobody: what it was for may have been closed."""
 
 
 class HostOnly(AccessDenied, reason="HOST_ONLY", codes=("PERMISSION_DENIED",)):

@@ -156,9 +156,6 @@ errors! {
     /// The token is none of this match.
     TokenWrong { match_id: String } PermissionDenied "TOKEN_WRONG"
         "the token does not belong to match {match_id}"
-    /// The token is none of an open match.
-    TokenUnknown PermissionDenied "TOKEN_UNKNOWN"
-        "no match has this token; its match may have been closed"
     /// A seat called a method of the host.
     HostOnly { match_id: String } PermissionDenied "HOST_ONLY"
         "only the host of match {match_id} may do this"

@@ -17,7 +17,6 @@ use crate::arbiter::{Arbiter, CloseReason, OPENING, Role, Settings};
 use crate::edge::Origin;
 use crate::journal::{Journal, Kept};
 use crate::requests::{RequestId, Requests};
-use crate::secret;
 use register::{Open, Register};
 
 /// How many matches a server holds, and for how long.
@@ -261,15 +260,6 @@ impl Matches {
         let closed = || inner.closed.iter().find(|arbiter| arbiter.id() == id);
         let found = inner.open.get(id).map(|open| &open.arbiter).or_else(closed);
         found.map(Arc::clone).ok_or_else(|| Error::MatchUnknown { match_id: id.to_owned() })
-    }
-
-    /// Who holds this token, and in which match: an open one, or one closed lately.
-    ///
-    /// # Errors
-    /// No token, or one that belongs to nobody.
-    pub fn holder(&self, token: Option<&str>) -> Result<(Arc<Arbiter>, Role), Error> {
-        let token = token.ok_or(Error::TokenMissing)?;
-        self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(Error::TokenUnknown)
     }
 
     /// A page of up to `size` matches whose ids come after `after`, each as `tell` describes it. Private matches, and those

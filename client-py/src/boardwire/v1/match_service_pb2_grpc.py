@@ -249,9 +249,9 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-        separately.
+        """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+        checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+        resign meanwhile, call Resign separately.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

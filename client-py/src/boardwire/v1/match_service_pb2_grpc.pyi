@@ -132,9 +132,9 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.PlayRequest,
         boardwire.v1.match_service_pb2.PlayResponse,
     ]
-    """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-    request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-    separately.
+    """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+    checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+    resign meanwhile, call Resign separately.
     """
 
     GetReplay: grpc.UnaryUnaryMultiCallable[
@@ -271,9 +271,9 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.PlayRequest,
         boardwire.v1.match_service_pb2.PlayResponse,
     ]
-    """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-    request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-    separately.
+    """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+    checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+    resign meanwhile, call Resign separately.
     """
 
     GetReplay: grpc.aio.UnaryUnaryMultiCallable[
@@ -434,9 +434,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request_iterator: _MaybeAsyncIterator[boardwire.v1.match_service_pb2.PlayRequest],
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.PlayResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.PlayResponse]]:
-        """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-        separately.
+        """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+        checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+        resign meanwhile, call Resign separately.
         """
 
     @abc.abstractmethod

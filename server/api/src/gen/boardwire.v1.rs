@@ -3343,9 +3343,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Resign"));
             self.inner.unary(req, path, codec).await
         }
-        /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        /// request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-        /// separately.
+        /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+        /// checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+        /// resign meanwhile, call Resign separately.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,
@@ -3551,9 +3551,9 @@ pub mod match_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-        /// request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-        /// separately.
+        /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+        /// checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+        /// resign meanwhile, call Resign separately.
         async fn play(
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,

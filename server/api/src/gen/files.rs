@@ -788,9 +788,9 @@ service MatchService {
   // Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
   // `episode`.
   rpc Resign(ResignRequest) returns (ResignResponse);
-  // Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is checked when the stream opens. A
-  // request that fails gets an error, and the stream continues. A request that waits delays those after it: to resign meanwhile, call Resign
-  // separately.
+  // Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
+  // checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
+  // resign meanwhile, call Resign separately.
   rpc Play(stream PlayRequest) returns (stream PlayResponse);
   // Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
   // private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all

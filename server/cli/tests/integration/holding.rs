@@ -7,7 +7,7 @@ use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
     BatchConfig, CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
-    MatchConfig, OpenBatchRequest, PlayRequest, SeedSource,
+    MatchConfig, ObserveRequest, OpenBatchRequest, PlayRequest, SeedSource, play_request, play_response,
 };
 use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
@@ -313,14 +313,18 @@ async fn a_private_match_is_shown_to_those_who_play_it() {
 }
 
 #[tokio::test]
-async fn a_stream_is_opened_by_a_token_that_somebody_holds() {
+async fn a_stream_needs_a_token_that_each_request_is_checked_by() {
     let server = Server::plain().await;
     let mut host = server.host().await;
     let nothing = || tokio_stream::empty::<PlayRequest>();
     let refused = host.play(nothing()).await.expect_err("no token");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
-    let refused = host.play(with_token(nothing(), "guessed")).await.expect_err("nobody's token");
-    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "TOKEN_UNKNOWN"));
     let created = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();
-    host.play(with_token(nothing(), &created.host_token)).await.expect("the host's opens one");
+    let match_id = created.r#match.expect("a match").id;
+    let asked = play_request::Request::Observe(ObserveRequest { match_id, ..ObserveRequest::default() });
+    let asked = tokio_stream::once(PlayRequest { tag: 1, request: Some(asked) });
+    let mut answers = host.play(with_token(asked, "guessed")).await.expect("a stream").into_inner();
+    let answer = answers.message().await.expect("an answer").and_then(|response| response.answer);
+    let Some(play_response::Answer::Error(refused)) = answer else { panic!("refused: {answer:?}") };
+    assert_eq!(refused.code, Code::PermissionDenied as i32, "{}", refused.message);
 }

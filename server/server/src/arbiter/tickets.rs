@@ -80,14 +80,6 @@ impl Arbiter {
             .collect()
     }
 
-    /// Who takes part, by what their tokens are found by.
-    pub(crate) fn holders(&self) -> Vec<([u8; 32], Role)> {
-        let inner = self.lock();
-        let seats = self.settings.seats().zip(&inner.standing.holders);
-        let seats = seats.filter_map(|(seat, holder)| Some((holder.as_ref()?.token, Role::Seat(seat))));
-        [(self.name.host.digest, Role::Host)].into_iter().chain(seats).collect()
-    }
-
     /// Gives a seat to another agent, or to one that has lost its token: returns the new invitation. The former agent loses the
     /// seat.
     ///

@@ -23,10 +23,13 @@ impl Matches {
         let (seat, code) = {
             // No call joins by the former invitation in between, nor invites again.
             let mut register = self.lock();
-            let (invited, before) = (arbiter.invited(), arbiter.holders());
+            let before = arbiter.invited();
             let (seat, code) = arbiter.invite(seat)?;
-            let former = invited.iter().filter(|(known, _)| *known == seat).map(|(_, digest)| digest);
-            register.invite(&arbiter, seat, &code, former, &before);
+            if register.open.contains_key(id) {
+                let former = before.iter().filter(|(known, _)| *known == seat);
+                former.for_each(|(_, digest)| drop(register.invitations.remove(digest)));
+                register.invitations.insert(secret::digest(&code), (Arc::clone(&arbiter), seat));
+            }
             (seat, code)
         };
         arbiter.kept().await?;
@@ -44,12 +47,11 @@ impl Matches {
         bound: Option<Part>,
     ) -> Result<(Arc<Arbiter>, Seat, String), Error> {
         let (arbiter, seat, token) = {
-            let mut register = self.lock();
+            // Under the lock: else the seat could be given away in between.
+            let register = self.lock();
             let found = register.invitations.get(&secret::digest(invitation)).cloned();
             let (arbiter, seat) = found.ok_or(Error::InvitationUnknown)?;
-            let before = arbiter.holders();
             let token = arbiter.join_bound(seat, request, bound)?;
-            register.admit(&arbiter, seat, &token, &before);
             (arbiter, seat, token)
         };
         arbiter.kept().await?;

@@ -159,8 +159,7 @@ impl MatchPlane {
     }
 
     async fn play(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
-        let token = call.token().ok_or(Error::TokenMissing)?;
-        self.0.holder(Some(token))?;
+        call.token().ok_or(Error::TokenMissing)?;
         let requests = Box::pin(requests.stream().take_until(self.0.stopped()));
         let state = (self, call, requests);
         Ok(Reply::stream(stream::try_unfold(state, |(plane, call, mut requests)| async move {
