@@ -4,16 +4,14 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use boardwire_batch::messages;
 use boardwire_batch::registry::Served;
 use boardwire_batch::tables::Tables;
-
-use boardwire_kernel::{
-    ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout,
-};
+use boardwire_kernel::{Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Catalogues, pair};
+use super::{Catalogues, json, pair};
 
 /// Shows what is served.
 #[derive(Debug, Args)]
@@ -26,7 +24,7 @@ pub(super) struct Games {
     /// Sets an option of the game; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair, requires = "game")]
     options: Vec<(String, String)>,
-    /// Prints JSON.
+    /// Prints JSON: the protocol's `Game` of each game, or the `GameSpec` of one.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -37,31 +35,27 @@ impl Games {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let tables = Tables::new(self.catalogues.load()?);
         let mut out = String::new();
-        match &self.game {
-            None => {
-                let served = tables.registry().ids().map(|id| Ok(tables.served(id)?));
-                let served = served.collect::<anyhow::Result<Vec<_>>>()?;
-                if self.json {
-                    let _ = writeln!(out, "{}", served.iter().map(type_json).collect::<Value>());
-                } else {
-                    for served in &served {
-                        type_text(&mut out, served);
-                    }
-                }
+        if let Some(game) = &self.game {
+            let served = tables.served(game)?;
+            let seats = self.seats.unwrap_or_else(|| (*served.game_type.seats.start()).into());
+            let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let table = tables.table(game, seats, options)?;
+            if self.json {
+                let spec = json::write("GameSpec", &messages::spec(&served, &table), true)?;
+                let _ = writeln!(out, "{spec}");
+            } else {
+                type_text(&mut out, &served);
+                table_text(&mut out, table.rules.info(), &served);
             }
-            Some(game) => {
-                let served = tables.served(game)?;
-                let seats = self.seats.unwrap_or_else(|| (*served.game_type.seats.start()).into());
-                let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-                let table = tables.table(game, seats, options)?;
-                let info = table.rules.info();
-                if self.json {
-                    let mut whole = type_json(&served);
-                    whole["table"] = table_json(info, &table.digest.to_string());
-                    let _ = writeln!(out, "{whole}");
-                } else {
-                    type_text(&mut out, &served);
-                    table_text(&mut out, info, &served);
+        } else {
+            let served = tables.registry().ids().map(|id| Ok(tables.served(id)?));
+            let served = served.collect::<anyhow::Result<Vec<_>>>()?;
+            if self.json {
+                let games = served.iter().map(|served| json::write("Game", &messages::game(served), true));
+                let _ = writeln!(out, "{}", games.collect::<anyhow::Result<Value>>()?);
+            } else {
+                for served in &served {
+                    type_text(&mut out, served);
                 }
             }
         }
@@ -136,14 +130,6 @@ fn shape(field: &Field) -> String {
     format!("[{}]", field.axes.iter().map(axis).collect::<Vec<_>>().join(", "))
 }
 
-fn order(order: AxisOrder) -> &'static str {
-    match order {
-        AxisOrder::None => "none",
-        AxisOrder::Sequence => "sequence",
-        AxisOrder::Places => "places",
-    }
-}
-
 fn kind(kind: &FieldKind) -> String {
     match kind {
         FieldKind::Id { table } => format!("row of {table}"),
@@ -161,60 +147,4 @@ fn column(column: &Column) -> String {
         ColumnKind::Flag => format!("{} (flag)", column.name),
         ColumnKind::Category { names } => format!("{} (one of {})", column.name, names.join(", ")),
     }
-}
-
-fn type_json(served: &Served) -> Value {
-    let game_type = &served.game_type;
-    let option = |spec: &boardwire_kernel::OptionSpec| {
-        let kind = spec.kind.to_string();
-        json!({"name": spec.name, "kind": kind, "default": spec.default, "doc": spec.doc})
-    };
-    let provenance =
-        served.provenance.iter().map(|row| (row.section.clone(), Value::from(row.source.as_str())));
-    json!({
-        "id": game_type.id,
-        "name": game_type.name,
-        "rules_version": game_type.rules_version,
-        "seats": [game_type.seats.start(), game_type.seats.end()],
-        "options": game_type.options.iter().map(option).collect::<Value>(),
-        "catalogue_digest": served.catalogue.to_string(),
-        "provenance": Value::Object(provenance.collect()),
-    })
-}
-
-fn layout_json(layout: &ViewLayout) -> Value {
-    let field = |(offset, field): (usize, &Field)| {
-        json!({
-            "name": field.name,
-            "offset": offset,
-            "shape": field.shape().collect::<Vec<_>>(),
-            "axes": field.axes.iter().map(|axis| axis.name).collect::<Vec<_>>(),
-            "orders": field.axes.iter().map(|axis| order(axis.order)).collect::<Vec<_>>(),
-            "max": field.max,
-            "usual_max": field.usual_max,
-            "kind": kind(&field.kind),
-            "doc": field.doc,
-        })
-    };
-    layout.with_offsets().map(field).collect()
-}
-
-fn table_json(info: &GameInfo, digest: &str) -> Value {
-    let matrix = |table: &boardwire_kernel::Table| {
-        let columns = table.columns.iter().map(column).collect::<Vec<_>>();
-        json!({"name": table.name, "columns": columns, "rows": table.rows})
-    };
-    let action = |action: &ActionSpec| json!({"label": action.label, "verb": action.verb, "table": action.table, "row": action.row});
-    json!({
-        "seats": info.seats,
-        "options": info.options.all().iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-        "spec_digest": digest,
-        "max_plies": info.max_plies,
-        "scores": [info.scores.0, info.scores.1],
-        "view_bytes": info.layout.bytes(),
-        "fields": layout_json(&info.layout),
-        "public_fields": layout_json(&info.public_layout),
-        "tables": info.tables.iter().map(matrix).collect::<Value>(),
-        "actions": info.actions.all().iter().map(action).collect::<Value>(),
-    })
 }

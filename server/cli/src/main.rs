@@ -9,6 +9,7 @@ mod arena;
 mod completions;
 mod games;
 mod health;
+mod json;
 mod man;
 mod play;
 mod policies;

@@ -10,7 +10,7 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Key, Seat, Viewer};
 use clap::Args;
 
-use super::{Catalogues, verify};
+use super::{Catalogues, json};
 use boardwire_server::page::Film;
 
 /// Shows an episode as a page.
@@ -28,7 +28,7 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let about = || self.file.display().to_string();
-        let replay = verify::read(&self.file).with_context(about)?;
+        let replay = json::read("Replay", &self.file).with_context(about)?;
         let page = page(&replay, &Tables::new(self.catalogues.load()?)).with_context(about)?;
         write(&self.html, &page)
     }

@@ -1,16 +1,15 @@
 //! `verify`: checks an episode that somebody has been shown.
 
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use boardwire_api::v1;
 use boardwire_batch::tables::Tables;
 use clap::Args;
-use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 
-use super::Catalogues;
+use super::{Catalogues, json};
 use boardwire_server::arbiter::{SeedSource, Verified, verify};
 use boardwire_server::secret::hex;
 
@@ -27,7 +26,7 @@ impl Verify {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let tables = Tables::new(self.catalogues.load()?);
         let about = || self.file.display().to_string();
-        let replay = read(&self.file).with_context(about)?;
+        let replay: v1::Replay = json::read("Replay", &self.file).with_context(about)?;
         let Verified { decisions, source, contributed, head, scores } =
             verify(&replay, &tables).with_context(about)?;
         let mut out = std::io::stdout().lock();
@@ -61,33 +60,4 @@ impl Verify {
         )?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Reads a replay.
-pub(super) fn read(path: &Path) -> anyhow::Result<v1::Replay> {
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text)?;
-        text
-    } else {
-        std::fs::read_to_string(path)?
-    };
-    let mut json = serde_json::Deserializer::from_str(&text);
-    let message =
-        DynamicMessage::deserialize(described(), &mut json).context("it is no boardwire.v1.Replay")?;
-    json.end().context("something follows the replay")?;
-    Ok(message.transcode_to()?)
-}
-
-/// The canonical JSON of a replay.
-pub(super) fn write(replay: &v1::Replay) -> anyhow::Result<String> {
-    let mut message = DynamicMessage::new(described());
-    message.transcode_from(replay)?;
-    Ok(serde_json::to_string(&message)?)
-}
-
-/// What a replay consists of.
-fn described() -> MessageDescriptor {
-    let pool = DescriptorPool::decode(boardwire_api::DESCRIPTORS).expect("descriptors are generated");
-    pool.get_message_by_name("boardwire.v1.Replay").expect("it is among them")
 }

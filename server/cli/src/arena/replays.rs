@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use boardwire_api::v1;
 use serde_json::Value;
 
-use crate::verify;
+use crate::json;
 
 /// The file that says what was played.
 const WHAT: &str = "arena.json";
@@ -53,7 +53,8 @@ impl Replays {
     /// Keeps a match; its file is there when it is whole.
     pub(super) fn keep(&self, deal: u64, way: usize, replay: &v1::Replay) -> anyhow::Result<()> {
         let path = self.file(deal, way);
-        put(&path, &verify::write(replay)?).with_context(|| path.display().to_string())
+        put(&path, &json::write("Replay", replay, false)?.to_string())
+            .with_context(|| path.display().to_string())
     }
 
     fn file(&self, deal: u64, way: usize) -> PathBuf {
