@@ -20,6 +20,7 @@ use self::examiner::Examiner;
 use self::scenario::scenarios;
 use super::Catalogues;
 use boardwire_server::batches::{self, Batches};
+use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run, runtime};
 
@@ -72,9 +73,10 @@ impl AgentCheck {
             limit: Duration::from_secs(self.limit),
         };
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, batches, async {
-            let _ = stopped.await;
-        }));
+        let serving =
+            tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
+                let _ = stopped.await;
+            }));
         let mut failed = 0;
         let examined = stream::iter(&scenarios).map(|scenario| kit.examine(scenario));
         let mut verdicts = examined.buffered(self.jobs.into());

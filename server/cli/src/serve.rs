@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::address::{Address, bound};
 use boardwire_server::edge::Access;
-use boardwire_server::run::{Listener, run_within, runtime};
+use boardwire_server::run::{Listener, run, runtime};
 use boardwire_server::telemetry;
 use front::Front;
 use settings::Settings;
@@ -95,7 +95,7 @@ impl Serve {
             }
             // Their clocks run from now on: clients that connect are answered soon.
             matches.begin();
-            run_within(access, listeners, matches, batches, stopped).await
+            run(access, listeners, matches, batches, stopped).await
         })?;
         if let Some(journal) = journal {
             journal.close();

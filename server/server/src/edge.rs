@@ -5,13 +5,12 @@
 
 mod accept;
 mod accounts;
-mod allowed_hosts;
 mod call;
 mod caller;
 mod connections;
 mod ledger;
 mod methods;
-mod metrics_page;
+mod pages;
 mod preface;
 mod proxy;
 mod rates;
@@ -19,7 +18,6 @@ mod serve;
 mod tasks;
 mod tls;
 mod traces;
-mod watch_page;
 mod wire;
 
 use std::net::IpAddr;
@@ -36,19 +34,20 @@ pub(crate) use accept::Accept;
 pub(crate) use accept::Accepted;
 pub use accept::UnixSocket;
 pub use accounts::{is_name, line};
-pub(crate) use allowed_hosts::AllowedHosts;
 pub(crate) use call::{Call, Gate};
 pub(crate) use caller::Caller;
 pub(crate) use ledger::{Budget, Charge};
 #[cfg(test)]
 pub(crate) use methods::Shape;
 pub(crate) use methods::{Kind, Methods, Service};
-pub(crate) use metrics_page::MetricsPage;
+pub(crate) use pages::{metrics_page, watch_page};
 pub(crate) use serve::{Speech, serve};
 pub(crate) use tls::Secured;
-pub(crate) use watch_page::WatchPage;
 pub(crate) use wire::{Answer, Reply, Requests};
 
+use tokio::sync::watch;
+
+use crate::batches::Batches;
 use connections::Connections;
 use ledger::{CALL_BYTES, Ledger};
 use rates::Rates;
@@ -110,10 +109,11 @@ impl From<Bounds> for Access {
 
 /// What all listeners of a server share.
 pub(crate) struct Edge {
-    bounds: Bounds,
-    accounts: Option<Arc<Accounts>>,
-    proxies: Arc<[IpAddr]>,
-    page_hosts: Arc<[String]>,
+    access: Access,
+    /// The leases that end with a connection are found here.
+    batches: Arc<Batches>,
+    /// True once the server stops.
+    stopping: watch::Receiver<bool>,
     connections: Arc<Connections>,
     ledger: Ledger,
     /// For health checks for which there is no room otherwise.
@@ -127,8 +127,13 @@ const HEALTH_CHECKS: usize = 64;
 
 impl Edge {
     /// The edge before these methods.
-    pub(crate) fn new(access: Access, methods: Methods) -> Self {
-        let Access { bounds, accounts, proxies, page_hosts } = access;
+    pub(crate) fn new(
+        access: Access,
+        methods: Methods,
+        batches: Arc<Batches>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let bounds = &access.bounds;
         let connections = Connections::new(bounds.connections, bounds.connections_per_caller);
         Self {
             connections: Arc::new(connections),
@@ -136,16 +141,10 @@ impl Edge {
             health: Ledger::new(0, HEALTH_CHECKS * CALL_BYTES),
             rates: Rates::new(bounds.rate),
             methods,
-            bounds,
-            accounts,
-            proxies,
-            page_hosts,
+            batches,
+            stopping,
+            access,
         }
-    }
-
-    /// A page as it is served, under the names of this server.
-    pub(crate) fn page<S>(&self, page: S) -> AllowedHosts<S> {
-        AllowedHosts::new(page, Arc::clone(&self.page_hosts))
     }
 
     /// How many connections are open.

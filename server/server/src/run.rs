@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::batches::Batches;
 use crate::edge::{
-    self, Accept, Access, Edge, Gate, MetricsPage, Secured, Speech, Tls, UnixSocket, WatchPage,
+    self, Accept, Access, Edge, Gate, Secured, Speech, Tls, UnixSocket, metrics_page, watch_page,
 };
 use crate::held_up;
 use crate::matches::Matches;
@@ -47,41 +47,20 @@ pub fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(cores.div_ceil(2)).enable_all().build()
 }
 
-/// Serves `matches` and `batches` on all `listeners` until `shutdown` resolves, then lets calls end, and
-/// ends them. What callers may ask for is bounded as by default.
+/// Serves `matches` and `batches` on all `listeners`, for callers with access and within its bounds, until `shutdown` resolves. Then
+/// calls under way may end, for a while.
 ///
 /// # Errors
 /// When the server cannot be set up.
 pub async fn run(
-    listeners: Vec<Listener>,
-    matches: Arc<Matches>,
-    batches: Arc<Batches>,
-    shutdown: impl Future<Output = ()>,
-) -> anyhow::Result<()> {
-    run_within(Access::default(), listeners, matches, batches, shutdown).await
-}
-
-/// As [`run`], for those who have access, within its bounds.
-///
-/// # Errors
-/// When the server cannot be set up.
-pub async fn run_within(
     access: impl Into<Access>,
     listeners: Vec<Listener>,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    let all = |served: Served| listeners.into_iter().map(|listener| served.clone().on(listener)).collect();
+    let all = |edge: Arc<Edge>| listeners.into_iter().map(|each| listen(Arc::clone(&edge), each)).collect();
     run_serving(access.into(), matches, batches, shutdown, all).await
-}
-
-/// What every connection is served with.
-#[derive(Clone)]
-pub(crate) struct Served {
-    edge: Arc<Edge>,
-    batches: Arc<Batches>,
-    stopping: watch::Receiver<bool>,
 }
 
 /// The same, on what `serve` listens on.
@@ -90,15 +69,15 @@ pub(crate) async fn run_serving(
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
-    serve: impl FnOnce(Served) -> JoinSet<()>,
+    serve: impl FnOnce(Arc<Edge>) -> JoinSet<()>,
 ) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let health = Arc::new(Health::well());
     let draining = access.bounds.drain_timeout;
-    let edge = Arc::new(Edge::new(access, rpc::methods(&matches, &batches, &health)));
-    let served = Served { edge: Arc::clone(&edge), batches: Arc::clone(&batches), stopping };
+    let methods = rpc::methods(&matches, &batches, &health);
+    let edge = Arc::new(Edge::new(access, methods, Arc::clone(&batches), stopping));
     let _watch = held_up::watch(&matches)?;
-    let mut serving = serve(served);
+    let mut serving = serve(Arc::clone(&edge));
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
@@ -145,29 +124,25 @@ async fn give_back_memory() {
     }
 }
 
-impl Served {
-    /// Serves one listener until the server stops and its connections have ended.
-    async fn on(self, listener: Listener) {
-        match listener {
-            Listener::Tcp(listener) => self.accepting(listener).await,
-            Listener::Tls(listener, tls) => self.accepting(Secured { listener, tls }).await,
-            Listener::Unix(socket) => self.accepting(socket).await,
-            Listener::WatchPage(listener) => {
-                let Self { edge, batches, stopping } = self;
-                let page = edge.page(WatchPage::new(Gate(Arc::clone(&edge))));
-                edge::serve(listener, (Speech::Page, page), edge, batches, stopping).await;
-            }
-            Listener::Metrics(listener) => {
-                let Self { edge, batches, stopping } = self;
-                let page = edge.page(MetricsPage);
-                edge::serve(listener, (Speech::Page, page), edge, batches, stopping).await;
-            }
+/// Serves one listener until the server stops and its connections have ended.
+async fn listen(edge: Arc<Edge>, listener: Listener) {
+    match listener {
+        Listener::Tcp(listener) => accept(edge, listener).await,
+        Listener::Tls(listener, tls) => accept(edge, Secured { listener, tls }).await,
+        Listener::Unix(socket) => accept(edge, socket).await,
+        Listener::WatchPage(listener) => {
+            let page = watch_page(&edge);
+            edge::serve(edge, listener, (Speech::Page, page)).await;
+        }
+        Listener::Metrics(listener) => {
+            let page = metrics_page(&edge);
+            edge::serve(edge, listener, (Speech::Page, page)).await;
         }
     }
+}
 
-    /// The same on whatever accepts connections.
-    pub(crate) async fn accepting(self, listener: impl Accept) {
-        let Self { edge, batches, stopping } = self;
-        edge::serve(listener, (Speech::Grpc, Gate(Arc::clone(&edge))), edge, batches, stopping).await;
-    }
+/// Serves gRPC on whatever accepts connections.
+pub(crate) async fn accept(edge: Arc<Edge>, listener: impl Accept) {
+    let gate = Gate(Arc::clone(&edge));
+    edge::serve(edge, listener, (Speech::Grpc, gate)).await;
 }

@@ -29,6 +29,7 @@ use super::replays::Replays;
 use super::schedule::Schedule;
 use crate::agent::Agent;
 use boardwire_server::batches::{self, Batches};
+use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run, runtime};
 
@@ -108,9 +109,10 @@ impl Host<'_> {
         let matches = Arc::new(Matches::new(tables, limits, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, batches, async {
-            let _ = stopped.await;
-        }));
+        let serving =
+            tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
+                let _ = stopped.await;
+            }));
         let played = self.host(address, finished, halted).await;
         drop(stop);
         let served = serving.await;

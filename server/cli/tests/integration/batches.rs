@@ -11,6 +11,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
@@ -39,7 +40,13 @@ impl Server {
         let matches = Arc::new(Matches::new(Tables::new(registry), few, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(limits, None, Arc::clone(&pool)));
         let listeners = vec![Listener::Tcp(listener)];
-        tokio::spawn(run(listeners, matches, Arc::clone(&batches), std::future::pending()));
+        tokio::spawn(run(
+            Access::default(),
+            listeners,
+            matches,
+            Arc::clone(&batches),
+            std::future::pending(),
+        ));
         Self { address, batches, pool }
     }
 

@@ -18,7 +18,7 @@ use boardwire_batch::tables::Tables;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::edge::{Access, Bounds, UnixSocket};
 use boardwire_server::matches::{self, Matches};
-use boardwire_server::run::{Listener, run_within};
+use boardwire_server::run::{Listener, run};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use hyper::http::request::Builder;
 use hyper::http::{HeaderMap, HeaderValue, Request, StatusCode};
@@ -56,10 +56,9 @@ impl Server {
         let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(Limits::default(), None, pool));
         let (stop, stopped) = oneshot::channel();
-        let serving =
-            tokio::spawn(run_within(access.into(), vec![secure(listener)], matches, batches, async {
-                let _ = stopped.await;
-            }));
+        let serving = tokio::spawn(run(access.into(), vec![secure(listener)], matches, batches, async {
+            let _ = stopped.await;
+        }));
         Self { address, stop, serving }
     }
 

@@ -14,6 +14,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_server::batches::{self, Batches};
+use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
@@ -44,7 +45,13 @@ impl Server {
         let matches = Arc::new(Matches::new(tables, held, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(leased, None, Arc::clone(&pool)));
         let listeners = [Listener::Tcp(listener)].into_iter().chain(more).collect();
-        tokio::spawn(run(listeners, Arc::clone(&matches), Arc::clone(&batches), std::future::pending()));
+        tokio::spawn(run(
+            Access::default(),
+            listeners,
+            Arc::clone(&matches),
+            Arc::clone(&batches),
+            std::future::pending(),
+        ));
         Self { address, matches, batches, pool }
     }
 

@@ -11,6 +11,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
@@ -35,9 +36,10 @@ async fn server(limit: usize) -> Server {
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
     let (stop, stopped) = oneshot::channel();
     let batches = Arc::new(Batches::new(Limits::default(), None, pool));
-    let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, batches, async {
-        let _ = stopped.await;
-    }));
+    let serving =
+        tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
+            let _ = stopped.await;
+        }));
     let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it serves");
     Server { channel, stop, serving }
 }

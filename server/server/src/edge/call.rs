@@ -148,7 +148,7 @@ impl Edge {
         // They may be large, and are not needed any more.
         drop(parts);
         let budget = caller.budget();
-        let (bytes, message_time) = (method.message_bytes, self.bounds.handshake_timeout);
+        let (bytes, message_time) = (method.message_bytes, self.access.bounds.handshake_timeout);
         let requests = Requests::new(body, bytes, message_time, Arc::clone(budget));
         let answered = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
         let answered = async {
@@ -179,7 +179,7 @@ impl Edge {
     ) -> Result<(Call, &Method, Option<TaskTrackerToken>), Error> {
         let found = self.methods.find(parts.uri.path());
         let is_health = found.as_ref().is_ok_and(|method| method.kind == Kind::Health);
-        let identified = match &self.accounts {
+        let identified = match &self.access.accounts {
             Some(accounts) if !is_health => accounts.identify(&mut parts.headers).map(|identified| {
                 Span::current().record("account", identified.0.name());
                 *caller = caller.of(identified, &self.ledger);

@@ -59,15 +59,10 @@ pub(crate) enum Speech {
     Page,
 }
 
-/// Serves the connections of one listener with `service` until `stop` is true and all have ended. Dropping
+/// Serves the connections of one listener with `service` until the server stops and all have ended. Dropping
 /// the future cuts off those that are left.
-pub(crate) async fn serve<A, S, B>(
-    listener: A,
-    (speech, service): (Speech, S),
-    edge: Arc<Edge>,
-    batches: Arc<Batches>,
-    mut stop: watch::Receiver<bool>,
-) where
+pub(crate) async fn serve<A, S, B>(edge: Arc<Edge>, listener: A, (speech, service): (Speech, S))
+where
     A: Accept,
     S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
@@ -76,24 +71,24 @@ pub(crate) async fn serve<A, S, B>(
 {
     let mut connections = JoinSet::new();
     let mut incoming = Incoming::new(listener);
+    let mut stop = edge.stopping.clone();
     loop {
         let (io, origin) = tokio::select! {
             accepted = incoming.next() => accepted,
             Some(_) = connections.join_next() => continue,
             () = stopped(&mut stop) => break,
         };
-        let (edge, batches, service, stop) =
-            (Arc::clone(&edge), Arc::clone(&batches), service.clone(), stop.clone());
+        let (edge, service) = (Arc::clone(&edge), service.clone());
         connections.spawn(async move {
-            let named = named(io, (speech, origin), &edge, stop.clone()).await;
+            let named = named(io, (speech, origin), &edge).await;
             let Some((io, origin)) = named else { return };
             let Some(place) = edge.connections.admit(origin) else { return };
             edge.rates.forget();
             let budget = edge.ledger.budget(origin);
             let Ok(charge) = budget.charge(CONNECTION_BYTES) else { return };
-            let leases = Leases::begin(&batches);
+            let leases = Leases::begin(&edge.batches);
             let caller = Caller::new(leases.peer, origin, budget, charge, place);
-            connection(io, (speech, service), caller, edge.bounds.clone(), stop).await;
+            connection(io, (speech, service), caller, &edge).await;
             drop(leases);
         });
     }
@@ -108,15 +103,15 @@ async fn named<IO: Accepted>(
     mut io: IO,
     (speech, peer): (Speech, Origin),
     edge: &Edge,
-    mut stop: watch::Receiver<bool>,
 ) -> Option<(IO, Origin)> {
     let trusted = |address: SocketAddr| {
-        matches!(speech, Speech::Grpc) && edge.proxies.contains(&address.ip().to_canonical())
+        matches!(speech, Speech::Grpc) && edge.access.proxies.contains(&address.ip().to_canonical())
     };
     let Some(tcp) = io.tcp().filter(|tcp| tcp.peer_addr().is_ok_and(trusted)) else {
         return Some((io, peer));
     };
-    let read = tokio::time::timeout(edge.bounds.handshake_timeout, proxy::read(tcp));
+    let mut stop = edge.stopping.clone();
+    let read = tokio::time::timeout(edge.access.bounds.handshake_timeout, proxy::read(tcp));
     let read = tokio::select! {
         read = read => read.map_err(io::Error::from).flatten(),
         () = stopped(&mut stop) => return None,
@@ -131,19 +126,15 @@ async fn named<IO: Accepted>(
 }
 
 /// Serves one connection until it ends, or until the server stops and no call is under way on it.
-async fn connection<IO, S, B>(
-    accepted: IO,
-    (speech, service): (Speech, S),
-    caller: Caller,
-    bounds: Bounds,
-    mut stop: watch::Receiver<bool>,
-) where
+async fn connection<IO, S, B>(accepted: IO, (speech, service): (Speech, S), caller: Caller, edge: &Edge)
+where
     IO: Accepted,
     S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    let (bounds, mut stop) = (&edge.access.bounds, edge.stopping.clone());
     let of = caller.clone();
     let named = MapRequest::new(service, move |mut request: Request<Received>| {
         request.extensions_mut().insert(of.clone());
@@ -167,11 +158,11 @@ async fn connection<IO, S, B>(
     };
     match opened {
         Ok(Ok(Opened::Grpc(io))) => {
-            drive(http2(&bounds, tasks.clone()).serve_connection(TokioIo::new(io), service), &caller, stop)
+            drive(http2(bounds, tasks.clone()).serve_connection(TokioIo::new(io), service), &caller, stop)
                 .await;
         }
         Ok(Ok(Opened::Page(io))) => {
-            drive(http1(&bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
+            drive(http1(bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
         }
         Ok(Err(error)) => tracing::debug!(peer = caller.peer().0, %error, "no call was made"),
         Err(_) => tracing::debug!(peer = caller.peer().0, "a connection said nothing"),

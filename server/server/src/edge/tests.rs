@@ -44,12 +44,12 @@ async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
         .call("GetServer", Mistaken::get_server)
         .call("ListGames", Mistaken::list_games)
         .call("GetGame", Mistaken::get_game);
-    let edge = Arc::new(Edge::new(Access::default(), Methods::default().with(service)));
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let batches = Arc::new(Batches::new(Limits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
+    let edge = Edge::new(Access::default(), Methods::default().with(service), batches, stopping);
     tokio::spawn(async move {
-        serve(listener, (Speech::Grpc, Gate(Arc::clone(&edge))), edge, batches, stopping).await;
+        crate::run::accept(Arc::new(edge), listener).await;
         drop(stop);
     });
     CatalogServiceClient::connect(address).await.expect("it serves")

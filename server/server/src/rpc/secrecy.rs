@@ -29,6 +29,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::arbiter::Arbiter;
 use crate::batches::{self, Batches};
+use crate::edge::Access;
 use crate::matches::{self, Matches};
 use crate::run::{Listener, run};
 
@@ -280,7 +281,13 @@ pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
     let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
     let listeners = vec![Listener::Tcp(listener)];
-    tokio::spawn(run(listeners, Arc::clone(&matches), Arc::clone(&batches), std::future::pending()));
+    tokio::spawn(run(
+        Access::default(),
+        listeners,
+        Arc::clone(&matches),
+        Arc::clone(&batches),
+        std::future::pending(),
+    ));
     (address, matches, batches)
 }
 

@@ -23,7 +23,7 @@ use crate::arbiter::{Arbiter, Clock, OnTimeout, Phase, Settings};
 use crate::batches::{self, Batches};
 use crate::edge::{Accept, Accepted, Access, Origin};
 use crate::matches::{self, Matches};
-use crate::run::{Served, run_serving};
+use crate::run::{accept, run_serving};
 
 /// How long an agent waits for an answer before it connects again.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -113,7 +113,7 @@ impl World {
         let (matches, batches) = (Arc::clone(&self.matches), Arc::clone(&self.batches));
         let mut stop = self.stop.subscribe();
         let stopped = async { drop(stop.wait_for(|stops| *stops).await) };
-        let accepting = |served: Served| std::iter::once(served.accepting(listener)).collect();
+        let accepting = |edge| std::iter::once(accept(edge, listener)).collect();
         run_serving(Access::default(), matches, batches, stopped, accepting).await?;
         Ok(())
     }
