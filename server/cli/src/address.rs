@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::usage;
@@ -17,8 +17,8 @@ use boardwire_server::edge::{Tls, UnixSocket};
 use boardwire_server::run::Listener;
 
 /// Where to listen, as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(super) enum Address {
     Tcp(String),
     Unix(PathBuf),
@@ -45,6 +45,12 @@ impl TryFrom<String> for Address {
 
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
+    }
+}
+
+impl From<Address> for String {
+    fn from(address: Address) -> Self {
+        address.to_string()
     }
 }
 

@@ -42,8 +42,10 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let file = self.config.as_deref().map_or_else(|| Ok(Settings::default()), Settings::read)?;
-        let settings = self.settings.or(file);
+        let settings = match &self.config {
+            Some(file) => self.settings.or(Settings::read(file)?)?,
+            None => self.settings,
+        };
         if self.check {
             return check::check(&settings);
         }

@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use boardwire_api::Error;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::watch;
 
@@ -35,7 +36,8 @@ const NO_ANSWER: &str = "the disk does not answer";
 const MOST_LINES: usize = 1 << 16;
 
 /// When what is written is safe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sync {
     /// From a loss of power, before anybody is told of it.
     #[default]

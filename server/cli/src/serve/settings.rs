@@ -9,9 +9,10 @@ use anyhow::Context as _;
 use boardwire_batch::batch::SnapshotKey;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
-use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use clap::Args;
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
+use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use super::Address;
 use super::observing::{LogFormat, Observing};
@@ -25,11 +26,12 @@ use boardwire_server::matches::{self, Matches};
 use boardwire_server::secret;
 
 /// What can be set; whatever is not given has its default.
-#[derive(Debug, Default, Args, Deserialize)]
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Settings {
     /// Where to listen; may be repeated. [default: 127.0.0.1:50051]
     #[arg(long, value_name = "HOST:PORT|unix:PATH", env = "BOARDWIRE_LISTEN", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     listen: Vec<Address>,
     /// The server's certificate, and those up to its root, in PEM: TCP is then served with TLS.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CERT")]
@@ -45,6 +47,7 @@ pub(super) struct Settings {
     auth_token_file: Option<PathBuf>,
     /// A proxy: its connections over TCP begin with the PROXY protocol, version 2, which names the client; may be repeated.
     #[arg(long, value_name = "IP", env = "BOARDWIRE_TRUSTED_PROXY", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     trusted_proxy: Vec<IpAddr>,
     /// Listens without TLS, too, where other machines can connect.
     #[arg(
@@ -96,13 +99,14 @@ pub(super) struct Settings {
     pub(super) journal: Option<PathBuf>,
     /// When what is answered is safe: `always` from a loss of power, before it is answered; `interval` from a crash of the
     /// server before it is answered, from a loss of power within a second. [default: always]
-    #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC")]
-    journal_sync: Option<JournalSync>,
+    #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC", value_parser = journal_sync())]
+    journal_sync: Option<Sync>,
     /// Matches that have ended are deleted from the journal after so many days; 0 keeps them for ever. [default: 30]
     #[arg(long, value_name = "DAYS", env = "BOARDWIRE_JOURNAL_KEEP")]
     journal_keep: Option<u32>,
     /// Goes on without the matches of the journal that are damaged or cannot be played here.
     #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) journal_give_up: bool,
     /// Answers Prometheus at this address.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_METRICS")]
@@ -112,6 +116,7 @@ pub(super) struct Settings {
     watch_page: Option<String>,
     /// A name under which the page and the metrics are served, beside addresses and localhost; may be repeated.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     page_host: Vec<String>,
     /// The most connections that may be open at once. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
@@ -148,30 +153,21 @@ pub(super) struct Settings {
     otlp_endpoint: Option<String>,
     /// Plays a game with the components of a file instead of those built in; may be repeated.
     #[arg(long, value_name = "GAME=FILE", value_parser = paired)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     catalogue: Vec<String>,
     /// Lets bots called `policy:NAME` play by the network of an ONNX file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = paired)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     policy: Vec<String>,
     /// A network whose evaluation takes longer than this many seconds is given up. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_POLICY_TIMEOUT")]
     policy_timeout: Option<u64>,
 }
 
-/// When what is answered is safe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum JournalSync {
-    Always,
-    Interval,
-}
-
-impl From<JournalSync> for Sync {
-    fn from(sync: JournalSync) -> Self {
-        match sync {
-            JournalSync::Always => Self::Always,
-            JournalSync::Interval => Self::Interval,
-        }
-    }
+/// Reads when what is answered is safe.
+fn journal_sync() -> impl TypedValueParser<Value = Sync> {
+    PossibleValuesParser::new(["always", "interval"])
+        .map(|word| if word == "always" { Sync::Always } else { Sync::Interval })
 }
 
 /// Checks that a name is given with its value; a file cannot, so it is split later.
@@ -193,54 +189,13 @@ impl Settings {
     }
 
     /// These settings, and `file`'s where these say nothing.
-    pub(super) fn or(self, file: Self) -> Self {
-        Self {
-            listen: if self.listen.is_empty() { file.listen } else { self.listen },
-            tls_cert: self.tls_cert.or(file.tls_cert),
-            tls_key: self.tls_key.or(file.tls_key),
-            tls_client_ca: self.tls_client_ca.or(file.tls_client_ca),
-            auth_token_file: self.auth_token_file.or(file.auth_token_file),
-            trusted_proxy: if self.trusted_proxy.is_empty() {
-                file.trusted_proxy
-            } else {
-                self.trusted_proxy
-            },
-            insecure: self.insecure.or(file.insecure),
-            max_matches: self.max_matches.or(file.max_matches),
-            max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
-            max_waiting_calls: self.max_waiting_calls.or(file.max_waiting_calls),
-            match_idle_timeout: self.match_idle_timeout.or(file.match_idle_timeout),
-            opening_timeout: self.opening_timeout.or(file.opening_timeout),
-            max_batches: self.max_batches.or(file.max_batches),
-            max_environments: self.max_environments.or(file.max_environments),
-            max_environments_per_caller: self
-                .max_environments_per_caller
-                .or(file.max_environments_per_caller),
-            idle_timeout: self.idle_timeout.or(file.idle_timeout),
-            threads: self.threads.or(file.threads),
-            snapshot_key: self.snapshot_key.or(file.snapshot_key),
-            journal: self.journal.or(file.journal),
-            journal_sync: self.journal_sync.or(file.journal_sync),
-            journal_keep: self.journal_keep.or(file.journal_keep),
-            journal_give_up: self.journal_give_up || file.journal_give_up,
-            metrics: self.metrics.or(file.metrics),
-            watch_page: self.watch_page.or(file.watch_page),
-            page_host: if self.page_host.is_empty() { file.page_host } else { self.page_host },
-            max_connections: self.max_connections.or(file.max_connections),
-            max_connections_per_caller: self.max_connections_per_caller.or(file.max_connections_per_caller),
-            max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
-            max_connection_bytes: self.max_connection_bytes.or(file.max_connection_bytes),
-            max_bytes: self.max_bytes.or(file.max_bytes),
-            max_rate: self.max_rate.or(file.max_rate),
-            handshake_timeout: self.handshake_timeout.or(file.handshake_timeout),
-            drain_timeout: self.drain_timeout.or(file.drain_timeout),
-            log: self.log.or(file.log),
-            otlp_endpoint: self.otlp_endpoint.or(file.otlp_endpoint),
-            log_level: self.log_level.or(file.log_level),
-            catalogue: if self.catalogue.is_empty() { file.catalogue } else { self.catalogue },
-            policy: if self.policy.is_empty() { file.policy } else { self.policy },
-            policy_timeout: self.policy_timeout.or(file.policy_timeout),
-        }
+    ///
+    /// # Errors
+    /// A path that is no UTF-8.
+    pub(super) fn or(self, file: Self) -> anyhow::Result<Self> {
+        let mut merged = Table::try_from(file)?;
+        merged.extend(Table::try_from(self).context("flags beside a configuration file")?);
+        Ok(merged.try_into()?)
     }
 
     /// Begins to tell what the server does.
@@ -311,7 +266,7 @@ impl Settings {
         let default = Keeping::default();
         let day = |days: u32| (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
         Keeping {
-            sync: self.journal_sync.map_or(default.sync, Sync::from),
+            sync: self.journal_sync.unwrap_or(default.sync),
             ended: self.journal_keep.map_or(default.ended, day),
         }
     }

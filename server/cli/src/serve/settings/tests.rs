@@ -24,7 +24,8 @@ fn a_configuration_with_an_unknown_setting_is_refused() {
 #[test]
 fn flags_go_over_the_file_and_the_file_over_defaults() {
     let file = "max_connections = 1\nmax_rate = 2\nlisten = ['a:1']\ncatalogue = ['a=b']\ndrain_timeout = 0";
-    let settings = flags(&["--max-connections", "3"]).or(toml::from_str(file).expect("it is right"));
+    let settings =
+        flags(&["--max-connections", "3"]).or(toml::from_str(file).expect("it is right")).expect("they fit");
     let bounds = Bounds { connections: 3, rate: 2, drain_timeout: Duration::ZERO, ..Bounds::default() };
     assert_eq!(settings.bounds(), bounds);
     assert_eq!((settings.listen.len(), settings.catalogue), (1, vec!["a=b".to_owned()]));
@@ -32,8 +33,9 @@ fn flags_go_over_the_file_and_the_file_over_defaults() {
 
 #[test]
 fn a_command_line_can_take_back_what_a_file_permits() {
-    let is_insecure =
-        |line: &[&str], file: &str| flags(line).or(toml::from_str(file).expect("it is right")).is_insecure();
+    let is_insecure = |line: &[&str], file: &str| {
+        flags(line).or(toml::from_str(file).expect("it is right")).expect("they fit").is_insecure()
+    };
     assert!(is_insecure(&["--insecure"], "") && is_insecure(&["--insecure=true"], "insecure = false"));
     assert!(is_insecure(&[], "insecure = true"));
     assert!(!is_insecure(&["--insecure=false"], "insecure = true") && !is_insecure(&[], ""));
@@ -42,7 +44,8 @@ fn a_command_line_can_take_back_what_a_file_permits() {
 #[test]
 fn a_certificate_comes_with_its_key() {
     let file = "tls_cert = 'a'\ntls_key = 'b'\ntls_client_ca = 'c'";
-    let files = flags(&["--tls-cert", "d"]).or(toml::from_str(file).expect("it is right")).tls();
+    let files =
+        flags(&["--tls-cert", "d"]).or(toml::from_str(file).expect("it is right")).expect("they fit").tls();
     let expected = TlsFiles { cert: "d".into(), key: "b".into(), client_ca: Some("c".into()) };
     assert_eq!(files.expect("nothing is missing"), Some(expected));
     assert_eq!(flags(&[]).tls().expect("nothing is missing"), None);
