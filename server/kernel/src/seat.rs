@@ -1,6 +1,7 @@
 //! Places at the table.
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use serde::{Deserialize, Serialize};
 
 use crate::BitSet;
 
@@ -8,7 +9,10 @@ use crate::BitSet;
 pub const MAX_SEATS: usize = 8;
 
 /// A place at the table, counted from 0 clockwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, Serialize, Deserialize,
+)]
+#[serde(try_from = "u8")]
 pub struct Seat(u8);
 
 impl Seat {
@@ -70,11 +74,17 @@ impl Seat {
 
 impl BorshDeserialize for Seat {
     fn deserialize_reader<R: std::io::Read>(reader: &mut R) -> std::io::Result<Self> {
-        let number = u8::deserialize_reader(reader)?;
-        if usize::from(number) < MAX_SEATS {
-            return Ok(Self(number));
-        }
-        Err(std::io::Error::new(std::io::ErrorKind::InvalidData, format!("there is no seat {number}")))
+        let seat = Self::try_from(u8::deserialize_reader(reader)?);
+        seat.map_err(|problem| std::io::Error::new(std::io::ErrorKind::InvalidData, problem))
+    }
+}
+
+impl TryFrom<u8> for Seat {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        let is_seat = usize::from(number) < MAX_SEATS;
+        if is_seat { Ok(Self(number)) } else { Err(format!("there is no seat {number}")) }
     }
 }
 
@@ -150,7 +160,10 @@ impl<T, const N: usize> std::ops::IndexMut<Seat> for BySeat<T, N> {
 }
 
 /// A set of seats, iterated in seat order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize, Serialize, Deserialize,
+)]
+#[serde(from = "Vec<Seat>", into = "Vec<Seat>")]
 pub struct SeatSet(BitSet<1>);
 
 impl SeatSet {
@@ -209,6 +222,18 @@ impl SeatSet {
     }
 }
 
+impl From<Vec<Seat>> for SeatSet {
+    fn from(seats: Vec<Seat>) -> Self {
+        seats.into_iter().collect()
+    }
+}
+
+impl From<SeatSet> for Vec<Seat> {
+    fn from(seats: SeatSet) -> Self {
+        seats.iter().collect()
+    }
+}
+
 impl FromIterator<Seat> for SeatSet {
     fn from_iter<I: IntoIterator<Item = Seat>>(seats: I) -> Self {
         Self(seats.into_iter().map(Seat::number).collect())
@@ -221,6 +246,11 @@ mod tests {
 
     #[test]
     fn a_seat_that_no_table_has_is_not_read() {
+        assert_eq!(
+            serde_json::from_str("[7, 0]").ok(),
+            Some(SeatSet::from(vec![Seat::new(0), Seat::new(7)]))
+        );
+        assert!(serde_json::from_str::<SeatSet>("[8]").is_err());
         assert!(borsh::from_slice::<Seat>(&[7]).is_ok());
         assert!(borsh::from_slice::<Seat>(&[8]).is_err());
     }

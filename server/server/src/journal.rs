@@ -11,14 +11,13 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use boardwire_api::Error;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use tokio::sync::watch;
 
 use store::{Store, Writer};
@@ -59,19 +58,6 @@ impl Default for Keeping {
     fn default() -> Self {
         Self { sync: Sync::default(), ended: Some(Duration::from_hours(30 * 24)) }
     }
-}
-
-/// Why there is no journal.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum JournalError {
-    /// The file cannot be used.
-    #[error("journal {}: {problem}", .path.display())]
-    Unusable {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        problem: String,
-    },
 }
 
 /// A match that has not ended, with all that has happened in it.
@@ -170,7 +156,7 @@ impl Reading {
     ///
     /// # Errors
     /// A file that cannot be read and written, or is no journal; another server that has it open.
-    pub fn open(path: &Path, keeping: Keeping) -> Result<Self, JournalError> {
+    pub fn open(path: &Path, keeping: Keeping) -> Result<Self, String> {
         Ok(Self { store: Store::open(path, keeping)? })
     }
 

@@ -66,6 +66,15 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Reads what [`hex`] has written.
+pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| {
+        let is_byte = pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);
+        u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|_| is_byte)?, 16).ok()
+    };
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
 /// What a secret is found by: how long that takes tells nothing of the secret.
 pub(crate) fn digest(secret: &str) -> [u8; 32] {
     *blake3::hash(secret.as_bytes()).as_bytes()

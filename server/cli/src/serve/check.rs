@@ -133,7 +133,8 @@ fn kept(settings: &Settings, path: &Path) -> anyhow::Result<Found> {
     let found = if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
         let matches = settings.matches(&Arc::new(settings.pool()?))?;
         let copy = copied(&path)?;
-        let reading = Reading::open(&copy.path().join(COPY), settings.keeping())?;
+        let reading = Reading::open(&copy.path().join(COPY), settings.keeping());
+        let reading = reading.map_err(|problem| anyhow::anyhow!("journal {}: {problem}", path.display()))?;
         let found = journal::read(&matches, &path, &reading, settings.journal_give_up)?;
         format!("{} matches can go on", found.sound.len())
     } else {

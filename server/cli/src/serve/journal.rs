@@ -59,7 +59,7 @@ pub(super) fn keep(
     give_up: bool,
 ) -> anyhow::Result<(Matches, Arc<Journal>)> {
     let about = || format!("journal {}", path.display());
-    let reading = Reading::open(path, keeping)?;
+    let reading = Reading::open(path, keeping).map_err(anyhow::Error::msg).with_context(about)?;
     let Found { sound, damaged } = read(&matches, path, &reading, give_up)?;
     for damage in &damaged {
         tracing::error!(match_id = damage.id, problem = damage.problem, "the journal has lost something");

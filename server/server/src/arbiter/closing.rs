@@ -5,13 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use boardwire_api::{Error, v1};
-use boardwire_bots::BotFault;
 use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::What;
 use super::{Arbiter, Inner};
-use crate::journal::forms;
 
 /// Why a match has been closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,11 +23,15 @@ pub enum CloseReason {
         limit: Duration,
     },
     /// A bot of it failed.
-    BotFailed(#[serde(with = "Fault")] BotFault),
+    BotFailed {
+        /// At which seat.
+        seat: Seat,
+        /// How.
+        what: String,
+    },
     /// Agents have not opened what they were bound to contribute: they have forfeited it.
     Withheld {
         /// At which seats.
-        #[serde(with = "forms::seats")]
         seats: SeatSet,
     },
     /// All its episodes have been played: the last one can still be seen as it ended.
@@ -50,21 +52,12 @@ impl CloseReason {
         match self {
             Self::Host => v1::CloseReason::Host,
             Self::Idle { .. } => v1::CloseReason::Idle,
-            Self::BotFailed(_) => v1::CloseReason::BotFailed,
+            Self::BotFailed { .. } => v1::CloseReason::BotFailed,
             Self::Withheld { .. } => v1::CloseReason::Withheld,
             Self::Finished => v1::CloseReason::Finished,
             Self::ShuttingDown => v1::CloseReason::ShuttingDown,
         }
     }
-}
-
-/// A bot's failure as it is written.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "BotFault")]
-struct Fault {
-    #[serde(with = "forms::seat")]
-    seat: Seat,
-    what: String,
 }
 
 impl Arbiter {
@@ -102,7 +95,7 @@ impl Arbiter {
             Some(CloseReason::Idle { limit }) => {
                 Error::MatchExpired { match_id: id(), seconds: limit.as_secs() }
             }
-            Some(CloseReason::BotFailed(BotFault { seat, what })) => {
+            Some(CloseReason::BotFailed { seat, what }) => {
                 Error::BotFailed { id: id(), seat: seat.number(), problem: what.clone() }
             }
             Some(CloseReason::Withheld { seats }) => {

@@ -33,7 +33,6 @@ pub(super) enum What {
     /// An agent joined a seat, or got a new token for it.
     Joined {
         /// The seat.
-        #[serde(with = "forms::seat")]
         seat: Seat,
         /// What its token is found by.
         #[serde(with = "forms::hex")]
@@ -41,13 +40,12 @@ pub(super) enum What {
         /// What the request was named by that took it.
         request: Option<Uuid>,
         /// What binds it to what it contributes to deals, if they are fair.
-        #[serde(default, with = "forms::perhaps", skip_serializing_if = "Option::is_none")]
+        #[serde(default, with = "forms::hex_option", skip_serializing_if = "Option::is_none")]
         bound: Option<Part>,
     },
     /// The host gave a seat to another agent: the former one has lost it.
     Invited {
         /// The seat.
-        #[serde(with = "forms::seat")]
         seat: Seat,
         /// What the new invitation is found by.
         #[serde(with = "forms::hex")]
@@ -56,7 +54,6 @@ pub(super) enum What {
     /// A seat has opened what it contributes to deals.
     Opened {
         /// The seat.
-        #[serde(with = "forms::seat")]
         seat: Seat,
         /// That.
         #[serde(with = "forms::hex")]
@@ -72,7 +69,6 @@ pub(super) enum What {
     /// An action was played.
     Played {
         /// Whose.
-        #[serde(with = "forms::seat")]
         seat: Seat,
         /// Its index.
         action: u8,
@@ -85,7 +81,6 @@ pub(super) enum What {
     /// A seat's time has run out.
     RanOut {
         /// The seat.
-        #[serde(with = "forms::seat")]
         seat: Seat,
     },
     /// An episode was forfeited.
@@ -98,7 +93,6 @@ pub(super) enum What {
     /// A seat has asked for the next episode.
     Voted {
         /// The seat.
-        #[serde(with = "forms::seat")]
         seat: Seat,
     },
     /// The match has ended for good.
@@ -154,7 +148,6 @@ pub enum Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forfeited {
     /// Who lost it.
-    #[serde(with = "forms::seat")]
     pub seat: Seat,
     /// Why.
     #[serde(with = "forms::number")]

@@ -284,7 +284,7 @@ impl Standing {
 
 /// What agents have contributed to a deal, each as it was bound.
 fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, Mismatch> {
-    let unfair = |what: String| Mismatch::Unfair(what);
+    let unfair = |what: String| Mismatch(format!("the deal is not fair: {what}"));
     let mut agents = Vec::new();
     for (number, player) in (0..).zip(players(shown)) {
         if !is_agent(player) {
@@ -304,7 +304,7 @@ fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, 
 
 /// Looks whether everybody had a hand in a deal, and nobody could choose it; gives the seats that had.
 pub(super) fn check(shown: &v1::Replay, deal: &v1::FairDeal, own: &Key) -> Result<SeatSet, Mismatch> {
-    let unfair = |what: &str| Mismatch::Unfair(what.to_owned());
+    let unfair = |what: &str| Mismatch(format!("the deal is not fair: {what}"));
     let agents = agents(shown, deal)?;
     let server =
         shown.seed_opening.as_ref().and_then(|opening| Part::try_from(&opening.server_secret[..]).ok());

@@ -96,6 +96,7 @@ impl Arbiter {
             what = fault.what,
             "a bot failed"
         );
-        self.end(inner, CloseReason::BotFailed(fault));
+        let BotFault { seat, what } = fault;
+        self.end(inner, CloseReason::BotFailed { seat, what });
     }
 }

@@ -15,69 +15,8 @@ use super::{Opened, SeedSource};
 
 /// What is wrong with a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Mismatch {
-    /// It cannot be checked: something is missing or cannot be read.
-    #[error("it cannot be checked: {0}")]
-    Unreadable(String),
-    /// Another release has saved it.
-    #[error("Boardwire {given} saved it and alone verifies it: this is Boardwire {}", Release::OWN)]
-    Release {
-        /// The release that the replay states.
-        given: String,
-    },
-    /// It is of other rules or components.
-    #[error(
-        "it was played by other rules or components: its spec digest is {given}, that of this program {own}"
-    )]
-    Spec {
-        /// The digest that the replay states.
-        given: String,
-        /// The digest of the same table here.
-        own: String,
-    },
-    /// The key is not what the commitment hides.
-    #[error(
-        "the key is not the one that was committed to: the commitment was {given}, that of the key is {own}"
-    )]
-    Commitment {
-        /// The commitment that the replay states.
-        given: String,
-        /// The commitment that follows from the key.
-        own: String,
-    },
-    /// The key does not follow from the seed.
-    #[error("the key does not follow from seed {0}")]
-    Seed(u64),
-    /// The key follows from a seed, and the replay does not tell.
-    #[error("the key follows from seed {0}, and the replay says that nobody gave one")]
-    Concealed(u64),
-    /// The key does not follow from what everybody has contributed.
-    #[error("the deal is not fair: {0}")]
-    Unfair(String),
-    /// A decision cannot have been made.
-    #[error("{0}")]
-    Impossible(String),
-    /// A frame is not what follows from those before it.
-    #[error("frame {frame}: {field} is {given}, and should be {own}")]
-    Frame {
-        /// Which, from 0.
-        frame: usize,
-        /// What of it.
-        field: &'static str,
-        /// As the replay states it.
-        given: String,
-        /// As it follows.
-        own: String,
-    },
-    /// There are more or fewer frames than the episode has.
-    #[error("there are {given} frames, and the episode ends with frame {own}")]
-    Length {
-        /// How many there are.
-        given: usize,
-        /// With which the episode ends, from 0.
-        own: usize,
-    },
-}
+#[error("{0}")]
+pub struct Mismatch(pub String);
 
 /// What has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,11 +48,17 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     let table = tables.table(&config.game, seats, options).map_err(|error| unreadable(&error))?;
     if shown.release != Release::OWN.to_string() {
         let given = if shown.release.is_empty() { "0.2.0 or an earlier one" } else { &shown.release };
-        return Err(Mismatch::Release { given: given.to_owned() });
+        let own = Release::OWN;
+        return Err(Mismatch(format!(
+            "Boardwire {given} saved it and alone verifies it: this is Boardwire {own}"
+        )));
     }
     let own = table.digest.to_string();
     if shown.spec_digest != own {
-        return Err(Mismatch::Spec { given: shown.spec_digest.clone(), own });
+        return Err(Mismatch(format!(
+            "it was played by other rules or components: its spec digest is {}, that of this program {own}",
+            shown.spec_digest
+        )));
     }
     let record = read(shown, &table)?;
     let contributed = match &shown.fair {
@@ -134,9 +79,12 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
                 .map_err(|what| unreadable(&format!("frame {index}: {what}")))?;
         }
         let frame = retrace.advance(&table, &record, viewer, ShownDecisions::All);
-        let frame = frame.map_err(|Impossible(what)| Mismatch::Impossible(what))?;
+        let frame = frame.map_err(|Impossible(what)| Mismatch(what))?;
         let Some(frame) = frame else {
-            return Err(Mismatch::Length { given: shown.frames.len(), own: index });
+            let given = shown.frames.len();
+            return Err(Mismatch(format!(
+                "there are {given} frames, and the episode ends with frame {index}"
+            )));
         };
         compare(index, given, &frame)?;
         last = Some(frame);
@@ -149,7 +97,7 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
 }
 
 fn unreadable(what: &impl ToString) -> Mismatch {
-    Mismatch::Unreadable(what.to_string())
+    Mismatch(format!("it cannot be checked: {}", what.to_string()))
 }
 
 pub(super) fn players(shown: &v1::Replay) -> &[v1::Player] {
@@ -178,8 +126,13 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
     let source = opening.seed.map_or(SeedSource::Drawn, SeedSource::Given);
     let opened = Opened { source, key: key.into(), salt };
     match (source, opened.key.seed()) {
-        (SeedSource::Given(told), seed) if seed != Some(told) => return Err(Mismatch::Seed(told)),
-        (SeedSource::Drawn, Some(seed)) => return Err(Mismatch::Concealed(seed)),
+        (SeedSource::Given(told), seed) if seed != Some(told) => {
+            return Err(Mismatch(format!("the key does not follow from seed {told}")));
+        }
+        (SeedSource::Drawn, Some(seed)) => {
+            let what = format!("the key follows from seed {seed}, and the replay says that nobody gave one");
+            return Err(Mismatch(what));
+        }
         _ => {}
     }
     if shown.seed_source() != source.to_message() {
@@ -188,7 +141,9 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
     let own = opened.commitment(&shown.match_id, shown.episode, spec);
     if shown.seed_commitment[..] != own {
         let [given, own] = [&shown.seed_commitment[..], &own].map(crate::secret::hex);
-        return Err(Mismatch::Commitment { given, own });
+        return Err(Mismatch(format!(
+            "the key is not the one that was committed to: the commitment was {given}, that of the key is {own}"
+        )));
     }
     Ok(opened)
 }
@@ -210,7 +165,7 @@ fn read(shown: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
             (Some(number), Some(played)) => {
                 let (seat, cause) = (seat(*number, shown)?, cause(*played, index)?);
                 let action = u8::try_from(played.action)
-                    .map_err(|_| Mismatch::Impossible(format!("ply {index}: there is no such action")))?;
+                    .map_err(|_| Mismatch(format!("ply {index}: there is no such action")))?;
                 record.moves.push(Move { seat, action, cause, took: None, at });
             }
             (Some(_), None) => {
@@ -265,6 +220,8 @@ fn compare(frame: usize, given: &v1::Frame, own: &v1::Frame) -> Result<(), Misma
     ];
     match fields.into_iter().find(|(_, given, own)| given != own) {
         None => Ok(()),
-        Some((field, given, own)) => Err(Mismatch::Frame { frame, field, given, own }),
+        Some((field, given, own)) => {
+            Err(Mismatch(format!("frame {frame}: {field} is {given}, and should be {own}")))
+        }
     }
 }

@@ -15,21 +15,13 @@ pub(crate) mod hex {
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>, B: TryFrom<Vec<u8>>>(from: D) -> Result<B, D::Error> {
         let text = String::deserialize(from)?;
-        read(&text)
-            .ok_or_else(|| D::Error::custom(format!("`{text}` is not as many hexadecimal digits as due")))
-    }
-
-    pub(in crate::journal) fn read<B: TryFrom<Vec<u8>>>(text: &str) -> Option<B> {
-        let digits = text.as_bytes().chunks(2);
-        let byte = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
-        let bytes: Option<Vec<u8>> =
-            digits.map(|digits| byte(digits).filter(|_| digits.len() == 2)).collect();
-        bytes?.try_into().ok()
+        let bytes = secret::unhex(&text).and_then(|bytes| bytes.try_into().ok());
+        bytes.ok_or_else(|| D::Error::custom(format!("`{text}` is not as many hexadecimal digits as due")))
     }
 }
 
 /// Bytes as hexadecimal digits, if there are any.
-pub(crate) mod perhaps {
+pub(crate) mod hex_option {
     use super::{Deserializer, Serializer, hex};
 
     #[expect(clippy::ref_option, reason = "serde asks for it so")]
@@ -59,26 +51,6 @@ pub(crate) mod key {
     }
 }
 
-/// Seats as their numbers.
-pub(crate) mod seats {
-    use super::{Deserialize, Deserializer, Serializer};
-    use boardwire_kernel::{MAX_SEATS, Seat, SeatSet};
-    use serde::de::Error as _;
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
-    pub(crate) fn serialize<S: Serializer>(seats: &SeatSet, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(seats.iter().map(Seat::number))
-    }
-
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<SeatSet, D::Error> {
-        let numbers = Vec::<u8>::deserialize(from)?;
-        match numbers.iter().find(|number| usize::from(**number) >= MAX_SEATS) {
-            Some(number) => Err(D::Error::custom(format!("there is no seat {number}"))),
-            None => Ok(numbers.into_iter().map(Seat::new).collect()),
-        }
-    }
-}
-
 /// A value of an enumeration of the protocol as its number.
 pub(crate) mod number {
     use super::{Deserialize, Deserializer, Serializer};
@@ -91,26 +63,6 @@ pub(crate) mod number {
     pub(crate) fn deserialize<'a, E: TryFrom<i32>, D: Deserializer<'a>>(from: D) -> Result<E, D::Error> {
         let number = i32::deserialize(from)?;
         E::try_from(number).map_err(|_| D::Error::custom(format!("{number} is no value")))
-    }
-}
-
-/// A seat as its number.
-pub(crate) mod seat {
-    use super::{Deserialize, Deserializer, Serializer};
-    use boardwire_kernel::{MAX_SEATS, Seat};
-    use serde::de::Error as _;
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
-    pub(crate) fn serialize<S: Serializer>(seat: &Seat, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u8(seat.number())
-    }
-
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Seat, D::Error> {
-        let number = u8::deserialize(from)?;
-        if usize::from(number) < MAX_SEATS {
-            return Ok(Seat::new(number));
-        }
-        Err(D::Error::custom(format!("there is no seat {number}")))
     }
 }
 

@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, Tr
 use rustix::fs::OFlags;
 
 use super::tail::{self, Tail};
-use super::{Damage, Entry, JournalError, Keeping, Kept, Sync, chained};
+use super::{Damage, Entry, Keeping, Kept, Sync, chained};
 
 /// What the file is told to be by: `BWjl`.
 const APPLICATION: i32 = 0x4257_6a6c;
@@ -134,16 +134,15 @@ fn regular(path: &Path) -> std::io::Result<PathBuf> {
 
 impl Store {
     /// Opens a file, which is created if there is none; no other process may have it open.
-    pub(super) fn open(path: &Path, keeping: Keeping) -> Result<Self, JournalError> {
-        let failed = |problem: String| JournalError::Unusable { path: path.to_owned(), problem };
-        let path = &regular(path).map_err(|error| failed(error.to_string()))?;
+    pub(super) fn open(path: &Path, keeping: Keeping) -> Result<Self, String> {
+        let path = &regular(path).map_err(|error| error.to_string())?;
         Self::set_up(path, keeping).map_err(|error| match error {
-            Problem::Damage(damage) => failed(format!(
+            Problem::Damage(damage) => format!(
                 "it is damaged ({damage}): put a backup in its place; or write what can still be read to a new file, \
                  `sqlite3 '{}' '.recover --ignore-freelist' | sqlite3 NEW`, and start with that and --journal-give-up",
                 path.display()
-            )),
-            Problem::Other(problem) => failed(problem),
+            ),
+            Problem::Other(problem) => problem,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The file: what it keeps, what is found when it was damaged, and what is said of other files.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
@@ -23,7 +24,7 @@ impl File {
         self.0.path().join("journal")
     }
 
-    fn open(&self) -> Result<Reading, JournalError> {
+    fn open(&self) -> Result<Reading, String> {
         Reading::open(&self.path(), Keeping::default())
     }
 
@@ -157,7 +158,7 @@ async fn a_match_that_lost_all_its_lines_gives_its_number_to_no_other() {
 
 #[tokio::test]
 async fn a_file_that_is_torn_or_no_journal_is_refused() {
-    let refused = |file: &File| file.open().err().map(|error| error.to_string()).unwrap_or_default();
+    let refused = |file: &File| file.open().err().unwrap_or_default();
     let file = File::new();
     std::fs::write(file.path(), "not a database, but long enough to be taken for one".repeat(90))
         .expect("written");
@@ -172,13 +173,13 @@ async fn a_file_that_is_torn_or_no_journal_is_refused() {
     assert!(refused(&file).contains("Boardwire 0.2.0 or an earlier one saved it and alone reads it"));
     let missing = Reading::open(Path::new("/nowhere/journal"), Keeping::default())
         .expect_err("there is no such folder");
-    assert!(missing.to_string().starts_with("journal /nowhere/journal: No such file"), "{missing}");
+    assert!(missing.starts_with("No such file"), "{missing}");
     let file = three_matches().await;
     let mut bytes = std::fs::read(file.path()).expect("it is there");
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0xa5);
     std::fs::write(file.path(), bytes).expect("it is torn");
-    let read = file.open().map_err(|error| error.to_string()).and_then(|reading| reading.read());
+    let read = file.open().and_then(|reading| reading.read());
     assert!(read.is_err() || read.is_ok_and(|(_, damaged)| !damaged.is_empty()));
     let file = three_matches().await;
     let _held = file.open().expect("it opens");
@@ -194,7 +195,7 @@ async fn a_file_with_a_damaged_page_says_how_to_go_on() {
     let last = bytes.len() - PAGE;
     bytes[last..].fill(0xa5);
     std::fs::write(file.path(), bytes).expect("it is damaged");
-    let refused = file.open().expect_err("it is damaged").to_string();
+    let refused = file.open().expect_err("it is damaged");
     let path = file.path();
     for said in [
         "it is damaged (",
@@ -351,7 +352,7 @@ fn nothing_but_a_regular_file_is_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |name: &str| {
         let opened = Reading::open(&folder.path().join(name), Keeping::default());
-        opened.expect_err("it is no file").to_string()
+        opened.expect_err("it is no file")
     };
     let fifo = folder.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("it is there");
@@ -363,7 +364,7 @@ fn nothing_but_a_regular_file_is_opened() {
         assert!(folder.path().join(name).is_file(), "{name}");
     }
     let null = Reading::open(Path::new("/dev/null"), Keeping::default()).expect_err("it keeps nothing");
-    assert!(null.to_string().ends_with("it is no regular file"), "{null}");
+    assert!(null.ends_with("it is no regular file"), "{null}");
 }
 
 /// More lines than the disk takes: what is decided waits, and takes no more memory.

@@ -29,9 +29,10 @@ impl Paging {
             .map_err(|_| Error::field("page_size", size, format!("from 0 to {MOST}")))?;
         let mut filters = blake3::hash(&filters.encode_to_vec()).to_hex().to_string();
         filters.truncate(DIGEST);
+        let last = |digits: &str| String::from_utf8(secret::unhex(digits)?).ok();
         let after = match token {
             "" => Some(String::new()),
-            token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(unhex),
+            token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(last),
         };
         let after = after.ok_or_else(|| {
             let expected = "empty or the next_page_token of the page before, asked for with the same filters";
@@ -44,16 +45,6 @@ impl Paging {
     pub(super) fn next(self, last: Option<String>) -> String {
         last.map_or(String::new(), |last| self.filters + &secret::hex(last.as_bytes()))
     }
-}
-
-/// Reads what [`secret::hex`] has written of a text.
-fn unhex(digits: &str) -> Option<String> {
-    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
-    String::from_utf8(bytes?).ok()
 }
 
 #[cfg(test)]
