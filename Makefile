@@ -110,7 +110,7 @@ opponents: $(patsubst %,opponents/%/ladder.png,$(or $(GAME),faraway rauha golden
 
 opponents/%/ladder.png: opponents/%/policy.onnx | binary
 	$(BINARY) arena $* --field random,greedy,mc:10,mc:40,policy:$*:argmax --at 2 --matches 2000 --seed 1 \
-		--policy $*=opponents/$*/policy.onnx --out opponents/$*/arena.jsonl --json > opponents/$*/ladder.json
+		--policy $*=opponents/$*/policy.onnx --replays opponents/$*/replays --json > opponents/$*/ladder.json
 	$(TRAIN_VENV)/bin/python tools/ladder.py opponents/$*/ladder.json $@
 
 .PRECIOUS: opponents/%/policy.onnx

@@ -42,41 +42,27 @@ def test_deals_are_played_every_way_round_and_repeat() -> None:
     assert figures("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3") == found
 
 
-def test_what_was_cut_off_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    common = ["rauha", "--seats", "greedy,random", "--matches", "24"]
-    whole = figures(*common)
-    ledger = tmp_path / "deals.jsonl"
-    assert figures(*common, "--out", str(ledger)) == whole
-    lines = ledger.read_text().splitlines(keepends=True)
-    assert len(lines) == 13
-    ledger.write_text("".join(lines[:5]) + lines[5][:40])
-    assert figures(*common, "--out", str(ledger)) == whole
-    assert sorted(ledger.read_text().splitlines()[1:]) == sorted(line.strip() for line in lines[1:])
-    more = figures(*common[:3], "--matches", "30", "--out", str(ledger))
-    assert more == figures(*common[:3], "--matches", "30")
-
-
-def test_replays_are_kept_of_every_match_and_can_be_verified(tmp_path: Path) -> None:
+def test_an_arena_continues_and_its_replays_can_be_verified(tmp_path: Path) -> None:
     common = ["faraway", "--seats", "greedy,random", "--seed", "5"]
-    whole = figures(*common, "--matches", "20")
-    replays, out = tmp_path / "replays", ["--out", str(tmp_path / "deals")]
-    kept = ["--replays", str(replays), *out]
+    kept = ["--replays", str(tmp_path)]
     assert figures(*common, "--matches", "8", *kept) == figures(*common, "--matches", "8")
-    # A deal of which there is no replay is played again.
-    figures(*common, "--matches", "12", *out)
-    (replays / "deal-000000002-way-1.json").unlink()
-    assert figures(*common, "--matches", "20", *kept) == whole
-    files = sorted(file.name for file in replays.glob("deal-*"))
+    # A deal is played again if one of its replays is missing, and the others are left alone.
+    missing, old = (tmp_path / f"deal-00000000{deal}-way-1.json" for deal in (2, 1))
+    missing.unlink()
+    written = old.stat().st_mtime_ns
+    assert figures(*common, "--matches", "20", *kept) == figures(*common, "--matches", "20")
+    assert old.stat().st_mtime_ns == written
+    files = sorted(file.name for file in tmp_path.glob("deal-*"))
     assert files == [f"deal-{deal:09}-way-{way}.json" for deal in range(10) for way in range(2)]
     for name in ("deal-000000002-way-1.json", "deal-000000009-way-0.json"):
         verified = subprocess.run(
-            [str(find_binary()), "verify", str(replays / name)], capture_output=True, text=True, timeout=60
+            [str(find_binary()), "verify", str(tmp_path / name)], capture_output=True, text=True, timeout=60
         )
         assert verified.returncode == 0, verified.stderr
-    refused = arena(*common[:-1], "6", "--replays", str(replays))
-    assert refused.returncode == 1
-    assert "is of another arena" in refused.stderr
-    assert "name another folder" in refused.stderr
+    missing.write_text("{}")
+    torn = arena(*common, "--matches", "20", *kept)
+    assert (torn.returncode, torn.stdout) == (1, "")
+    assert f"{missing}: delete it, and it is played again" in torn.stderr
 
 
 def test_it_goes_on_until_intervals_are_narrow() -> None:
@@ -97,28 +83,19 @@ def test_a_field_meets_in_pairs_and_is_rated() -> None:
     assert ratings[0] < ratings[1] < ratings[2]
 
 
-def finished(ledger: Path) -> set[int]:
-    """The numbers of the deals in a file of an arena."""
-    lines = ledger.read_text().splitlines(keepends=True)[1:] if ledger.exists() else []
-    return {json.loads(line)["number"] for line in lines if line.endswith("\n")}
-
-
 def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
-    ledger = tmp_path / "deals.jsonl"
-    command = [str(find_binary()), "arena", "faraway", "--matches", "100000000", "--out", str(ledger)]
+    command = [str(find_binary()), "arena", "faraway", "--matches", "100000000", "--replays", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         due = time.monotonic() + 60
-        # Deals end in any order, and those count that follow one another from the first on.
-        while not set(range(10)) <= finished(ledger):
+        while not (tmp_path / "deal-000000012-way-0.json").exists():
             assert time.monotonic() < due
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         said, _ = running.communicate(timeout=60)
     assert running.returncode == 1
-    assert "interrupted: with --out the same command goes on" in said
+    assert "interrupted: with --replays the same command goes on" in said
     deals = int(said.split(" deals, each 2 ways round")[0].rsplit(" ", 1)[1])
-    assert deals >= 10
-    found = figures("faraway", "--matches", str(2 * deals), "--out", str(ledger))
+    found = figures("faraway", "--matches", str(2 * deals), "--replays", str(tmp_path))
     assert found["deals"] == deals
 
 
@@ -149,18 +126,17 @@ AGENT = f"{sys.executable} {Path(__file__).with_name('agent.py')}"
 
 
 def test_agents_play_the_deals_that_bots_play(tmp_path: Path) -> None:
-    def deals(*arguments: str) -> list[dict[str, Any]]:
-        ledger = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
-        figures("faraway", "--field", *arguments, "--at", "2", "--out", str(ledger), "--seed", "5")
-        lines = [json.loads(line) for line in ledger.read_text().splitlines()[1:]]
-        return sorted(lines, key=lambda deal: deal["number"])[:4]
-
-    bots = deals("greedy,random", "--matches", "8")
-    agents = deals("greedy,random,agent:me", "--agent", f"me={AGENT}", "--matches", "24")
-    assert [deal["number"] for deal in agents] == [0, 1, 2, 3]
-    # How often greedy was before random: these matches are the same.
-    assert [deal["ahead"][0][1] for deal in agents] == [deal["ahead"][0][1] for deal in bots]
-    assert all(sum(deal["ahead"][2]) + deal["ahead"][0][2] + deal["ahead"][1][2] == 8 for deal in agents)
+    bots = figures("faraway", "--field", "greedy,random", "--at", "2", "--matches", "8", "--seed", "5")
+    field = ["--field", "greedy,random,agent:me", "--at", "2", "--agent", f"me={AGENT}"]
+    figures("faraway", *field, "--matches", "24", "--seed", "5", "--replays", str(tmp_path))
+    # The first two ways round are those of greedy and random.
+    scores = [
+        json.loads((tmp_path / f"deal-{deal:09}-way-{way}.json").read_text())["frames"][-1]["outcome"]["scores"]
+        for deal in range(4)
+        for way in range(2)
+    ]
+    greedy = [own[match % 2] for match, own in enumerate(scores)]
+    assert sum(greedy) / len(greedy) == bots["bots"][0]["mean_score"]
 
 
 def test_agents_repeat_and_go_on_after_a_cut(tmp_path: Path) -> None:
@@ -168,19 +144,18 @@ def test_agents_repeat_and_go_on_after_a_cut(tmp_path: Path) -> None:
     whole = figures(*common, "--matches", "9")
     assert (whole["deals"], whole["matches"]) == (3, 9)
     assert [bot["bot"] for bot in whole["bots"]] == ["agent:me", "random"]
-    ledger = tmp_path / "deals.jsonl"
-    figures(*common, "--matches", "3", "--out", str(ledger))
-    assert figures(*common, "--matches", "9", "--out", str(ledger)) == whole
+    figures(*common, "--matches", "3", "--replays", str(tmp_path))
+    assert figures(*common, "--matches", "9", "--replays", str(tmp_path)) == whole
 
 
 def test_agents_do_not_know_the_seed(tmp_path: Path) -> None:
-    """Who knows the seed can deal the hidden cards."""
+    """An agent that knows the seed can deal the hidden cards."""
     common = ["faraway", "--seats", "agent:me,random", "--agent", f"me={AGENT}"]
-    ledger = str(tmp_path / "deals.jsonl")
+    kept = ["--replays", str(tmp_path)]
     seeds = {figures(*common, "--matches", "2")["seed"] for _ in range(2)}
-    drawn = figures(*common, "--matches", "2", "--out", ledger)["seed"]
+    drawn = figures(*common, "--matches", "2", *kept)["seed"]
     assert len(seeds | {0, drawn}) == 4
-    assert figures(*common, "--matches", "4", "--out", ledger)["seed"] == drawn
+    assert figures(*common, "--matches", "4", *kept)["seed"] == drawn
 
 
 def test_whoever_is_invited_may_play() -> None:
@@ -199,15 +174,15 @@ def test_whoever_is_invited_may_play() -> None:
     assert "6 matches of faraway at 2 seats" in said
 
 
-def test_another_arenas_file_is_left_alone(tmp_path: Path) -> None:
-    ledger = tmp_path / "deals.jsonl"
-    figures("faraway", "--matches", "2", "--out", str(ledger))
-    before = ledger.read_bytes()
+def test_another_arenas_folder_is_left_alone(tmp_path: Path) -> None:
+    figures("faraway", "--matches", "2", "--replays", str(tmp_path))
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     for other in (["faraway", "--seed", "1"], ["rauha"], ["faraway", "--seats", "random,greedy"]):
-        ended = arena(*other, "--matches", "2", "--out", str(ledger))
+        ended = arena(*other, "--matches", "2", "--replays", str(tmp_path))
         assert ended.returncode == 1
-        assert "holds another arena" in ended.stderr
-    assert ledger.read_bytes() == before
+        assert "is of another arena" in ended.stderr
+        assert "name another folder" in ended.stderr
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_search_bots_play_matches_and_batches(client: boardwire.Client) -> None:

@@ -121,8 +121,8 @@ def test_a_policy_plays_on_the_command_line(lion: Path, tmp_path: Path) -> None:
     shown = run("play", "faraway", "--seats", "policy:lion,greedy", *registered)
     assert shown.returncode == 0, shown.stderr
     assert "faraway with policy:lion, greedy, seed 0" in shown.stdout
-    ledger = tmp_path / "deals.jsonl"
-    arena = ["arena", "faraway", "--seats", "policy:lion,random", "--matches", "20", "--out", str(ledger)]
+    kept = ["--replays", str(tmp_path / "deals")]
+    arena = ["arena", "faraway", "--seats", "policy:lion,random", "--matches", "20", *kept]
     first = run(*arena, *registered)
     assert first.returncode == 0, first.stderr
     assert "policy:lion" in first.stdout
@@ -130,7 +130,7 @@ def test_a_policy_plays_on_the_command_line(lion: Path, tmp_path: Path) -> None:
     lion.write_bytes(lion.read_bytes().replace(b"small", b"other"))
     second = run(*arena, *registered)
     assert second.returncode == 1
-    assert "holds another arena" in second.stderr
+    assert "is of another arena" in second.stderr
 
 
 def test_a_policy_that_fails_ends_an_arena_whose_agents_have_not_come(

@@ -3,7 +3,6 @@
 mod deal;
 mod entrant;
 mod host;
-mod ledger;
 mod replays;
 mod schedule;
 mod standings;
@@ -29,7 +28,6 @@ use serde_json::{Value, json};
 use self::deal::{Deal, Played};
 use self::entrant::Entrant;
 use self::host::Host;
-use self::ledger::Ledger;
 use self::replays::Replays;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
@@ -61,11 +59,8 @@ pub(super) struct Arena {
     /// Ends as soon as no interval is wider than this, such as 0.05, but not before 30 deals.
     #[arg(long, value_name = "WIDTH", value_parser = proportion)]
     until_width: Option<f64>,
-    /// Keeps finished deals in a file, with which the same command goes on after it was interrupted.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Keeps the replay of every match in a folder, as JSON that `boardwire verify` checks; with `--out` the same command goes
-    /// on there.
+    /// Keeps the replay of every match in a folder, as JSON that `boardwire verify` checks. After an interruption the same
+    /// command goes on with the deals that are there.
     #[arg(long, value_name = "DIR")]
     replays: Option<PathBuf>,
     /// Starts what sits at the seats called `agent:NAME` with this command, to which the server's address and an invitation
@@ -81,14 +76,6 @@ pub(super) struct Arena {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// What is kept of deals.
-struct Kept {
-    /// Those that need not be played any more.
-    known: BTreeMap<u64, Deal>,
-    ledger: Ledger,
-    replays: Option<Replays>,
 }
 
 /// What has been played, and how long it took.
@@ -107,12 +94,12 @@ impl Arena {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),
         };
-        self.table.seed = Some(self.seed(&schedule)?);
+        self.table.seed = Some(self.seed(&schedule));
         let (tables, table) = self.table.set_up(schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
-        let kept = self.kept(&schedule, &table)?;
+        let replays = self.replays(&schedule, &table)?;
         let interrupted = interruption()?;
-        let found = self.play(tables, &table, &schedule, &entrants, kept, &interrupted)?;
+        let found = self.play(tables, &table, &schedule, &entrants, replays.as_ref(), &interrupted)?;
         anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&found.deals);
         if self.json {
@@ -123,15 +110,13 @@ impl Arena {
         Ok(if found.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// The seed that is given, that of the file which is continued, a new one where agents play, or 0. An agent that knew
+    /// The seed that is given, that of the replays which are continued, a new one where agents play, or 0. An agent that knew
     /// the seed could deal the hidden cards to itself.
-    fn seed(&self, schedule: &Schedule) -> anyhow::Result<u64> {
-        if let Some(seed) = self.table.seed {
-            return Ok(seed);
-        }
-        let known = self.out.as_deref().map_or(Ok(None), ledger::seed_of)?;
+    fn seed(&self, schedule: &Schedule) -> u64 {
+        let known = || self.replays.as_deref().and_then(replays::seed_of);
         let have_agents = schedule.entrants.iter().any(|name| name.starts_with("agent:"));
-        Ok(known.unwrap_or_else(|| if have_agents { secret::seed() } else { 0 }))
+        let new = || if have_agents { secret::seed() } else { 0 };
+        self.table.seed.or_else(known).unwrap_or_else(new)
     }
 
     /// Who takes part.
@@ -158,14 +143,10 @@ impl Arena {
         }))
     }
 
-    /// What there is of earlier runs. A deal whose replays are wanted and not there is played again.
-    fn kept(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Kept> {
-        let what = self.what(schedule, table)?;
-        let ways = schedule.line_ups.len();
-        let (ledger, mut known) = Ledger::open(self.out.as_deref(), &what)?;
-        let replays = self.replays.as_deref().map(|folder| Replays::open(folder, ways, &what)).transpose()?;
-        known.retain(|&deal, _| replays.as_ref().is_none_or(|replays| replays.has(deal)));
-        Ok(Kept { known, ledger, replays })
+    /// Where replays are kept, if they are.
+    fn replays(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Option<Replays>> {
+        let Some(folder) = &self.replays else { return Ok(None) };
+        Replays::open(folder, schedule.line_ups.len(), &self.what(schedule, table)?).map(Some)
     }
 
     /// How many deals at most.
@@ -182,14 +163,16 @@ impl Arena {
         table: &Arc<Table>,
         schedule: &Schedule,
         entrants: &[Entrant],
-        mut kept: Kept,
+        replays: Option<&Replays>,
         interrupted: &AtomicBool,
     ) -> anyhow::Result<Found> {
         let most = self.most(schedule);
         let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let done: BTreeSet<u64> = kept.known.keys().copied().collect();
-        let replays = kept.replays.take();
+        let known = replays.map_or_else(|| Ok(BTreeMap::new()), Replays::read)?;
+        let known: BTreeMap<_, _> =
+            known.into_iter().map(|(number, played)| (number, Deal::of(schedule, &played))).collect();
+        let done: BTreeSet<u64> = known.keys().copied().collect();
         // Threads that play wait for the one that counts.
         let (finished, arriving) = mpsc::sync_channel(2 * cores);
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
@@ -198,7 +181,6 @@ impl Arena {
         let bots = bots.filter(|_| replays.is_none());
         let host = |finished: mpsc::SyncSender<anyhow::Result<Played>>| {
             let (seed, listen, done) = (self.table.seed(), &*self.listen, &done);
-            let replays = replays.as_ref();
             let host = Host { table, schedule, entrants, seed, most, listen, done, replays };
             if let Err(error) = host.play(tables, &finished, halted) {
                 // A receiver that is gone has all that it wanted.
@@ -227,7 +209,7 @@ impl Arena {
                 }
                 None => drop(scope.spawn(|| host(finished))),
             }
-            let collected = self.collect(most, schedule, &mut kept, arriving, interrupted, &progress);
+            let collected = self.collect(most, schedule, known, arriving, interrupted, &progress);
             stop.store(true, Ordering::Relaxed);
             collected
         })?;
@@ -242,7 +224,7 @@ impl Arena {
         &self,
         most: u64,
         schedule: &Schedule,
-        kept: &mut Kept,
+        mut known: BTreeMap<u64, Deal>,
         arriving: mpsc::Receiver<anyhow::Result<Played>>,
         interrupted: &AtomicBool,
         progress: &ProgressBar,
@@ -251,7 +233,7 @@ impl Arena {
         let mut arriving = arriving.into_iter();
         let (mut deals, mut decisions) = (Vec::new(), 0);
         while (deals.len() as u64) < most && !self.is_enough(&deals) {
-            if let Some(deal) = kept.known.remove(&(deals.len() as u64)) {
+            if let Some(deal) = known.remove(&(deals.len() as u64)) {
                 deals.push(deal);
                 progress.inc(1);
             } else if !interrupted.load(Ordering::Relaxed)
@@ -259,8 +241,7 @@ impl Arena {
             {
                 let deal = Deal::of(schedule, &played?);
                 decisions += deal.decisions;
-                kept.ledger.add(&deal)?;
-                kept.known.insert(deal.number, deal);
+                known.insert(deal.number, deal);
             } else {
                 break;
             }
@@ -331,7 +312,7 @@ impl Arena {
         let fair = 100.0 * fair_share(schedule);
         writeln!(out, "a fair share is {fair:.1} %; {:.0} decisions per second", found.decisions_per_second)?;
         if found.interrupted {
-            writeln!(out, "interrupted: with --out the same command goes on")?;
+            writeln!(out, "interrupted: with --replays the same command goes on")?;
         }
         Ok(())
     }

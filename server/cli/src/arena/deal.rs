@@ -1,18 +1,18 @@
 //! One deal, played at every table from every seat.
 
 use anyhow::Context as _;
+use boardwire_api::v1;
 use boardwire_batch::play::Play;
 use boardwire_batch::tables::Table;
 use boardwire_bots::Bot;
 use boardwire_kernel::Outcome;
-use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
 use crate::bot_match;
 use boardwire_server::secret::episode_seed;
 
 /// What came of one deal, in numbers that add up exactly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deal {
     /// Deals are counted from 0.
     pub(super) number: u64,
@@ -26,7 +26,7 @@ pub(super) struct Deal {
 }
 
 /// What one entrant has achieved in one deal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     /// How many seats it had, over all matches.
     pub(super) seats: u32,
@@ -34,8 +34,7 @@ pub(super) struct Tally {
     pub(super) wins: u32,
     /// Its scores, summed.
     pub(super) points: i64,
-    /// How many of its seats have no score: their matches were forfeited or cut. Files of before do not tell.
-    #[serde(default)]
+    /// How many of its seats have no score: their matches were forfeited or cut.
     pub(super) unscored: u32,
 }
 
@@ -66,6 +65,13 @@ pub(super) struct End {
 pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
     let number = u32::try_from(number).ok().and_then(|number| number.checked_add(1));
     Ok(episode_seed(seed, number.context("more deals than a seed has")?))
+}
+
+impl End {
+    /// That of a match that ended after so many decisions with this outcome.
+    pub(super) fn of(ply: u32, outcome: v1::Outcome) -> Self {
+        Self { decisions: ply.into(), scores: outcome.scores, ranks: outcome.ranks }
+    }
 }
 
 impl Played {
@@ -161,8 +167,5 @@ mod tests {
         deal.count(&[0, 1, 1], &End { decisions: 2, scores: vec![], ranks: vec![] });
         assert_eq!(deal.tallies[0], Tally { seats: 2, wins: WHOLE / 2, points: 0, unscored: 2 });
         assert_eq!(deal.tallies[1], Tally { seats: 4, wins: WHOLE / 2, points: 0, unscored: 4 });
-        let before = r#"{"seats": 2, "wins": 840, "points": 7}"#;
-        let before: Tally = serde_json::from_str(before).expect("a file of before");
-        assert_eq!(before, Tally { seats: 2, wins: WHOLE, points: 7, unscored: 0 });
     }
 }

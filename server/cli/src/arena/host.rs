@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CloseMatchRequest, CreateMatchRequest, CreateMatchResponse, GetReplayRequest, MatchConfig, Outcome,
+    CloseMatchRequest, CreateMatchRequest, CreateMatchResponse, GetReplayRequest, MatchConfig,
     ResetMatchRequest, WatchRequest,
 };
 use boardwire_batch::Player;
@@ -235,7 +235,7 @@ impl Host<'_> {
                 let frame = frames.message().await.map_err(said)?.and_then(|shown| shown.frame);
                 let frame = frame.context("the server has closed a match")?;
                 if let (true, Some(outcome)) = (frame.episode == episode, frame.outcome) {
-                    break ended_so(frame.ply, outcome);
+                    break End::of(frame.ply, outcome);
                 }
             };
             if let Some(replays) = self.replays {
@@ -322,10 +322,6 @@ fn near(address: SocketAddr) -> SocketAddr {
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` gives it away")]
 fn said(status: Status) -> anyhow::Error {
     anyhow::anyhow!("{}", status.message())
-}
-
-fn ended_so(ply: u32, outcome: Outcome) -> End {
-    End { decisions: ply.into(), scores: outcome.scores, ranks: outcome.ranks }
 }
 
 /// Waits until agents end, for all at once; those are killed that take longer than `limit`.
