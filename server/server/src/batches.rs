@@ -3,24 +3,23 @@
 //! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
 //! kept, and when no call has been under way for the idle time. The places of a search count as environments do.
 
-mod held;
+mod lease;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use boardwire_api::Error;
-use boardwire_batch::batch::{Batch, Opening, SnapshotKey};
+use boardwire_batch::batch::SnapshotKey;
 use boardwire_batch::pool::{Group, Once, Owner, Pool};
-use boardwire_batch::search::Search;
-use boardwire_batch::tables::Table;
-use uuid::Uuid;
 
 use crate::edge::Origin;
+use crate::quota::{Quota, Share};
 use crate::requests::{RequestId, Requests};
 use crate::secret;
-pub use held::InUse;
-use held::{Held, Kind};
+use lease::Lease;
+pub use lease::{InUse, Leased};
 
 /// How much a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub(crate) u64);
 
-/// The batches there are.
+/// All batches and searches.
 pub struct Batches {
     limits: Limits,
     key: SnapshotKey,
@@ -54,43 +53,19 @@ pub struct Batches {
     pool: Arc<Pool>,
     /// On whose behalf memory is given back.
     janitor: Owner,
-    requests: Requests<Leased>,
-    searches: Requests<Arc<Search>>,
+    requests: Requests<(Arc<dyn Leased>, String)>,
+    open: Arc<Quota>,
+    environments: Arc<Quota>,
     inner: Mutex<Inner>,
 }
-
-/// A batch with its owner's token.
-pub type Leased = (Arc<Batch>, String);
 
 #[derive(Default)]
 struct Inner {
     leases: BTreeMap<String, Lease>,
-    /// Batches and environments that are open or about to be.
-    count: usize,
-    environments: usize,
-    /// The same by the origin of who opened them.
-    by_origin: HashMap<Origin, Own>,
     peers: u64,
     connected: BTreeSet<Peer>,
     stopped: bool,
 }
-
-/// What callers of one origin have open or about to be.
-#[derive(Clone, Copy, Default)]
-struct Own {
-    count: usize,
-    environments: usize,
-}
-
-struct Lease {
-    held: Held,
-    token: String,
-    terms: Terms,
-    used: Used,
-}
-
-/// When the last call ended that something leased was used by. Each that is under way shares it with the lease.
-type Used = Arc<Mutex<Instant>>;
 
 /// Whose lease is asked for.
 #[derive(Debug, Clone)]
@@ -99,47 +74,8 @@ pub struct Terms {
     pub peer: Option<Peer>,
     /// Where the caller is.
     pub origin: Origin,
-    /// What the request is named by, to be safe to repeat.
-    pub request: Option<Uuid>,
-}
-
-/// Room for a batch that is being dealt; it is given back unless a lease takes it.
-struct Place<'a> {
-    batches: &'a Batches,
-    origin: Origin,
-    environments: usize,
-    taken: bool,
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        if !self.taken {
-            self.batches.lock().vacate(self.origin, self.environments);
-        }
-    }
-}
-
-impl Lease {
-    /// For how long no call has been under way at `now`; none while one is.
-    fn idle(&self, now: Instant) -> Option<Duration> {
-        // A call that ends notes the time before it lets go.
-        let idle = Arc::strong_count(&self.used) == 1;
-        idle.then(|| now.saturating_duration_since(*self.used.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-}
-
-impl Inner {
-    fn vacate(&mut self, origin: Origin, environments: usize) {
-        self.count -= 1;
-        self.environments -= environments;
-        if let Some(own) = self.by_origin.get_mut(&origin) {
-            own.count -= 1;
-            own.environments -= environments;
-            if own.count == 0 {
-                self.by_origin.remove(&origin);
-            }
-        }
-    }
+    /// The request, if it may be repeated.
+    pub request: Option<RequestId>,
 }
 
 impl Batches {
@@ -147,24 +83,17 @@ impl Batches {
     /// this process alone.
     #[must_use]
     pub fn new(limits: Limits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
-        let lasting = key.is_some();
-        let key = key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes()));
-        let (janitor, inner) = (pool.alone().owner(), Mutex::default());
         Self {
-            limits,
-            key,
-            lasting,
-            pool,
-            janitor,
+            lasting: key.is_some(),
+            key: key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes())),
+            janitor: pool.alone().owner(),
             requests: Requests::default(),
-            searches: Requests::default(),
-            inner,
+            open: Quota::new("batches", limits.batches),
+            environments: Quota::new("environments", limits.environments),
+            inner: Mutex::default(),
+            limits,
+            pool,
         }
-    }
-
-    /// On whose behalf the pool works for a caller.
-    fn group(&self, origin: Origin) -> Group {
-        self.pool.group(origin.number())
     }
 
     /// The key of this server's snapshots.
@@ -189,116 +118,110 @@ impl Batches {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a batch; gives it with its owner's token. A repeated `request` is given the batch that it was given
-    /// first, whose lease then ends with the connection of the repetition.
+    /// Leases the batch or search that `make` makes in the pool to the holder of `token`; gives it with its token. A repeated request
+    /// gets what it got first, whose lease then ends with the connection of the repetition.
     ///
-    /// A caller that goes away before the batch is ready leaves nothing.
+    /// A caller that goes away before it is made leaves nothing.
     ///
     /// # Errors
-    /// A server that is full or stops; no environment, or so many that their rows do not fit a message; a request id
-    /// that was used for something else.
-    pub async fn open(
+    /// A server that is full or stops; a request id that was used for something else; those of `make`, which is only called once there is
+    /// room.
+    pub async fn open<K: Leased, F>(
         &self,
-        request: Option<RequestId>,
-        table: Arc<Table>,
-        opening: Opening,
         terms: Terms,
-    ) -> Result<Leased, Error> {
-        opening.check(&table)?;
-        let peer = terms.peer;
-        let deal = self.deal(table, opening, terms);
-        let (batch, token) = match request {
-            Some(request) => self.requests.once(request, deal).await?,
-            None => deal.await?,
+        environments: usize,
+        token: String,
+        make: impl FnOnce(Group) -> F,
+    ) -> Result<(Arc<K>, String), Error>
+    where
+        F: Future<Output = Result<Arc<K>, Error>>,
+    {
+        let Terms { peer, origin, request } = terms;
+        let id = request.as_ref().map(|request| request.id);
+        let enter = async {
+            let shares = self.reserve(origin, environments)?;
+            let leased: Arc<dyn Leased> = make(self.pool.group(origin.number())).await?;
+            let used = Arc::new(Mutex::new(Instant::now()));
+            let (leased, token, request) = (Arc::clone(&leased), token.clone(), id);
+            let lease = Lease {
+                leased: Arc::clone(&leased),
+                token: token.clone(),
+                peer,
+                request,
+                used,
+                _shares: shares,
+            };
+            let mut inner = self.lock();
+            if inner.stopped {
+                return Err(Error::ShuttingDown);
+            }
+            inner.leases.insert(leased.id().to_owned(), lease);
+            Ok((leased, token))
         };
-        self.hand_over::<Batch>(batch.id(), peer)?;
-        Ok((batch, token))
+        let (leased, token) = match request {
+            Some(request) => self.requests.once(request, enter).await?,
+            None => enter.await?,
+        };
+        let leased = of_kind::<K>(leased)?;
+        self.hand_over(&*leased, peer)?;
+        Ok((leased, token))
     }
 
     /// Lets a lease end with this connection, which may have ended already.
-    fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), Error> {
+    fn hand_over(&self, leased: &impl Leased, peer: Option<Peer>) -> Result<(), Error> {
         let mut inner = self.lock();
         let connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
-        let stopped = inner.stopped;
-        let gone = || if stopped { Error::ShuttingDown } else { K::unknown(id.to_owned()) };
-        let lease = inner.leases.get_mut(id).ok_or_else(gone)?;
-        lease.terms.peer = peer.or(lease.terms.peer);
+        let gone = if inner.stopped { Error::ShuttingDown } else { leased.gone() };
+        let lease = inner.leases.get_mut(leased.id()).ok_or(gone)?;
+        lease.peer = peer.or(lease.peer);
         drop(inner);
         if !connected {
-            self.drop_leases(|known, _| known == id);
+            self.drop_leases(|known, _| known == leased.id());
         }
         Ok(())
     }
 
-    async fn deal(&self, table: Arc<Table>, opening: Opening, terms: Terms) -> Result<Leased, Error> {
-        let mut place = self.reserve(terms.origin, opening.environments)?;
-        let batch = Batch::open(secret::word(), table, opening, &self.group(terms.origin)).await?;
-        let token = secret::word();
-        self.enter(Held::Batch(Arc::clone(&batch)), token.clone(), terms, &mut place)?;
-        Ok((batch, token))
-    }
-
-    /// Leases what has been made.
-    fn enter(&self, held: Held, token: String, terms: Terms, place: &mut Place<'_>) -> Result<(), Error> {
-        let mut inner = self.lock();
-        if inner.stopped {
+    /// Makes sure that a batch with so many environments fits, and counts them.
+    fn reserve(&self, origin: Origin, environments: usize) -> Result<[Share; 2], Error> {
+        if self.lock().stopped {
             return Err(Error::ShuttingDown);
         }
-        let used = Arc::new(Mutex::new(Instant::now()));
-        inner.leases.insert(held.id().to_owned(), Lease { held, token, terms, used });
-        place.taken = true;
-        Ok(())
+        let own = Origin::share(self.limits.batches);
+        let open = self.open.take(origin, 1, own, |limit, _| Error::BatchesFull { limit })?;
+        let own = origin.quotas().environments.unwrap_or(self.limits.per_caller);
+        let full = |limit, open| Error::EnvironmentsFull { limit, open, asked: environments };
+        Ok([open, self.environments.take(origin, environments, own, full)?])
     }
 
-    /// Makes sure that so many environments fit, and counts them.
-    fn reserve(&self, origin: Origin, environments: usize) -> Result<Place<'_>, Error> {
-        let mut inner = self.lock();
-        if inner.stopped {
-            return Err(Error::ShuttingDown);
-        }
-        if inner.count >= self.limits.batches {
-            return Err(Error::BatchesFull { limit: self.limits.batches });
-        }
-        let (limit, open) = (self.limits.environments, inner.environments);
-        if environments > limit.saturating_sub(open) {
-            return Err(Error::EnvironmentsFull { limit, open, asked: environments });
-        }
-        let own = inner.by_origin.get(&origin).copied().unwrap_or_default();
-        let limit = Origin::share(self.limits.batches);
-        if own.count >= limit {
-            return Err(Error::CallerFull { what: "batches", limit });
-        }
-        let limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
-        if environments > limit.saturating_sub(own.environments) {
-            return Err(Error::CallerFull { what: "environments", limit });
-        }
-        let own = inner.by_origin.entry(origin).or_default();
-        own.count += 1;
-        own.environments += environments;
-        inner.environments += environments;
-        inner.count += 1;
-        Ok(Place { batches: self, origin, environments, taken: false })
-    }
-
-    /// The batch with this id, for the holder of its token.
+    /// The batch or search with this id, for a call of the holder of its token.
     ///
     /// # Errors
-    /// No such batch, no token or a wrong one.
-    pub fn find(&self, id: &str, token: Option<&str>) -> Result<InUse<Batch>, Error> {
-        self.held(id, token)
+    /// No such batch or search, no token or a wrong one; a server that stops.
+    pub fn find<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, Error> {
+        let token = token.ok_or(Error::TokenMissing)?;
+        let inner = self.lock();
+        if inner.stopped {
+            return Err(Error::ShuttingDown);
+        }
+        let lease = inner.leases.get(id).ok_or_else(|| K::unknown(id))?;
+        let leased = of_kind::<K>(Arc::clone(&lease.leased)).map_err(|_| K::unknown(id))?;
+        if !secret::same(token, &lease.token) {
+            return Err(K::owner_only(id));
+        }
+        Ok(InUse { leased, used: Arc::clone(&lease.used) })
     }
 
-    /// Closes a batch for its owner.
+    /// Closes a batch or search for its owner.
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn close(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
-        self.find(id, token)?;
+    pub fn close<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
+        self.find::<K>(id, token)?;
         self.drop_leases(|known, _| known == id);
         Ok(())
     }
 
-    /// How many batches, searches and worlds are open.
+    /// How many batches and searches are open.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().leases.len()
@@ -318,7 +241,7 @@ impl Batches {
     /// How many environments are open or about to be.
     #[must_use]
     pub fn environments(&self) -> usize {
-        self.lock().environments
+        self.environments.taken()
     }
 
     /// Numbers a new connection.
@@ -333,7 +256,7 @@ impl Batches {
     /// Ends the leases that end with this connection.
     pub(crate) fn disconnected(&self, peer: Peer) {
         self.lock().connected.remove(&peer);
-        self.drop_leases(|_, lease| lease.terms.peer == Some(peer));
+        self.drop_leases(|_, lease| lease.peer == Some(peer));
     }
 
     /// Ends the leases that have been idle too long at `now`.
@@ -345,24 +268,16 @@ impl Batches {
     fn drop_leases(&self, unwanted: impl Fn(&str, &Lease) -> bool) {
         let mut inner = self.lock();
         let stopped = inner.stopped;
-        let ids = inner.leases.iter().filter(|(id, lease)| unwanted(id, lease)).map(|(id, _)| id.clone());
-        let ids: Vec<String> = ids.collect();
-        let gone: Vec<_> = ids.iter().filter_map(|id| inner.leases.remove_entry(id)).collect();
+        let gone: Vec<_> = inner.leases.extract_if(.., |id, lease| unwanted(id, lease)).collect();
         for (_, lease) in &gone {
-            inner.vacate(lease.terms.origin, lease.held.places());
             // Under the lock, before a repetition can look for the old one: it makes a new one.
-            if let Some(request) = lease.terms.request {
-                match lease.held {
-                    Held::Batch(_) => self.requests.forget(request),
-                    Held::Search(_) => self.searches.forget(request),
-                }
-            }
+            lease.request.inspect(|request| self.requests.forget(*request));
         }
         drop(inner);
-        for (_, Lease { held, .. }) in gone {
-            held.end(stopped);
+        for (_, Lease { leased, .. }) in gone {
+            leased.end(if stopped { Error::ShuttingDown } else { leased.gone() });
             // Giving back the memory of many environments takes a while.
-            self.janitor.spawn(Once::new(move || drop(held)));
+            self.janitor.spawn(Once::new(move || drop(leased)));
         }
     }
 
@@ -371,4 +286,11 @@ impl Batches {
         self.lock().stopped = true;
         self.drop_leases(|_, _| true);
     }
+}
+
+/// A batch or search, if it is of this kind.
+fn of_kind<K: Leased>(leased: Arc<dyn Leased>) -> Result<Arc<K>, Error> {
+    let gone = leased.gone();
+    let any: Arc<dyn Any + Send + Sync> = leased;
+    any.downcast().map_err(|_| gone)
 }

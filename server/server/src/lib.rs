@@ -13,6 +13,7 @@ mod held_up;
 pub mod journal;
 pub mod matches;
 pub mod page;
+mod quota;
 pub mod requests;
 mod rpc;
 pub mod run;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::arbiter::{Arbiter, CloseReason, OPENING, Role, Settings};
 use crate::edge::Origin;
 use crate::journal::{Journal, Kept};
+use crate::quota::Quota;
 use crate::requests::{RequestId, Requests};
 use register::{Open, Register};
 
@@ -64,33 +65,26 @@ pub struct Matches {
     limits: Limits,
     pool: Arc<Pool>,
     requests: Requests<Arc<Arbiter>>,
+    quota: Arc<Quota>,
     inner: Mutex<Register>,
     stopped: watch::Sender<bool>,
     journal: Option<Arc<Journal>>,
-}
-
-/// Room for a match that is being dealt; it is given back unless the match takes it.
-struct Place<'a> {
-    matches: &'a Matches,
-    origin: Origin,
-    taken: bool,
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        if !self.taken {
-            self.matches.lock().vacate(self.origin);
-        }
-    }
 }
 
 impl Matches {
     /// Holds matches of the games of `tables` within `limits`; their bots think in `pool`.
     #[must_use]
     pub fn new(tables: Tables, limits: Limits, pool: Arc<Pool>) -> Self {
-        let stopped = watch::Sender::new(false);
-        let (requests, inner) = (Requests::default(), Mutex::default());
-        Self { tables, limits, pool, requests, inner, stopped, journal: None }
+        Self {
+            tables,
+            quota: Quota::new("matches", limits.matches),
+            limits,
+            pool,
+            requests: Requests::default(),
+            inner: Mutex::default(),
+            stopped: watch::Sender::new(false),
+            journal: None,
+        }
     }
 
     /// The same, all that happens in its matches kept in a journal.
@@ -129,7 +123,7 @@ impl Matches {
     ) -> Result<Arc<Arbiter>, Error> {
         settings.check()?;
         let id = request.as_ref().map(|request| request.id);
-        let deal = async { self.deal(id, origin, table, settings) };
+        let deal = self.deal(id, origin, table, settings);
         let arbiter = match request {
             Some(request) => self.requests.once(request, deal).await?,
             None => deal.await?,
@@ -139,16 +133,19 @@ impl Matches {
         Ok(arbiter)
     }
 
-    fn deal(
+    async fn deal(
         &self,
         request: Option<Uuid>,
         origin: Origin,
         table: Arc<Table>,
         settings: Settings,
     ) -> Result<Arc<Arbiter>, Error> {
-        let mut place = self.reserve(origin)?;
-        let owner = self.owner(origin);
-        let mut arbiter = Arbiter::new(table, settings, owner, self.limits.waiting);
+        self.check_journal()?;
+        let own_limit = origin.quotas().matches.unwrap_or(self.limits.per_caller);
+        let share = self.quota.take(origin, 1, own_limit, |limit, _| Error::MatchesFull { limit })?;
+        let (dealer, owner, waiting) = (self.owner(origin), self.owner(origin), self.limits.waiting);
+        let dealt = dealer.run(move || Arbiter::new(table, settings, owner, waiting));
+        let mut arbiter = dealt.await.ok_or_else(|| lost("a match"))?;
         self.check_journal()?;
         let mut inner = self.lock();
         if *self.stopped.borrow() {
@@ -160,8 +157,7 @@ impl Matches {
             arbiter = arbiter.kept_in(journal);
         }
         let arbiter = Arc::new(arbiter);
-        inner.enter(Open { arbiter: Arc::clone(&arbiter), origin, request });
-        place.taken = true;
+        inner.enter(Open { arbiter: Arc::clone(&arbiter), request, _share: share });
         drop(inner);
         arbiter.begin();
         Ok(arbiter)
@@ -183,8 +179,7 @@ impl Matches {
         let journal = self.journal.as_ref().ok_or("there is no journal")?;
         let arbiter = Arc::new(self.restored(kept, Some(journal))?);
         let mut inner = self.lock();
-        inner.occupy(Origin::Unknown);
-        inner.enter(Open { arbiter, origin: Origin::Unknown, request: None });
+        inner.enter(Open { arbiter, request: None, _share: self.quota.overdraw(Origin::Unknown) });
         Ok(())
     }
 
@@ -231,24 +226,6 @@ impl Matches {
     /// same write the journal fails.
     pub fn look_at_journal(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.look())
-    }
-
-    /// Makes room for a match, if there is any.
-    fn reserve(&self, origin: Origin) -> Result<Place<'_>, Error> {
-        let mut inner = self.lock();
-        if *self.stopped.borrow() {
-            return Err(Error::ShuttingDown);
-        }
-        let limit = self.limits.matches;
-        let per_caller = origin.quotas().matches.unwrap_or(self.limits.per_caller);
-        if inner.count >= limit {
-            return Err(Error::MatchesFull { limit });
-        }
-        if inner.by_origin.get(&origin).copied().unwrap_or(0) >= per_caller {
-            return Err(Error::CallerFull { what: "matches", limit: per_caller });
-        }
-        inner.occupy(origin);
-        Ok(Place { matches: self, origin, taken: false })
     }
 
     /// The match with this id, open or closed not long ago.

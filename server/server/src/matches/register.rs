@@ -7,7 +7,7 @@ use boardwire_kernel::Seat;
 use uuid::Uuid;
 
 use crate::arbiter::Arbiter;
-use crate::edge::Origin;
+use crate::quota::Share;
 
 /// Closed matches that are still shown.
 const CLOSED_REMEMBERED: usize = 1_000;
@@ -19,37 +19,17 @@ pub(super) struct Register {
     pub(super) closed: VecDeque<Arc<Arbiter>>,
     /// The seat of each invitation, by the digest of its code.
     pub(super) invitations: HashMap<[u8; 32], (Arc<Arbiter>, Seat)>,
-    /// Matches that are open or about to be.
-    pub(super) count: usize,
-    /// The same by the origin of who created them.
-    pub(super) by_origin: HashMap<Origin, usize>,
 }
 
 /// An open match.
 pub(super) struct Open {
     pub(super) arbiter: Arc<Arbiter>,
-    pub(super) origin: Origin,
+    /// The id of the request that created it.
     pub(super) request: Option<Uuid>,
+    pub(super) _share: Share,
 }
 
 impl Register {
-    /// Counts a match that is about to be opened.
-    pub(super) fn occupy(&mut self, origin: Origin) {
-        self.count += 1;
-        *self.by_origin.entry(origin).or_default() += 1;
-    }
-
-    /// Counts it no longer.
-    pub(super) fn vacate(&mut self, origin: Origin) {
-        self.count -= 1;
-        if let Some(own) = self.by_origin.get_mut(&origin) {
-            *own -= 1;
-            if *own == 0 {
-                self.by_origin.remove(&origin);
-            }
-        }
-    }
-
     /// Puts a match among the open ones.
     pub(super) fn enter(&mut self, open: Open) {
         let arbiter = &open.arbiter;
@@ -62,8 +42,7 @@ impl Register {
     /// Puts an ended match among the closed ones; gives its request id, and a match that is shown no longer. As long as a match
     /// is shown, a caller with one of its invitations is told that it is closed.
     pub(super) fn put_away(&mut self, arbiter: &Arbiter) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
-        let Open { origin, request, arbiter } = self.open.remove(arbiter.id())?;
-        self.vacate(origin);
+        let Open { request, arbiter, .. } = self.open.remove(arbiter.id())?;
         self.closed.push_back(arbiter);
         let forgotten = if self.closed.len() > CLOSED_REMEMBERED { self.closed.pop_front() } else { None };
         if let Some(forgotten) = &forgotten {

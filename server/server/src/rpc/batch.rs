@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{message_bytes, request_id};
-use crate::batches::{Batches, Terms};
+use crate::batches::{Batches, InUse, Terms};
 use crate::edge::{Answer, Budget, Call, Charge, Kind, Reply, Requests, Service};
 use crate::matches::Matches;
 use crate::secret;
@@ -64,9 +64,12 @@ impl BatchPlane {
         let terms = Terms {
             peer: Some(call.caller().peer()).filter(|_| !asked.keep),
             origin: call.caller().origin(),
-            request: id.as_ref().map(|request| request.id),
+            request: id,
         };
-        let (batch, token) = self.batches.open(id, table, opening, terms).await?;
+        opening.check(&table)?;
+        let (environments, token) = (opening.environments, secret::word());
+        let deal = |group| async move { Batch::open(secret::word(), table, opening, &group).await };
+        let (batch, token) = self.batches.open(terms, environments, token, deal).await?;
         tracing::info!(
             batch_id = batch.id(),
             game = config.game,
@@ -122,7 +125,7 @@ impl BatchPlane {
 
     async fn save(self: Arc<Self>, call: Call, asked: SaveBatchRequest) -> Result<Reply, Error> {
         let SaveBatchRequest { batch_id, mask } = asked;
-        let batch = self.batches.find(&batch_id, call.token())?;
+        let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
         // The snapshot, and the message that it is copied to.
         let charge = call.budget().reserve(2 * batch.snapshot_bytes(&mask)).await?;
         let snapshot = batch.save(self.batches.key(), &mask).await?;
@@ -131,14 +134,14 @@ impl BatchPlane {
 
     async fn load(self: Arc<Self>, call: Call, asked: LoadBatchRequest) -> Result<Reply, Error> {
         let LoadBatchRequest { batch_id, snapshot, mask } = asked;
-        let batch = self.batches.find(&batch_id, call.token())?;
+        let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
         let charge = rows(call.budget(), &batch, 0).await?;
         let loaded = batch.load(self.batches.key(), snapshot, &mask).await?;
         one((charge, messages::step(loaded)))
     }
 
     async fn close(self: Arc<Self>, call: Call, asked: CloseBatchRequest) -> Result<Reply, Error> {
-        self.batches.close(&asked.batch_id, call.token())?;
+        self.batches.close::<Batch>(&asked.batch_id, call.token())?;
         call.answer(&CloseBatchResponse {})
     }
 }
@@ -162,7 +165,7 @@ async fn step(
     budget: &Arc<Budget>,
     asked: &StepBatchRequest,
 ) -> Result<Rows, Error> {
-    let batch = batches.find(&asked.batch_id, token)?;
+    let batch: InUse<Batch> = batches.find(&asked.batch_id, token)?;
     let charge = rows(budget, &batch, asked.count).await?;
     let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
     Ok((charge, messages::step(step)))
@@ -174,7 +177,7 @@ async fn reset(
     budget: &Arc<Budget>,
     asked: &ResetBatchRequest,
 ) -> Result<Rows, Error> {
-    let batch = batches.find(&asked.batch_id, token)?;
+    let batch: InUse<Batch> = batches.find(&asked.batch_id, token)?;
     let charge = rows(budget, &batch, 0).await?;
     Ok((charge, messages::step(batch.reset(messages::reset(asked), asked.sequence).await?)))
 }

@@ -10,7 +10,7 @@ use boardwire_api::v1::{
 use boardwire_batch::batch::Batch;
 use boardwire_batch::messages;
 use boardwire_batch::play::Insight;
-use boardwire_batch::search::row_bytes;
+use boardwire_batch::search::{Search, row_bytes};
 use boardwire_batch::tables::Table;
 use bytes::Bytes;
 
@@ -52,15 +52,20 @@ impl SearchPlane {
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
         let charge = call.budget().reserve(2 * bytes).await?;
-        let terms = Terms { peer, origin, request: id.as_ref().map(|request| request.id) };
-        let search = self.batches.search(id, table, opening, source.insights(), token, terms).await?;
+        let terms = Terms { peer, origin, request: id };
+        let places = opening.places;
+        let draw = |group| async move {
+            let insights = source.insights().await?;
+            Search::open(secret::word(), table, opening, insights, &group).await
+        };
+        let (search, _) = self.batches.open(terms, places, token, draw).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
         let step = Some(search.first_rows().await?);
         Reply::message(charge, &CreateSearchResponse { search: Some(messages::search(&search)), step })
     }
 
     async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, Error> {
-        let search = self.batches.find_search(&asked.search_id, call.token())?;
+        let search: InUse<Search> = self.batches.find(&asked.search_id, call.token())?;
         let moves = messages::moves(&asked)?;
         // The rows, and the message that they are copied to.
         let charge = call.budget().reserve(2 * search.step_bytes(moves.worlds.len())).await?;
@@ -69,7 +74,7 @@ impl SearchPlane {
     }
 
     async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, Error> {
-        let search = self.batches.find_search(&asked.search_id, call.token())?;
+        let search: InUse<Search> = self.batches.find(&asked.search_id, call.token())?;
         let (worlds, playouts, rollout) = messages::playouts(&asked)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
         let charge = call.budget().reserve(search.reward_bytes(worlds.len())).await?;
@@ -78,7 +83,7 @@ impl SearchPlane {
     }
 
     async fn close(self: Arc<Self>, call: Call, asked: CloseSearchRequest) -> Result<Reply, Error> {
-        self.batches.release(&asked.search_id, call.token())?;
+        self.batches.close::<Search>(&asked.search_id, call.token())?;
         call.answer(&CloseSearchResponse {})
     }
 

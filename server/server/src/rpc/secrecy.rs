@@ -15,6 +15,7 @@ use boardwire_api::v1::{
     PlayResponse, ResetBatchRequest, ResetRequest, RolloutRequest, StepBatchRequest, play_request,
     play_response,
 };
+use boardwire_batch::batch::Batch;
 use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
@@ -28,7 +29,7 @@ use tonic::{Request, Status};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::arbiter::Arbiter;
-use crate::batches::{self, Batches};
+use crate::batches::{self, Batches, InUse};
 use crate::edge::Access;
 use crate::matches::{self, Matches};
 use crate::run::{Listener, run};
@@ -340,7 +341,7 @@ async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_ask
         };
         let opened = client.open_batch(opening).await.expect("it is opened").into_inner();
         let (batch_id, token) = (opened.batch.expect("a batch").id, opened.token.as_str());
-        let batch = batches.find(&batch_id, Some(token)).expect("it was opened");
+        let batch: InUse<Batch> = batches.find(&batch_id, Some(token)).expect("it was opened");
         let (mut rng, mut differed) = (RngStream::new(3, RESAMPLE_STREAM), false);
         for _ in 0..40 {
             let expected = rows(&mut client, &batch_id, token).await;

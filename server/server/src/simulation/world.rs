@@ -12,6 +12,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_kernel::Seat;
+use futures_util::FutureExt as _;
 use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
 use tonic::transport::{Channel, Endpoint, Uri};
@@ -87,7 +88,7 @@ impl World {
             && self.seen.lock().expect("nobody panics").last().is_some_and(|frame| frame.outcome.is_some())
     }
 
-    async fn create(&self) {
+    fn create(&self) {
         let table = self.matches.tables().table(self.game, 3, []).expect("it can be set up");
         let clock = Clock {
             limit: Duration::from_mins(30),
@@ -102,14 +103,20 @@ impl World {
             clocks: vec![Some(clock.clone()), None, Some(clock)],
             ..Settings::of(vec![Player::Agent, bot, Player::Agent])
         };
-        let arbiter =
-            self.matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
+        let mut created = std::pin::pin!(self.matches.create(None, Origin::Unknown, table, settings));
+        // The pool deals in real time: simulated time stands meanwhile.
+        let arbiter = loop {
+            match (&mut created).now_or_never() {
+                Some(arbiter) => break arbiter.expect("there is room"),
+                None => std::thread::yield_now(),
+            }
+        };
         *self.arbiter.lock().expect("nobody panics") = Some(arbiter);
     }
 
     pub(super) async fn serve(&self) -> turmoil::Result {
-        self.create().await;
         let listener = Simulated(turmoil::net::TcpListener::bind(("0.0.0.0", ADDRESS.1)).await?);
+        self.create();
         let (matches, batches) = (Arc::clone(&self.matches), Arc::clone(&self.batches));
         let mut stop = self.stop.subscribe();
         let stopped = async { drop(stop.wait_for(|stops| *stops).await) };
