@@ -240,7 +240,7 @@ impl Arbiter {
     /// A token of no seat, a match that has ended for good; more waiting calls than a seat may have.
     pub async fn observe(
         self: &Arc<Self>,
-        by: impl Into<By<'_>>,
+        by: impl Into<By>,
         wait: bool,
         extras: Extras,
     ) -> Result<Observation, Error> {
@@ -273,7 +273,7 @@ impl Arbiter {
     /// # Errors
     /// A token of no seat, a seat that owes no decision, an episode that is over, a match that has ended for good; more waiting
     /// calls than a seat may have.
-    pub async fn insight(self: &Arc<Self>, by: impl Into<By<'_>>) -> Result<Box<dyn Insight>, Error> {
+    pub async fn insight(self: &Arc<Self>, by: impl Into<By>) -> Result<Box<dyn Insight>, Error> {
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
             if self.bots_think() { Ok(None) } else { inner.standing.insight(seat).map(Some) }
@@ -287,11 +287,7 @@ impl Arbiter {
     /// # Errors
     /// A token of no seat, a decision that is not due or too late, an action that is not legal, a match that has ended for good;
     /// more waiting calls than a seat may have.
-    pub async fn act(
-        self: &Arc<Self>,
-        by: impl Into<By<'_>>,
-        act: impl Into<Act>,
-    ) -> Result<Observation, Error> {
+    pub async fn act(self: &Arc<Self>, by: impl Into<By>, act: impl Into<Act>) -> Result<Observation, Error> {
         let (act, mut is_made) = (act.into(), false);
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
@@ -340,7 +336,7 @@ impl Arbiter {
     /// # Errors
     /// A token of no seat, a match whose deals are the server's, another part than the seat is bound to, a match that has ended
     /// for good; more waiting calls than a seat may have.
-    pub async fn open(self: &Arc<Self>, by: impl Into<By<'_>>, part: Part) -> Result<(), Error> {
+    pub async fn open(self: &Arc<Self>, by: impl Into<By>, part: Part) -> Result<(), Error> {
         let ready = |inner: &mut Inner, role| {
             let Some(opened) = inner.standing.open(self.seat_of(role)?, part)? else { return Ok(None) };
             // Nothing new happens when it is repeated: bots that think go on thinking.

@@ -245,18 +245,12 @@ impl Batches {
     }
 
     /// Numbers a new connection.
-    pub(crate) fn connected(&self) -> Peer {
+    pub(crate) fn connect(self: &Arc<Self>) -> Connected {
         let mut inner = self.lock();
         inner.peers += 1;
         let peer = Peer(inner.peers);
         inner.connected.insert(peer);
-        peer
-    }
-
-    /// Ends the leases that end with this connection.
-    pub(crate) fn disconnected(&self, peer: Peer) {
-        self.lock().connected.remove(&peer);
-        self.drop_leases(|_, lease| lease.peer == Some(peer));
+        Connected { batches: Arc::clone(self), peer }
     }
 
     /// Ends the leases that have been idle too long at `now`.
@@ -285,6 +279,19 @@ impl Batches {
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.drop_leases(|_, _| true);
+    }
+}
+
+/// A connection, whose leases end when this is dropped.
+pub(crate) struct Connected {
+    batches: Arc<Batches>,
+    pub(crate) peer: Peer,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.batches.lock().connected.remove(&self.peer);
+        self.batches.drop_leases(|_, lease| lease.peer == Some(self.peer));
     }
 }
 

@@ -24,10 +24,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use accounts::{Account, Accounts, AccountsError};
+pub use accounts::{Account, Accounts};
 pub use caller::Origin;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
-pub use tls::{Tls, TlsError, TlsFiles};
+pub use tls::{Tls, TlsFiles};
 
 pub(crate) use accept::Accept;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Secrets the server draws from the operating system: seeds, salts, tokens.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -34,6 +35,11 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 1 MiB"));
     }
     Ok(bytes)
+}
+
+/// What is wrong with a file of the operator's.
+pub(crate) fn about_file(what: &str, path: &Path, problem: impl Display) -> String {
+    format!("{what} {}: {problem}", path.display())
 }
 
 /// The same of text.

@@ -81,7 +81,7 @@ impl Examiner {
                     agents.push((self.start(&proxy.address, &code)?, proxy));
                 }
                 Who::Kit => {
-                    arbiter.join(seat, None)?;
+                    arbiter.join(seat, None, None)?;
                     tokio::spawn(play(Arc::clone(&arbiter), seat));
                 }
                 Who::Random => {}

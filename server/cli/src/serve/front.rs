@@ -31,7 +31,7 @@ impl Front {
     /// # Errors
     /// A file that cannot be read or is wrong; an address that there is not, or that others can reach unsecured.
     pub(super) fn of(settings: &Settings) -> anyhow::Result<Self> {
-        let tls = settings.tls()?.map(Tls::load).transpose()?.map(Arc::new);
+        let tls = settings.tls()?.map(Tls::load).transpose().map_err(anyhow::Error::msg)?.map(Arc::new);
         let is_secured = tls.is_some() || settings.is_insecure();
         let found = |address: Address| address.find(is_secured).map(|place| (address, place));
         Ok(Self {

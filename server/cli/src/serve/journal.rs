@@ -110,7 +110,7 @@ mod tests {
         let players = vec![Player::Agent, Player::Bot(Bot::Random)];
         let settings = Settings { clocks, ..Settings::of(players) };
         let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
-        arbiter.join(Seat::FIRST, None).expect("it is free");
+        arbiter.join(Seat::FIRST, None, None).expect("it is free");
         arbiter.kept().await.expect("it is written");
         matches.stop();
         journal.close();

@@ -20,7 +20,7 @@ use crate::address::{look_up, sheltered};
 use crate::{Catalogues, PolicyFiles, pair, usage};
 use boardwire_server::arbiter::LONGEST;
 use boardwire_server::batches::{self, Batches};
-use boardwire_server::edge::{Accounts, AccountsError, Bounds, TlsFiles};
+use boardwire_server::edge::{Accounts, Bounds, TlsFiles};
 use boardwire_server::journal::{Keeping, Sync};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::secret;
@@ -288,8 +288,8 @@ impl Settings {
     }
 
     /// Who may call, if not everybody may.
-    pub(super) fn accounts(&self) -> Result<Option<Accounts>, AccountsError> {
-        self.auth_token_file.clone().map(Accounts::load).transpose()
+    pub(super) fn accounts(&self) -> anyhow::Result<Option<Accounts>> {
+        self.auth_token_file.clone().map(Accounts::load).transpose().map_err(anyhow::Error::msg)
     }
 
     fn match_limits(&self) -> matches::Limits {

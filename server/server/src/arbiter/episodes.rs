@@ -29,7 +29,7 @@ impl Arbiter {
     /// A seed where deals are fair, an episode that is not over or has not come, a match that has ended for good.
     pub async fn reset_match(
         self: &Arc<Self>,
-        by: impl Into<By<'_>>,
+        by: impl Into<By>,
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), Error> {
@@ -61,7 +61,7 @@ impl Arbiter {
     /// ended for good; more waiting calls than a seat may have.
     pub async fn reset(
         self: &Arc<Self>,
-        by: impl Into<By<'_>>,
+        by: impl Into<By>,
         Reset { seed, leave, wait, extras }: Reset,
     ) -> Result<Observation, Error> {
         let mut left = None;
@@ -147,7 +147,7 @@ impl Arbiter {
     /// for good; more calls that wait than a seat may have.
     pub async fn resign(
         self: &Arc<Self>,
-        by: impl Into<By<'_>>,
+        by: impl Into<By>,
         named: Option<u32>,
         episode: Option<u32>,
         extras: Extras,

@@ -432,9 +432,12 @@ async fn tokens_open_their_own_seat_only() {
     let seats: Vec<Seat> = arbiter.invitations().into_iter().map(|(seat, _)| seat).collect();
     assert_eq!(seats, [Seat::new(0), Seat::new(2)]);
     let once = Some(Uuid::from_u128(1));
-    let token = arbiter.join(seats[1], once).expect("nobody has joined yet");
-    assert_eq!(arbiter.join(seats[1], once), Ok(token.clone()), "a repeated request is answered again");
-    assert!(matches!(arbiter.join(seats[1], Some(Uuid::from_u128(2))), Err(Error::InvitationUsed { .. })));
+    let token = arbiter.join(seats[1], once, None).expect("nobody has joined yet");
+    assert_eq!(arbiter.join(seats[1], once, None), Ok(token.clone()), "a repeated request is answered again");
+    assert!(matches!(
+        arbiter.join(seats[1], Some(Uuid::from_u128(2)), None),
+        Err(Error::InvitationUsed { .. })
+    ));
     assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seats[1])));
     assert_eq!(arbiter.role(Some(arbiter.host_token())), Ok(Role::Host));
     assert!(matches!(arbiter.seat_of(Role::Host), Err(Error::SeatOnly { .. })));

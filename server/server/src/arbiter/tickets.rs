@@ -103,23 +103,16 @@ impl Arbiter {
         Ok((seat, found.secret))
     }
 
-    /// Gives the token of `seat` to the holder of its invitation.
+    /// Gives the token of `seat` to the holder of its invitation, an agent that is `bound` to what it contributes to deals, if they are
+    /// fair.
     ///
     /// A repeated request is given the same token again, or another one for it after a restart, when it is not known
     /// any more.
     ///
     /// # Errors
-    /// A seat that has been joined already, unless by the same `request`; a match that has ended for good; a journal that
-    /// cannot be written.
-    pub fn join(self: &Arc<Self>, seat: Seat, request: Option<Uuid>) -> Result<String, Error> {
-        self.join_bound(seat, request, None)
-    }
-
-    /// The same for an agent that is bound so to what it contributes to deals, if they are fair.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join), and an agent that is not bound where deals are fair.
-    pub fn join_bound(
+    /// A seat that has been joined already, unless by the same `request`; an agent that is not bound where deals are fair; a match
+    /// that has ended for good; a journal that cannot be written.
+    pub fn join(
         self: &Arc<Self>,
         seat: Seat,
         request: Option<Uuid>,

@@ -10,23 +10,6 @@ use super::log::written;
 use super::{Arbiter, Inner, Role};
 use crate::secret;
 
-/// A caller as each look at the match needs it.
-enum Caller {
-    /// The digest of its token.
-    Digest([u8; 32]),
-    /// Its role.
-    Role(Role),
-}
-
-impl Caller {
-    fn of(by: By<'_>) -> Result<Self, Error> {
-        Ok(match by {
-            By::Token(token) => Self::Digest(secret::digest(token.ok_or(Error::TokenMissing)?)),
-            By::Server(role) => Self::Role(role),
-        })
-    }
-}
-
 /// A waiting call, counted until it is dropped.
 struct Waiter<'a> {
     arbiter: &'a Arbiter,
@@ -45,26 +28,26 @@ impl Drop for Waiter<'_> {
 
 /// Who calls.
 #[derive(Debug, Clone, Copy)]
-pub enum By<'a> {
-    /// The holder of a token.
-    Token(Option<&'a str>),
+pub enum By {
+    /// The holder of the token with this digest; none where the call carries no token.
+    Token(Option<[u8; 32]>),
     /// The server itself, in place of the host or a seat.
     Server(Role),
 }
 
-impl<'a> From<Option<&'a str>> for By<'a> {
-    fn from(token: Option<&'a str>) -> Self {
-        Self::Token(token)
+impl From<Option<&str>> for By {
+    fn from(token: Option<&str>) -> Self {
+        Self::Token(token.map(secret::digest))
     }
 }
 
-impl From<Seat> for By<'_> {
+impl From<Seat> for By {
     fn from(seat: Seat) -> Self {
         Self::Server(Role::Seat(seat))
     }
 }
 
-impl From<Role> for By<'_> {
+impl From<Role> for By {
     fn from(role: Role) -> Self {
         Self::Server(role)
     }
@@ -76,17 +59,17 @@ impl Arbiter {
     /// after it has changed the match says so: while its seat is busy it is refused before it changes anything.
     pub(super) async fn answered<T>(
         self: &Arc<Self>,
-        by: impl Into<By<'_>>,
+        by: impl Into<By>,
         waits_after: bool,
         mut ready: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        let (by, mut waiter) = (Caller::of(by.into())?, None);
+        let (by, mut waiter) = (by.into(), None);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             let (answer, mark) = {
                 let mut inner = self.change();
-                let answer = self.answer(&mut inner, (&by, waits_after), &mut ready, &mut waiter);
+                let answer = self.answer(&mut inner, (by, waits_after), &mut ready, &mut waiter);
                 // A call that waits without having changed anything shows nothing.
                 let shows = inner.has_changed || !matches!(answer, Ok(None));
                 (answer, inner.mark().filter(|_| shows))
@@ -103,13 +86,13 @@ impl Arbiter {
     fn answer<'a, T>(
         &'a self,
         inner: &mut Inner,
-        (by, waits_after): (&Caller, bool),
+        (by, waits_after): (By, bool),
         ready: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
         waiter: &mut Option<Waiter<'a>>,
     ) -> Result<Option<T>, Error> {
         let role = match by {
-            Caller::Digest(digest) => self.role_of(inner, digest)?,
-            Caller::Role(role) => *role,
+            By::Token(digest) => self.role_of(inner, &digest.ok_or(Error::TokenMissing)?)?,
+            By::Server(role) => role,
         };
         inner.used = Instant::now();
         self.refuse_cut(inner)?;

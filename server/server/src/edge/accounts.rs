@@ -110,14 +110,6 @@ impl Hash for Account {
     }
 }
 
-/// A file of accounts that cannot be used. What it says is not repeated: it may be a token by mistake.
-#[derive(Debug, thiserror::Error)]
-#[error("accounts {}: {problem}", file.display())]
-pub struct AccountsError {
-    file: PathBuf,
-    problem: String,
-}
-
 /// The accounts there are.
 pub struct Accounts {
     file: PathBuf,
@@ -142,8 +134,8 @@ impl Accounts {
     /// Reads the accounts of a file.
     ///
     /// # Errors
-    /// It is missing or has not what it should.
-    pub fn load(file: PathBuf) -> Result<Self, AccountsError> {
+    /// It is missing or has not what it should. What it has is not repeated: it may be a token by mistake.
+    pub fn load(file: PathBuf) -> Result<Self, String> {
         let accounts = Self { file, current: RwLock::default() };
         accounts.reload()?;
         Ok(accounts)
@@ -153,9 +145,9 @@ impl Accounts {
     ///
     /// # Errors
     /// As [`Self::load`]; what was read before is kept then.
-    pub fn reload(&self) -> Result<(), AccountsError> {
+    pub fn reload(&self) -> Result<(), String> {
         let entries =
-            read(&self.file).map_err(|problem| AccountsError { file: self.file.clone(), problem })?;
+            read(&self.file).map_err(|problem| secret::about_file("accounts", &self.file, problem))?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut current.by_digest);
         for Entry { name, digests, quotas } in entries {

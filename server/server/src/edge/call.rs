@@ -22,7 +22,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
 use super::Edge;
-use super::caller::{Bearer, Caller};
+use super::caller::{self, Caller};
 use super::ledger::{Budget, CALL_BYTES, Charge};
 use super::methods::{Kind, Method, Shape};
 use super::traces;
@@ -37,7 +37,7 @@ const MAX_REQUEST_ID_BYTES: usize = 64;
 /// A call that is to be answered.
 pub(crate) struct Call {
     caller: Caller,
-    bearer: Option<Bearer>,
+    bearer: Option<HeaderValue>,
     charge: Charge,
     arrived: Instant,
 }
@@ -60,7 +60,7 @@ impl Call {
 
     /// The token of `authorization: Bearer TOKEN`, if the call carries one.
     pub(crate) fn token(&self) -> Option<&str> {
-        self.bearer.as_ref().map(Bearer::token)
+        self.bearer.as_ref().and_then(caller::token)
     }
 
     /// Where more than an ordinary answer is charged.
@@ -195,7 +195,7 @@ impl Edge {
         if let Some(encoding) = compressed {
             return Err(Error::CompressionUnsupported { problem: format!("the call says {encoding:?}") });
         }
-        let bearer = Bearer::read(&parts.headers)?;
+        let bearer = caller::bearer(&parts.headers)?;
         let mut charge = caller.budget().charge(CALL_BYTES);
         if charge.is_err() && is_health && method.shape == Shape::Call {
             charge = self.health.budget(caller.origin()).charge(CALL_BYTES);

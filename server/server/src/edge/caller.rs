@@ -1,6 +1,6 @@
 //! Who calls: the connection a call came in on, where that comes from, and the token the call carries.
 //!
-//! Every call has a [`Caller`], and a [`Bearer`] if it carries a token. Nothing else reads the header `authorization`.
+//! Every call has a [`Caller`]. Nothing else reads the header `authorization`.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -196,35 +196,21 @@ impl Caller {
     }
 }
 
-/// The token of `authorization: Bearer TOKEN`; its `Debug` does not show it.
-pub(crate) struct Bearer(HeaderValue);
-
-impl fmt::Debug for Bearer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Bearer").finish_non_exhaustive()
+/// The header `authorization: Bearer TOKEN` of a call, if it carries one; its `Debug` does not show it.
+///
+/// # Errors
+/// It is longer than any that was given.
+pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<HeaderValue>, Error> {
+    let Some(mut header) = headers.get(AUTHORIZATION).cloned() else { return Ok(None) };
+    if header.len() > MAX_AUTHORIZATION_BYTES {
+        return Err(Error::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES });
     }
+    header.set_sensitive(true);
+    Ok(Some(header).filter(|header| token(header).is_some()))
 }
 
-impl Bearer {
-    /// The token that a call with these headers carries, if it does.
-    ///
-    /// # Errors
-    /// It is longer than any that was given.
-    pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, Error> {
-        let Some(header) = headers.get(AUTHORIZATION) else { return Ok(None) };
-        if header.len() > MAX_AUTHORIZATION_BYTES {
-            return Err(Error::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES });
-        }
-        Ok(token(header).is_some().then(|| Self(header.clone())))
-    }
-
-    /// The token.
-    pub(crate) fn token(&self) -> &str {
-        token(&self.0).unwrap_or_default()
-    }
-}
-
-fn token(header: &HeaderValue) -> Option<&str> {
+/// The token of that header.
+pub(super) fn token(header: &HeaderValue) -> Option<&str> {
     let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
@@ -236,7 +222,7 @@ mod tests {
     fn read(authorization: &str) -> Result<Option<String>, Error> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, authorization.parse().expect("a header"));
-        Ok(Bearer::read(&headers)?.map(|bearer| bearer.token().to_owned()))
+        Ok(bearer(&headers)?.as_ref().and_then(token).map(str::to_owned))
     }
 
     #[test]
@@ -245,14 +231,17 @@ mod tests {
         assert_eq!(read("bearer abc"), Ok(Some("abc".to_owned())));
         assert_eq!(read("Bearer \t abc "), Ok(Some("abc".to_owned())), "as it is copied");
         assert_eq!(read("Basic abc"), Ok(None));
-        assert!(Bearer::read(&HeaderMap::new()).expect("there is none").is_none());
+        assert!(bearer(&HeaderMap::new()).expect("there is none").is_none());
         let refused = read(&format!("Bearer {}", "a".repeat(2_000)));
         assert_eq!(refused, Err(Error::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES }));
     }
 
     #[test]
     fn a_token_is_never_printed() {
-        assert!(!format!("{:?}", Bearer(HeaderValue::from_static("Bearer abc"))).contains("abc"));
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer abc"));
+        let header = bearer(&headers).expect("it is short").expect("it is there");
+        assert!(!format!("{header:?}").contains("abc"), "{header:?}");
     }
 
     #[test]

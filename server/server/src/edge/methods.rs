@@ -30,6 +30,17 @@ const BULK: &[(&str, usize)] = &[
 /// Answers a call, whose request is still to be read.
 type Handler = Box<dyn Fn(Call, Requests) -> BoxFuture<Reply, Error> + Send + Sync>;
 
+/// What answers the calls of one method.
+type Handling<P, M, F> = fn(Arc<P>, Call, M) -> F;
+
+/// A message that a method takes.
+pub(crate) trait Asked: Message + Default + 'static {}
+impl<M: Message + Default + 'static> Asked for M {}
+
+/// The reply to a call, which may take a while.
+pub(crate) trait Answering: Future<Output = Result<Reply, Error>> + Send + 'static {}
+impl<F: Future<Output = Result<Reply, Error>> + Send + 'static> Answering for F {}
+
 /// A method that is served.
 pub(crate) struct Method {
     pub(super) handler: Handler,
@@ -78,48 +89,36 @@ impl<P: Send + Sync + 'static> Service<P> {
     }
 
     /// Adds a method that takes one message and gives one.
-    pub(crate) fn call<M, F>(self, name: &'static str, handler: fn(Arc<P>, Call, M) -> F) -> Self
-    where
-        M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, Error>> + Send + 'static,
-    {
+    pub(crate) fn call<M: Asked, F: Answering>(self, name: &'static str, handler: Handling<P, M, F>) -> Self {
         self.one(name, Shape::Call, |_| false, handler)
     }
 
     /// Adds a method that takes one message and gives one, and may wait for another player with some messages.
-    pub(crate) fn call_that_waits<M, F>(
+    pub(crate) fn call_that_waits<M: Asked, F: Answering>(
         self,
         name: &'static str,
         waits: fn(&M) -> bool,
-        handler: fn(Arc<P>, Call, M) -> F,
-    ) -> Self
-    where
-        M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, Error>> + Send + 'static,
-    {
+        handler: Handling<P, M, F>,
+    ) -> Self {
         self.one(name, Shape::Call, waits, handler)
     }
 
     /// Adds a method that takes one message and gives many.
-    pub(crate) fn watch<M, F>(self, name: &'static str, handler: fn(Arc<P>, Call, M) -> F) -> Self
-    where
-        M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, Error>> + Send + 'static,
-    {
+    pub(crate) fn watch<M: Asked, F: Answering>(
+        self,
+        name: &'static str,
+        handler: Handling<P, M, F>,
+    ) -> Self {
         self.one(name, Shape::Watch, |_| false, handler)
     }
 
-    fn one<M, F>(
+    fn one<M: Asked, F: Answering>(
         self,
         name: &'static str,
         shape: Shape,
         waits: fn(&M) -> bool,
-        handler: fn(Arc<P>, Call, M) -> F,
-    ) -> Self
-    where
-        M: Message + Default + 'static,
-        F: Future<Output = Result<Reply, Error>> + Send + 'static,
-    {
+        handler: Handling<P, M, F>,
+    ) -> Self {
         let plane = Arc::clone(&self.plane);
         let handler: Handler = Box::new(move |mut call, mut requests| {
             let plane = Arc::clone(&plane);
@@ -135,10 +134,7 @@ impl<P: Send + Sync + 'static> Service<P> {
     }
 
     /// Adds a method that takes and gives streams.
-    pub(crate) fn stream<F>(self, name: &'static str, handler: fn(Arc<P>, Call, Requests) -> F) -> Self
-    where
-        F: Future<Output = Result<Reply, Error>> + Send + 'static,
-    {
+    pub(crate) fn stream<F: Answering>(self, name: &'static str, handler: Handling<P, Requests, F>) -> Self {
         let plane = Arc::clone(&self.plane);
         let handler: Handler =
             Box::new(move |call, requests| Box::pin(handler(Arc::clone(&plane), call, requests)));

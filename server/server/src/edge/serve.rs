@@ -33,7 +33,6 @@ use super::preface::Begun;
 use super::proxy;
 use super::tasks::Tasks;
 use super::{Bounds, Edge};
-use crate::batches::{Batches, Peer};
 
 /// What a stream may send before the other side has read it.
 pub const STREAM_WINDOW: u32 = 256 << 10;
@@ -86,10 +85,10 @@ where
             edge.rates.forget();
             let budget = edge.ledger.budget(origin);
             let Ok(charge) = budget.charge(CONNECTION_BYTES) else { return };
-            let leases = Leases::begin(&edge.batches);
-            let caller = Caller::new(leases.peer, origin, budget, charge, place);
+            let connected = edge.batches.connect();
+            let caller = Caller::new(connected.peer, origin, budget, charge, place);
             connection(io, (speech, service), caller, &edge).await;
-            drop(leases);
+            drop(connected);
         });
     }
     // Nobody can connect from here on.
@@ -240,24 +239,5 @@ async fn unused(calls: &TaskTracker) {
         if calls.is_empty() {
             return;
         }
-    }
-}
-
-/// The leases of batches that end with a connection.
-struct Leases {
-    batches: Arc<Batches>,
-    peer: Peer,
-}
-
-impl Leases {
-    /// Numbers a connection that has just come in.
-    fn begin(batches: &Arc<Batches>) -> Self {
-        Self { batches: Arc::clone(batches), peer: batches.connected() }
-    }
-}
-
-impl Drop for Leases {
-    fn drop(&mut self) {
-        self.batches.disconnected(self.peer);
     }
 }

@@ -38,15 +38,6 @@ pub struct TlsFiles {
     pub client_ca: Option<PathBuf>,
 }
 
-/// A file that TLS cannot be spoken with.
-#[derive(Debug, thiserror::Error)]
-#[error("{what} {}: {problem}", file.display())]
-pub struct TlsError {
-    what: &'static str,
-    file: PathBuf,
-    problem: String,
-}
-
 /// What TLS is spoken with.
 #[derive(Debug)]
 pub struct Tls {
@@ -59,7 +50,7 @@ impl Tls {
     ///
     /// # Errors
     /// One is missing, is not what it should be, or does not belong to the others.
-    pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
+    pub fn load(files: TlsFiles) -> Result<Self, String> {
         let current = RwLock::new(Arc::new(files.read()?));
         Ok(Self { files, current })
     }
@@ -68,7 +59,7 @@ impl Tls {
     ///
     /// # Errors
     /// As [`Self::load`]; what was read before is kept then.
-    pub fn reload(&self) -> Result<(), TlsError> {
+    pub fn reload(&self) -> Result<(), String> {
         let read = Arc::new(self.files.read()?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = read;
         Ok(())
@@ -80,7 +71,7 @@ impl Tls {
 }
 
 impl TlsFiles {
-    fn read(&self) -> Result<ServerConfig, TlsError> {
+    fn read(&self) -> Result<ServerConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let (clients, key) = (self.clients(&provider)?, self.key(&provider)?);
         let mut config = ServerConfig::builder_with_provider(provider)
@@ -93,19 +84,16 @@ impl TlsFiles {
     }
 
     /// The certificate and its key.
-    fn key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+    fn key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, String> {
         let chain = certificates("TLS certificate", &self.cert)?;
-        let about = |problem| TlsError { what: "TLS key", file: self.key.clone(), problem };
+        let about = |problem| secret::about_file("TLS key", &self.key, problem);
         let pem = secret::read_file(&self.key).map_err(|error| about(error.to_string()))?;
         let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| match error {
             PemError::NoItemsFound => about("no private key in PEM that is not encrypted".to_owned()),
             error => about(format!("garbled PEM: {error}")),
         })?;
-        check_time(&chain[0]).map_err(|problem| TlsError {
-            what: "TLS certificate",
-            file: self.cert.clone(),
-            problem,
-        })?;
+        check_time(&chain[0])
+            .map_err(|problem| secret::about_file("TLS certificate", &self.cert, problem))?;
         CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
             Error::InconsistentKeys(_) => about(format!("not the key of {}", self.cert.display())),
             error => about(format!("no key that can be used: {error}")),
@@ -113,16 +101,14 @@ impl TlsFiles {
     }
 
     /// Who may connect.
-    fn clients(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    fn clients(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, String> {
         let Some(file) = &self.client_ca else { return Ok(WebPkiClientVerifier::no_client_auth()) };
         let what = "root of clients' TLS certificates";
         let mut roots = RootCertStore::empty();
         for root in certificates(what, file)? {
-            roots.add(root).map_err(|error| TlsError {
-                what,
-                file: file.clone(),
-                problem: format!("a certificate cannot be used: {error}"),
-            })?;
+            let about =
+                |error| secret::about_file(what, file, format!("a certificate cannot be used: {error}"));
+            roots.add(root).map_err(about)?;
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
         Ok(verifier.build().expect("there are roots and no lists of what was revoked"))
@@ -148,8 +134,8 @@ fn check_time(certificate: &CertificateDer<'_>) -> Result<(), String> {
 }
 
 /// The certificates in a file: at least one.
-fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let about = |problem| TlsError { what, file: file.to_owned(), problem };
+fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let about = |problem| secret::about_file(what, file, problem);
     let pem = secret::read_file(file).map_err(|error| about(error.to_string()))?;
     let mut certificates = vec![];
     for certificate in CertificateDer::pem_slice_iter(&pem) {

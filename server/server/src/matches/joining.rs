@@ -51,7 +51,7 @@ impl Matches {
             let register = self.lock();
             let found = register.invitations.get(&secret::digest(invitation)).cloned();
             let (arbiter, seat) = found.ok_or(Error::InvitationUnknown)?;
-            let token = arbiter.join_bound(seat, request, bound)?;
+            let token = arbiter.join(seat, request, bound)?;
             (arbiter, seat, token)
         };
         arbiter.kept().await?;

@@ -21,7 +21,7 @@ fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
     let seats = u32::try_from(players.len()).expect("few");
     let arbiter = arbiter(table(game, seats), Settings { clocks, ..settings(players) });
     for seat in arbiter.settings.agents().iter() {
-        arbiter.join(seat, None).expect("it is free");
+        arbiter.join(seat, None, None).expect("it is free");
     }
     arbiter
 }
@@ -124,7 +124,7 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
         let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
         let arbiter = faraway(Settings { clocks, seed: Some(seed), ..settings(&[AGENT, AGENT]) });
         for seat in arbiter.settings.agents().iter() {
-            arbiter.join(seat, None).expect("it is free");
+            arbiter.join(seat, None, None).expect("it is free");
         }
         let seen = arbiter.observe(Seat::new(0), false, Extras::default()).await.expect("it is open");
         assert_eq!(seen.pending.len(), 2, "both choose at the same time");
@@ -270,15 +270,15 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
     let arbiter = faraway(Settings { clocks, ..settings(&[AGENT, AGENT]) });
     let (early, late) = (Seat::new(0), Seat::new(1));
-    arbiter.join(early, None).expect("it is free");
+    arbiter.join(early, None, None).expect("it is free");
     advance(50 * SECOND).await;
     assert!(!reading(&arbiter, early).await.running);
     choose(&arbiter, early, None).await.expect("who is there may play");
-    arbiter.join(late, Some(Uuid::from_u128(1))).expect("it is free");
+    arbiter.join(late, Some(Uuid::from_u128(1)), None).expect("it is free");
     assert!(reading(&arbiter, late).await.running);
     advance(5 * SECOND).await;
     // Whoever joins again, observes or waits, changes nothing.
-    arbiter.join(late, Some(Uuid::from_u128(1))).expect("the same request");
+    arbiter.join(late, Some(Uuid::from_u128(1)), None).expect("the same request");
     let shown = reading(&arbiter, late).await;
     let waited = tokio::time::timeout(SECOND, arbiter.observe(early, true, Extras::default())).await;
     assert!(waited.is_err(), "it is the other's turn");
@@ -286,7 +286,7 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
 
     let alone =
         faraway(Settings { clocks: vec![Some(clock(OnTimeout::Forfeit)); 2], ..settings(&[AGENT, AGENT]) });
-    alone.join(early, None).expect("it is free");
+    alone.join(early, None, None).expect("it is free");
     choose(&alone, early, None).await.expect("who is there may play");
     let began = Instant::now();
     let seen = alone.observe(early, true, Extras::default()).await.expect("it is over some time");
@@ -327,8 +327,8 @@ async fn clocks_wait_for_agents_without_one() {
     let clocks = vec![Some(clock(OnTimeout::Forfeit)), None];
     let arbiter = faraway(Settings { clocks, ..settings(&[AGENT, AGENT]) });
     let (timed, other) = (Seat::new(0), Seat::new(1));
-    arbiter.join(timed, None).expect("it is free");
+    arbiter.join(timed, None, None).expect("it is free");
     assert!(!reading(&arbiter, timed).await.running);
-    arbiter.join(other, None).expect("it is free");
+    arbiter.join(other, None, None).expect("it is free");
     assert!(reading(&arbiter, timed).await.running);
 }

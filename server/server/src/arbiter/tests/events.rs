@@ -77,7 +77,7 @@ async fn a_match_is_a_fold_over_its_events() {
             let arbiter = arbiter(table(game, seats), settings);
             let agents = arbiter.settings.agents();
             for seat in agents.iter() {
-                arbiter.join(seat, Some(Uuid::from_u128(seat.number().into()))).expect("it is free");
+                arbiter.join(seat, Some(Uuid::from_u128(seat.number().into())), None).expect("it is free");
             }
             for _ in 0..2 {
                 while arbiter.phase() == Phase::Playing {

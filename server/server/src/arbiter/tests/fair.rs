@@ -18,7 +18,7 @@ fn own(seat: Seat) -> Part {
 }
 
 fn join(arbiter: &Arc<Arbiter>, seat: Seat) {
-    arbiter.join_bound(seat, Some(Uuid::from_u128(9)), Some(binds(&own(seat)))).expect("it is free");
+    arbiter.join(seat, Some(Uuid::from_u128(9)), Some(binds(&own(seat)))).expect("it is free");
 }
 
 /// A match that has been dealt.
@@ -47,15 +47,15 @@ async fn nothing_is_dealt_before_all_have_opened() {
     };
     assert_eq!(missing("have yet to join"), [0, 2]);
     let bound = |seat| Some(binds(&own(seat)));
-    assert!(arbiter.join(first, None).is_err(), "it is not bound to anything");
-    arbiter.join_bound(first, None, bound(first)).expect("it is free");
+    assert!(arbiter.join(first, None, None).is_err(), "it is not bound to anything");
+    arbiter.join(first, None, bound(first)).expect("it is free");
     // It must not open before the other is bound, who could choose what to be bound to.
     {
         let early = std::pin::pin!(arbiter.open(first, own(first)));
         assert!(futures_util::poll!(early).is_pending(), "it waits");
     }
     assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None; 3]));
-    arbiter.join_bound(last, None, bound(last)).expect("it is free");
+    arbiter.join(last, None, bound(last)).expect("it is free");
     assert_eq!(missing("open their part of the deal"), [0, 2]);
     assert!(arbiter.open(first, own(last)).await.is_err(), "it is not what it is bound to");
     for _ in 0..2 {

@@ -44,18 +44,18 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[AGENT, AGENT]) });
     let [one, two] = [[1; 32], [2; 32]];
     let (first, second) = (Seat::new(0), Seat::new(1));
-    arbiter.join_bound(first, None, Some(binds(&one))).expect("it is free");
+    arbiter.join(first, None, Some(binds(&one))).expect("it is free");
     arbiter.invite(0).expect("nobody can have opened");
     assert_eq!(fair_deal(&arbiter).seat_commitments, parts(&[None, None]));
-    arbiter.join_bound(first, None, Some(binds(&two))).expect("it is free");
-    arbiter.join_bound(second, None, Some(binds(&one))).expect("it is free");
+    arbiter.join(first, None, Some(binds(&two))).expect("it is free");
+    arbiter.join(second, None, Some(binds(&one))).expect("it is free");
     arbiter.open(first, two).await.expect("all have joined");
     assert!(matches!(arbiter.invite(1), Err(Error::NotDealt { .. })));
     arbiter.open(second, one).await.expect("all have joined");
     arbiter.invite(1).expect("it is dealt");
     let request = Some(Uuid::from_u128(7));
-    let token = arbiter.join_bound(second, request, Some(binds(&[3; 32]))).expect("it is free");
-    assert_eq!(arbiter.join_bound(second, request, Some(binds(&[3; 32]))), Ok(token));
+    let token = arbiter.join(second, request, Some(binds(&[3; 32]))).expect("it is free");
+    assert_eq!(arbiter.join(second, request, Some(binds(&[3; 32]))), Ok(token));
     let bound = parts(&[Some(binds(&two)), Some(binds(&one))]);
     assert_eq!(fair_deal(&arbiter).seat_commitments, bound, "what was dealt from stays as it is");
 }
@@ -65,14 +65,14 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
 async fn a_waiting_call_ends_when_its_seat_is_given_to_another_agent() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seats = [0, 1].map(Seat::new);
-    let tokens = seats.map(|seat| arbiter.join(seat, None).expect("it is free"));
+    let tokens = seats.map(|seat| arbiter.join(seat, None, None).expect("it is free"));
     let seen = look(&arbiter, seats[0]).await;
     arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
     let waiting = arbiter.observe(Some(&*tokens[0]), true, Extras::default());
     let exchanged = async {
         tokio::task::yield_now().await;
         arbiter.invite(0).expect("the host may");
-        arbiter.join(seats[0], None).expect("it is free");
+        arbiter.join(seats[0], None, None).expect("it is free");
         let seen = look(&arbiter, seats[1]).await;
         arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
     };

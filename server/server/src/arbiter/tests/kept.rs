@@ -72,7 +72,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
         let (mut arbiter, mut writing) = (Arc::new(fresh), first);
         arbiter.begin();
         let request = Some(Uuid::from_u128(5));
-        let token = arbiter.join(Seat::new(2), request).expect("it is free");
+        let token = arbiter.join(Seat::new(2), request, None).expect("it is free");
         let host = arbiter.host_token().to_owned();
         let mut restarts = 0;
         while one_decision(&arbiter).await {
@@ -102,11 +102,11 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
         assert!(restarts > 2, "{restarts} restarts");
         assert!(rest(&arbiter).await == undisturbed, "{game}");
         // The token is not known any more: whoever asked for it is given another.
-        let another = arbiter.join(Seat::new(2), request).expect("the same request");
+        let another = arbiter.join(Seat::new(2), request, None).expect("the same request");
         assert_ne!(another, token);
         assert_eq!(arbiter.role(Some(&another)), Ok(Role::Seat(Seat::new(2))));
         assert!(arbiter.role(Some(&token)).is_err());
-        let refused = arbiter.join(Seat::new(2), Some(Uuid::from_u128(6)));
+        let refused = arbiter.join(Seat::new(2), Some(Uuid::from_u128(6)), None);
         assert!(matches!(refused, Err(Error::InvitationUsed { .. })));
         arbiter.close(CloseReason::Host);
         arbiter.kept().await.expect("it is written");
@@ -216,7 +216,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
         arbiter.begin();
         for seat in [Seat::FIRST, Seat::new(2)] {
             let part = [seat.number(); 32];
-            arbiter.join_bound(seat, None, fair_deals.then(|| binds(&part))).expect("it is free");
+            arbiter.join(seat, None, fair_deals.then(|| binds(&part))).expect("it is free");
         }
         if fair_deals {
             for seat in [Seat::FIRST, Seat::new(2)] {
@@ -272,7 +272,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
         let seat = Seat::new(if step % 2 == 0 { 0 } else { 2 });
         let part = [seat.number(); 32];
         match step {
-            0 | 1 => drop(arbiter.join_bound(seat, None, Some(binds(&part))).expect("it is free")),
+            0 | 1 => drop(arbiter.join(seat, None, Some(binds(&part))).expect("it is free")),
             2 | 3 => arbiter.open(seat, part).await.expect("all have joined"),
             _ => {
                 play_out(&arbiter).await;

@@ -49,7 +49,7 @@ async fn what_a_method_does_as_a_match_stands_is_what_the_protocol_says() {
             let number = arbiter.lock().standing.places[seat.index()].decision;
             let action = u32::from(arbiter.lock().standing.play.legal(seat).lowest().unwrap_or_default());
             let done = match *method {
-                "JoinMatch" => arbiter.join_bound(seat, None, Some([7; 32])).map(drop),
+                "JoinMatch" => arbiter.join(seat, None, Some([7; 32])).map(drop),
                 "Invite" => arbiter.invite(0).map(drop),
                 "Observe" => arbiter.observe(seat, false, Extras::default()).await.map(drop),
                 "Act" => arbiter.act(seat, Decision { episode: 0, number, action }).await.map(drop),

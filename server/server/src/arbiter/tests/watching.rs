@@ -103,7 +103,7 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
     let (open, private) = (faraway(settings(&[AGENT, RANDOM])), {
         faraway(Settings { private: true, ..settings(&[AGENT, RANDOM]) })
     });
-    let seat = private.join(Seat::new(0), None).expect("it is free");
+    let seat = private.join(Seat::new(0), None, None).expect("it is free");
     assert_eq!(open.looks(None), Ok(Looker::Public));
     assert_eq!(private.looks(None), Err(Error::TokenMissing));
     assert_eq!(private.looks(Some(private.spectator_token())), Ok(Looker::Public));

@@ -56,13 +56,13 @@ fn a_file_that_cannot_be_is_refused_without_what_it_says() {
         ([&*good, &account("bob", "a")].concat(), "account `bob` has a token that stands in the file twice"),
     ] {
         let (_folder, file) = written(&text);
-        let refused = Accounts::load(file.clone()).expect_err("it is wrong").to_string();
+        let refused = Accounts::load(file.clone()).expect_err("it is wrong");
         let expected = format!("accounts {}: {problem}", file.display());
         assert!(refused.starts_with(&expected), "{text}\n{refused}");
         assert!(!refused.contains("secret"), "{refused}");
     }
     let missing = Accounts::load("/nowhere/accounts.toml".into()).expect_err("it is not there");
-    assert!(missing.to_string().starts_with("accounts /nowhere/accounts.toml: No such file"));
+    assert!(missing.starts_with("accounts /nowhere/accounts.toml: No such file"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn write(files: &TlsFiles) {
 }
 
 fn refusal(files: &TlsFiles) -> String {
-    Tls::load(files.clone()).expect_err("it cannot be spoken with").to_string()
+    Tls::load(files.clone()).expect_err("it cannot be spoken with")
 }
 
 #[test]
