@@ -136,7 +136,7 @@ impl Arena {
             "options": options(table.rules.info()),
             "seed": self.table.seed(),
             "bots": schedule.entrants,
-            "policies": self.table.policies.digests()?,
+            "policies": self.table.policies.hashes()?,
             "agents": self.agents,
             "line_ups": schedule.line_ups,
             "version": env!("CARGO_PKG_VERSION"),

@@ -7,6 +7,7 @@ mod network;
 mod preference;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+mod weights;
 mod workers;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ use std::time::Duration;
 use boardwire_bots::Policy;
 use boardwire_kernel::{Digest, GameInfo};
 use thiserror::Error;
+
+pub use crate::weights::hashes;
 
 use crate::file::Model;
 use crate::network::Network;
@@ -71,7 +74,7 @@ impl Policies {
         for (name, file) in files {
             let own = by_name.entry(name.clone()).or_default();
             let network = checked(&name)
-                .and_then(|()| read(&workers, &file))
+                .and_then(|()| read(&workers, &weights::located(file.clone())))
                 .and_then(|model| Network::new(name.clone(), model, Arc::clone(&workers)))
                 .and_then(|network| {
                     let spec = network.spec();

@@ -1,0 +1,102 @@
+//! Where a network's weights are, which may be files beside it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prost::Message;
+
+/// Of a `ModelProto` of ONNX, what says where its weights are.
+#[derive(Message)]
+struct Model {
+    #[prost(message, optional, tag = "7")]
+    graph: Option<Graph>,
+}
+
+#[derive(Message)]
+struct Graph {
+    #[prost(message, repeated, tag = "5")]
+    initializer: Vec<Tensor>,
+}
+
+#[derive(Message)]
+struct Tensor {
+    #[prost(message, repeated, tag = "13")]
+    external_data: Vec<Entry>,
+}
+
+#[derive(Message)]
+struct Entry {
+    #[prost(string, tag = "1")]
+    key: String,
+    #[prost(string, tag = "2")]
+    value: String,
+}
+
+impl Model {
+    /// The files beside it in which it has weights.
+    fn beside(&self) -> BTreeSet<&str> {
+        let tensors = self.graph.iter().flat_map(|graph| &graph.initializer);
+        let entries = tensors.flat_map(|tensor| &tensor.external_data);
+        entries.filter(|entry| entry.key == "location").map(|entry| entry.value.as_str()).collect()
+    }
+}
+
+/// The path of a network's file beside which its weights are: they may be beside a link, or beside the file that it leads to.
+pub(crate) fn located(file: PathBuf) -> PathBuf {
+    if !file.is_symlink() {
+        return file;
+    }
+    let model = std::fs::read(&file).ok().and_then(|bytes| Model::decode(&*bytes).ok()).unwrap_or_default();
+    let has_weights =
+        |path: &PathBuf| model.beside().into_iter().all(|name| path.with_file_name(name).is_file());
+    let target = || file.canonicalize().ok().filter(has_weights);
+    if has_weights(&file) { file } else { target().unwrap_or(file) }
+}
+
+/// What tells a network from others in a file of the same name: the BLAKE3 hashes of the file, and of those beside it that have its
+/// weights, as hexadecimal digits.
+///
+/// # Errors
+/// One of the files cannot be read, or is no network.
+pub fn hashes(file: &Path) -> io::Result<Vec<String>> {
+    let file = located(file.to_owned());
+    let named =
+        |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let read = |path: &Path| std::fs::read(path).map_err(|error| named(path, error));
+    let bytes = read(&file)?;
+    let model = Model::decode(&*bytes).map_err(|error| named(&file, io::Error::other(error)))?;
+    let beside = model.beside().into_iter().map(|name| read(&file.with_file_name(name)));
+    let all = std::iter::once(Ok(bytes)).chain(beside);
+    all.map(|bytes| Ok(blake3::hash(&bytes?).to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_weights_beside_the_same_file_are_another_network() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [file, beside] = ["lion.onnx", "lion.data"].map(|name| folder.path().join(name));
+        let entry = |key: &str, value: &str| Entry { key: key.to_owned(), value: value.to_owned() };
+        let tensor = || Tensor { external_data: vec![entry("location", "lion.data"), entry("offset", "0")] };
+        let graph = Graph { initializer: vec![tensor(), Tensor::default(), tensor()] };
+        std::fs::write(&file, Model { graph: Some(graph) }.encode_to_vec()).expect("room");
+        let missing = hashes(&file).expect_err("it has no weights").to_string();
+        assert!(missing.contains("lion.data: "), "{missing}");
+        std::fs::write(&beside, "one").expect("room");
+        let one = hashes(&file).expect("it is there");
+        std::fs::write(&beside, "two").expect("room");
+        let two = hashes(&file).expect("it is there");
+        assert_eq!((one.len(), &one[0]), (2, &two[0]));
+        assert_ne!(one[1], two[1]);
+        // A link in another folder leads to the same weights, unless it has its own beside it.
+        let other = tempfile::tempdir().expect("a folder");
+        let link = other.path().join("current.onnx");
+        std::os::unix::fs::symlink(&file, &link).expect("room");
+        assert_eq!(located(link.clone()), file.canonicalize().expect("it is there"));
+        std::fs::write(link.with_file_name("lion.data"), "three").expect("room");
+        assert_eq!((located(link.clone()), located(file.clone())), (link, file));
+    }
+}
