@@ -41,8 +41,6 @@ use tonic::transport::{Channel, Endpoint, Error};
 use tonic::{Code, Request, Status};
 use tonic_types::{StatusExt as _, pb};
 
-/// The largest message that a server sends: for `max_decoding_message_size` of a stub, where batches are large.
-pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// After this long without a word the server is asked whether it is still there.

@@ -42,6 +42,9 @@ pub use tonic;
 #[cfg(any(feature = "client", feature = "server"))]
 pub use tonic_types::{self, pb as rpc};
 
+/// The largest message that a server takes or sends: for `max_decoding_message_size` of a stub, where batches are large.
+pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+
 /// The protocol as text, with what it imports but for the well-known types: paths as imports name them, and contents.
 pub const FILES: &[(&str, &str)] = files::FILES;
 

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::{Catalogues, json};
 use boardwire_server::arbiter::{SeedSource, Verified, verify};
-use boardwire_server::secret::hex;
+use boardwire_server::hex::hex;
 
 /// Plays a recorded episode once more from its key, and compares commitment, decisions, views, chain and result.
 #[derive(Debug, Args)]

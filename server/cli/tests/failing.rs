@@ -13,9 +13,9 @@ use boardwire_batch::tables::Tables;
 use boardwire_bots::Bot;
 use boardwire_kernel::Seat;
 use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Position, Settings};
-use boardwire_server::edge::Origin;
 use boardwire_server::journal::{Journal, Keeping, Reading, Sync};
 use boardwire_server::matches::{Limits, Matches};
+use boardwire_server::origin::Origin;
 use fail::FailScenario;
 
 /// Every point of a write.

@@ -95,8 +95,8 @@ impl Wire {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let inside = runtime.enter();
         let grpc = Grpc::new(client::connect(address).map_err(|error| unusable(address, &error))?)
-            .max_decoding_message_size(client::MAX_MESSAGE_BYTES)
-            .max_encoding_message_size(client::MAX_MESSAGE_BYTES);
+            .max_decoding_message_size(boardwire_api::MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(boardwire_api::MAX_MESSAGE_BYTES);
         drop(inside);
         let open = Mutex::new(Some(Open { grpc, runtime: Arc::new(Driven(Some(runtime))) }));
         let (closed, met) = (watch::Sender::new(false), AtomicBool::new(false));
@@ -247,9 +247,12 @@ impl Channel {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let wire = self.0.get(py)?;
         let time = seconds(timeout).min(LONGEST);
-        if message.len() > client::MAX_MESSAGE_BYTES {
-            let what =
-                format!("a message has at most {} bytes, not {}", client::MAX_MESSAGE_BYTES, message.len());
+        if message.len() > boardwire_api::MAX_MESSAGE_BYTES {
+            let what = format!(
+                "a message has at most {} bytes, not {}",
+                boardwire_api::MAX_MESSAGE_BYTES,
+                message.len()
+            );
             return Err(status::raised(py, &Status::resource_exhausted(what), true));
         }
         let mut request = request(Bytes::copy_from_slice(message), metadata)?;

@@ -14,7 +14,7 @@ use boardwire_api::Error;
 use boardwire_batch::batch::SnapshotKey;
 use boardwire_batch::pool::{Group, Once, Owner, Pool};
 
-use crate::edge::Origin;
+use crate::origin::Origin;
 use crate::quota::{Quota, Share};
 use crate::requests::{RequestId, Requests};
 use crate::secret;

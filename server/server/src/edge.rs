@@ -24,8 +24,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use accounts::{Account, Accounts};
-pub use caller::Origin;
+pub use accounts::Accounts;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 pub use tls::{Tls, TlsFiles};
 

@@ -5,13 +5,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-
-use crate::matches::Matches;
 
 /// How often the thread wakes.
 const OFTEN: Duration = Duration::from_millis(50);
@@ -71,26 +69,26 @@ impl Drop for Watch {
     }
 }
 
-/// Begins to notice.
+/// Begins to notice. Every time that the thread wakes it asks whether the disk `stalls`: no decision can be shown before it is
+/// written.
 ///
 /// # Errors
 /// The thread cannot be started.
-pub(crate) fn watch(matches: &Arc<Matches>) -> std::io::Result<Watch> {
+pub(crate) fn watch(stalls: impl Fn() -> bool + Send + 'static) -> std::io::Result<Watch> {
     if is_ignored() {
         return Ok(Watch(None));
     }
     let (watching, watched) = mpsc::channel::<()>();
-    let (matches, tasks) = (Arc::clone(matches), Handle::current());
+    let tasks = Handle::current();
     let notice = move || {
         while watched.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
-            let (stalls, fails) = (matches.look_at_journal(), matches.journal_fails());
+            let stalls = stalls();
             let now = Instant::now();
             {
                 let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(last) = held_up.1.replace(now) {
                     let since = now.saturating_duration_since(last);
-                    // No decision can be shown before it is written.
-                    held_up.0 += if stalls || fails { since } else { late(since) };
+                    held_up.0 += if stalls { since } else { late(since) };
                 }
             }
             // From outside: it waits behind all that wait for a thread.

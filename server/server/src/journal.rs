@@ -5,7 +5,6 @@
 //! answered when all that the answer shows is written. While the disk fails, or does not answer, callers are told so and
 //! decisions are refused; the thread tries again until it succeeds.
 
-pub(crate) mod forms;
 mod store;
 mod tail;
 #[cfg(test)]

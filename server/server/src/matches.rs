@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::arbiter::{Arbiter, CloseReason, OPENING, Role, Settings};
-use crate::edge::Origin;
 use crate::journal::{Journal, Kept};
+use crate::origin::Origin;
 use crate::quota::Quota;
 use crate::requests::{RequestId, Requests};
 use register::{Open, Register};

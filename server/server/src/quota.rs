@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use boardwire_api::Error;
 
-use crate::edge::Origin;
+use crate::origin::Origin;
 
 /// A number of matches, batches or environments that may be open at once.
 pub(crate) struct Quota {

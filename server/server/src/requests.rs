@@ -7,7 +7,7 @@ use boardwire_api::Error;
 use tokio::sync::OnceCell;
 use uuid::{Uuid, Variant};
 
-use crate::edge::Origin;
+use crate::origin::Origin;
 
 /// What a caller names a request by, to be safe to repeat it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,11 +18,12 @@ use std::sync::Arc;
 use prost::Message;
 
 use crate::batches::Batches;
-use crate::edge::{Caller, Methods, Origin};
+use crate::edge::{Caller, Methods};
 use crate::matches::Matches;
+use crate::origin::Origin;
 use crate::requests::RequestId;
-use crate::run::MAX_MESSAGE_BYTES;
 use boardwire_api::Error;
+use boardwire_api::MAX_MESSAGE_BYTES;
 
 /// All methods.
 pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &Arc<Health>) -> Methods {

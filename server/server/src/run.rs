@@ -17,10 +17,7 @@ use crate::edge::{
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{self, Health};
-use crate::telemetry;
-
-/// The largest message either side accepts.
-pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+use crate::telemetry::{self, Counts};
 
 /// Something connections come in on.
 #[derive(Debug)]
@@ -76,13 +73,14 @@ pub(crate) async fn run_serving(
     let draining = access.bounds.drain_timeout;
     let methods = rpc::methods(&matches, &batches, &health);
     let edge = Arc::new(Edge::new(access, methods, Arc::clone(&batches), stopping));
-    let _watch = held_up::watch(&matches)?;
+    let of = Arc::clone(&matches);
+    let _watch = held_up::watch(move || of.look_at_journal() | of.journal_fails())?;
     let mut serving = serve(Arc::clone(&edge));
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
         () = health.follow(&matches) => {}
-        () = telemetry::look(&edge, &matches, &batches) => {}
+        () = telemetry::follow(|| counts(&edge, &matches, &batches)) => {}
         () = give_back_memory() => {}
         Some(ended) = serving.join_next() => ended?,
     }
@@ -101,6 +99,18 @@ pub(crate) async fn run_serving(
         tracing::warn!("calls still under way are cut off");
         Ok(())
     })
+}
+
+/// What Prometheus is told of.
+fn counts(edge: &Edge, matches: &Matches, batches: &Batches) -> Counts {
+    Counts {
+        matches: matches.len(),
+        batches: batches.len(),
+        environments: batches.environments(),
+        connections: edge.connections(),
+        queued: batches.queued(),
+        journal_lag: matches.journal_lag(),
+    }
 }
 
 /// Ends matches and the leases of batches that nobody uses, for ever.

@@ -9,7 +9,8 @@ use boardwire_api::v1;
 use boardwire_kernel::{Digest, Key, RngStream};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::forms;
+use crate::forms;
+use crate::hex::hex;
 
 /// The stream of a given seed from which the seeds of later episodes come.
 const EPISODE_STREAM: u64 = 4 << 32;
@@ -60,25 +61,6 @@ pub fn seed() -> u64 {
 #[must_use]
 pub fn word() -> String {
     hex(&random::<16>())
-}
-
-/// Bytes as hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut word, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(word, "{byte:02x}");
-        word
-    })
-}
-
-/// Reads what [`hex`] has written.
-pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| {
-        let is_byte = pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);
-        u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|_| is_byte)?, 16).ok()
-    };
-    digits.as_bytes().chunks(2).map(byte).collect()
 }
 
 /// What a secret is found by: how long that takes tells nothing of the secret.

@@ -8,10 +8,7 @@ use boardwire_batch::tables::DECISIONS;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::batches::Batches;
-use crate::edge::Edge;
 use crate::held_up;
-use crate::matches::Matches;
 
 /// What is counted, if anything is.
 static COUNTED: OnceLock<PrometheusHandle> = OnceLock::new();
@@ -87,23 +84,34 @@ pub(crate) async fn timed<T, E>(
     answer
 }
 
-/// Looks how much there is of what comes and goes, for ever.
-pub(crate) async fn look(edge: &Edge, matches: &Matches, batches: &Batches) {
+/// How much there is of what comes and goes.
+pub(crate) struct Counts {
+    pub(crate) matches: usize,
+    pub(crate) batches: usize,
+    pub(crate) environments: usize,
+    pub(crate) connections: usize,
+    pub(crate) queued: usize,
+    pub(crate) journal_lag: usize,
+}
+
+/// Follows what `count` counts, for ever.
+pub(crate) async fn follow(count: impl Fn() -> Counts) {
     let Some(handle) = COUNTED.get() else { return std::future::pending().await };
     let mut often = tokio::time::interval(OFTEN);
     loop {
         often.tick().await;
-        set(MATCHES, matches.len());
-        set(BATCHES, batches.len());
-        set(ENVIRONMENTS, batches.environments());
-        set(CONNECTIONS, edge.connections());
-        set(QUEUE, batches.queued());
-        set(JOURNAL, matches.journal_lag());
+        let counts = count();
+        for (name, count) in [
+            (MATCHES, counts.matches),
+            (BATCHES, counts.batches),
+            (ENVIRONMENTS, counts.environments),
+            (CONNECTIONS, counts.connections),
+            (QUEUE, counts.queued),
+            (JOURNAL, counts.journal_lag),
+        ] {
+            gauge!(name).set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+        }
         gauge!(HELD_UP).set(held_up::so_far().as_secs_f64());
         handle.run_upkeep();
     }
-}
-
-fn set(name: &'static str, count: usize) {
-    gauge!(name).set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
 }

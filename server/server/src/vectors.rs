@@ -16,7 +16,7 @@ use prost::Message as _;
 use serde_json::{Map, Value, json};
 
 use crate::arbiter::{Opened, SeedSource};
-use crate::secret::hex;
+use crate::hex::hex;
 
 const SEED: u64 = 7;
 

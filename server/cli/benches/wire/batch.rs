@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
+use boardwire_api::MAX_MESSAGE_BYTES;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::batch_service_server::{BatchService, BatchServiceServer};
 use boardwire_api::v1::{
@@ -18,7 +19,6 @@ use boardwire_api::v1::{
     run_batch_response,
 };
 use boardwire_kernel::{BOT_STREAM, RngStream};
-use boardwire_server::run::MAX_MESSAGE_BYTES;
 use bytes::Bytes;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};

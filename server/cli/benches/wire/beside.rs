@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use boardwire_api::MAX_MESSAGE_BYTES;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
@@ -14,7 +15,6 @@ use boardwire_api::v1::{
 };
 use boardwire_batch::messages::players;
 use boardwire_kernel::{BOT_STREAM, RngStream};
-use boardwire_server::run::MAX_MESSAGE_BYTES;
 use tonic::Request;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;

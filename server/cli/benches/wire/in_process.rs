@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use boardwire_api::MAX_MESSAGE_BYTES;
 use boardwire_batch::Player;
 use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{BOT_STREAM, RngStream};
-use boardwire_server::run::MAX_MESSAGE_BYTES;
 
 use crate::batch::legal_action;
 use crate::measure::print;

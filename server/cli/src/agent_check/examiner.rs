@@ -18,8 +18,8 @@ use boardwire_api::Error;
 use boardwire_server::arbiter::{
     Arbiter, CloseReason, Decision, Extras, Looker, Observation, Phase, Reset, Role,
 };
-use boardwire_server::edge::Origin;
 use boardwire_server::matches::Matches;
+use boardwire_server::origin::Origin;
 
 /// How long every answer is held back where answers come late.
 pub(super) const LATENESS: Duration = Duration::from_millis(15);

@@ -86,8 +86,8 @@ mod tests {
 
     use super::*;
     use boardwire_server::arbiter::{Clock, OnTimeout, Phase, Settings};
-    use boardwire_server::edge::Origin;
     use boardwire_server::matches::Limits;
+    use boardwire_server::origin::Origin;
 
     fn kept(path: &Path) -> (Matches, Arc<Journal>) {
         let tables = Tables::new(Registry::standard());

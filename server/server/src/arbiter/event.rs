@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::clock::Took;
 use super::fair::Part;
 use super::{CloseReason, Opened};
-use crate::journal::forms;
+use crate::forms;
 use crate::secret::Seeds;
 
 /// What has happened in a match, and when.

@@ -34,7 +34,7 @@ pub type Part = [u8; 32];
 
 /// What the server contributes to the deals of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Root(#[serde(with = "crate::journal::forms::hex")] Part);
+pub(super) struct Root(#[serde(with = "crate::forms::hex")] Part);
 
 /// What everybody contributes to the deals of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]

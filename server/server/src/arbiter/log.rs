@@ -16,8 +16,9 @@ use super::event::{Event, What};
 use super::fair::{Deals, Root};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
-use crate::journal::{Entry, Journal, Kept, chained, forms};
+use crate::journal::{Entry, Journal, Kept, chained};
 use crate::secret::{self, Seeds};
+use crate::{forms, hex};
 
 /// What a match was created with.
 #[derive(Debug, Serialize, Deserialize)]
@@ -245,7 +246,7 @@ impl Created {
         let refused = |error: Error| format!("line 0: {error}");
         let (table, settings) = Settings::read(&config, tables).map_err(refused)?;
         if *table.digest.as_bytes() != self.spec {
-            let spec = secret::hex(&self.spec);
+            let spec = hex::hex(&self.spec);
             return Err(format!("it is played by other rules or components: {spec}, not {}", table.digest));
         }
         let settings = Settings { opening: self.opening, ..settings };

@@ -140,7 +140,7 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
     }
     let own = opened.commitment(&shown.match_id, shown.episode, spec);
     if shown.seed_commitment[..] != own {
-        let [given, own] = [&shown.seed_commitment[..], &own].map(crate::secret::hex);
+        let [given, own] = [&shown.seed_commitment[..], &own].map(crate::hex::hex);
         return Err(Mismatch(format!(
             "the key is not the one that was committed to: the commitment was {given}, that of the key is {own}"
         )));
@@ -206,7 +206,7 @@ fn forfeited(outcome: &v1::Outcome, seats: u8) -> Option<Forfeited> {
 fn compare(frame: usize, given: &v1::Frame, own: &v1::Frame) -> Result<(), Mismatch> {
     let v1::Frame { sequence, episode, ply, time: _, took: _, view, pending, seat, played, head, outcome } =
         own;
-    let bytes = |bytes: &[u8]| crate::secret::hex(bytes);
+    let bytes = |bytes: &[u8]| crate::hex::hex(bytes);
     let fields = [
         ("sequence", given.sequence.to_string(), sequence.to_string()),
         ("episode", given.episode.to_string(), episode.to_string()),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-use super::caller::Origin;
+use crate::origin::Origin;
 
 /// How long a listener waits after the first failure; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(50);

@@ -5,16 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tonic::codegen::http::HeaderMap;
 
+use crate::origin::{Account, Quotas};
 use crate::secret::{self, digest};
 use boardwire_api::Error;
 
@@ -24,91 +22,6 @@ pub(crate) const TOKEN: &str = "boardwire-token";
 const SCHEME: &str = "blake3:";
 /// The most bytes that an account's name may have.
 const MAX_NAME_BYTES: usize = 64;
-
-/// What an account may have, where that differs from what any caller may.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Quotas {
-    /// The most matches that it may have open.
-    pub(crate) matches: Option<usize>,
-    /// The most environments that it may have.
-    pub(crate) environments: Option<usize>,
-    /// The most calls a second; 0 for as many as it likes.
-    pub(crate) calls: Option<u32>,
-}
-
-/// An account. One is the same as another of its name.
-#[derive(Clone, Copy)]
-pub struct Account(&'static AccountFacts);
-
-/// What is known of an account. Accounts are few, and what they hold is counted as long as the process lasts: so they last
-/// as long.
-struct AccountFacts {
-    name: String,
-    terms: RwLock<Terms>,
-}
-
-/// What holds for an account until the file is read again.
-#[derive(Clone, Default)]
-struct Terms {
-    quotas: Quotas,
-    rate: Option<Arc<DefaultDirectRateLimiter>>,
-}
-
-impl Account {
-    fn new(name: &str) -> Self {
-        Self(Box::leak(Box::new(AccountFacts { name: name.to_owned(), terms: RwLock::default() })))
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        &self.0.name
-    }
-
-    fn terms(self) -> Terms {
-        self.0.terms.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// What it may have.
-    pub(crate) fn quotas(self) -> Quotas {
-        self.terms().quotas
-    }
-
-    /// What counts its calls, if it has a quota of its own.
-    pub(super) fn rate(self) -> Option<Arc<DefaultDirectRateLimiter>> {
-        self.terms().rate
-    }
-
-    fn set(self, quotas: Quotas) {
-        let mut terms = self.0.terms.write().unwrap_or_else(PoisonError::into_inner);
-        if terms.quotas.calls != quotas.calls {
-            let limit = quotas.calls.and_then(NonZeroU32::new);
-            terms.rate = limit.map(|limit| Arc::new(RateLimiter::direct(Quota::per_second(limit))));
-        }
-        terms.quotas = quotas;
-    }
-}
-
-impl fmt::Debug for Account {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Account").field(&self.name()).finish()
-    }
-}
-
-impl PartialEq for Account {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Account {}
-
-impl Hash for Account {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.name().hash(hasher);
-    }
-}
 
 /// The accounts there are.
 pub struct Accounts {

@@ -2,9 +2,6 @@
 //!
 //! Every call has a [`Caller`]. Nothing else reads the header `authorization`.
 
-use std::fmt;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,75 +11,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
-use super::accounts::{Account, Quotas};
 use super::connections::Place;
 use super::ledger::{Budget, Charge, Ledger};
 use super::serve::CONNECTION_WINDOW;
 use crate::batches::Peer;
+use crate::origin::{Account, Origin};
 use boardwire_api::Error;
 
 /// The most bytes that `authorization` may have; a token of ours has 32.
 const MAX_AUTHORIZATION_BYTES: usize = 1_024;
-
-/// Where a connection comes from: limits by caller count what comes from the same origin together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// A user of this machine, by number: the peer of a Unix socket.
-    User(u32),
-    /// A host, by address: the peer of a TCP socket.
-    Host(IpAddr),
-    /// An account, by its token.
-    Account(Account),
-    /// The operating system does not tell.
-    Unknown,
-}
-
-impl Origin {
-    /// The host at `address`. This machine is one, by whatever address. An IPv6 address stands for its network of 64
-    /// bits, since a single host commonly owns all of it.
-    #[must_use]
-    pub fn host(address: IpAddr) -> Self {
-        Self::Host(match address.to_canonical() {
-            IpAddr::V4(address) if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(Ipv6Addr::LOCALHOST) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-            address @ IpAddr::V4(_) => address,
-        })
-    }
-
-    /// How much of a limit for all one origin may have: three quarters, so that others find some.
-    pub(crate) const fn share(limit: usize) -> usize {
-        limit - limit / 4
-    }
-
-    /// Whether it names an account or a user; an address names neither.
-    pub(crate) fn is_known(self) -> bool {
-        matches!(self, Self::User(_) | Self::Account(_))
-    }
-
-    /// A number that tells it apart from others.
-    pub(crate) fn number(self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
-    }
-
-    /// What callers of this origin may have, where that differs from what others may.
-    pub(crate) fn quotas(self) -> Quotas {
-        if let Self::Account(account) = self { account.quotas() } else { Quotas::default() }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User(user) => write!(out, "user {user}"),
-            Self::Host(address) => write!(out, "host {address}"),
-            Self::Account(account) => write!(out, "account {}", account.name()),
-            Self::Unknown => out.write_str("an unknown caller"),
-        }
-    }
-}
 
 /// Whose call it is: the connection that it came in on, and the account that it has proved to be.
 #[derive(Debug, Clone)]
@@ -242,15 +179,5 @@ mod tests {
         headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer abc"));
         let header = bearer(&headers).expect("it is short").expect("it is there");
         assert!(!format!("{header:?}").contains("abc"), "{header:?}");
-    }
-
-    #[test]
-    fn a_network_of_ipv6_is_one_origin() {
-        let host = |address: &str| Origin::host(address.parse().expect("an address"));
-        assert_eq!(host("2001:db8::1"), host("2001:db8::2:1"));
-        assert_ne!(host("2001:db8::1"), host("2001:db8:0:1::1"));
-        assert_eq!(host("::ffff:10.0.0.1"), host("10.0.0.1"));
-        assert_ne!(host("10.0.0.2"), host("10.0.0.1"));
-        assert_eq!(host("127.0.0.2"), host("::1"));
     }
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use tokio::sync::Notify;
 
 use super::accept::Throttle;
-use super::caller::Origin;
+use crate::origin::Origin;
 
 /// The connections there are.
 #[derive(Debug)]

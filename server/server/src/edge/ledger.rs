@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::caller::Origin;
+use crate::origin::Origin;
 use boardwire_api::Error;
 
 /// What an open connection takes for itself: its task, its buffers, and the state of HTTP/2 and TLS.

@@ -8,9 +8,9 @@ use tonic::codegen::BoxFuture;
 
 use super::call::Call;
 use super::wire::{Reply, Requests};
-use crate::run::MAX_MESSAGE_BYTES;
 use crate::telemetry::timed;
 use boardwire_api::Error;
+use boardwire_api::MAX_MESSAGE_BYTES;
 
 /// The most bytes of a message to a method that takes no bulk.
 const MAX_SMALL_MESSAGE_BYTES: usize = 64 << 10;

@@ -7,7 +7,7 @@ use governor::clock::{Clock as _, DefaultClock};
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use super::caller::Origin;
+use crate::origin::Origin;
 use boardwire_api::Error;
 
 /// So many origins are always remembered.

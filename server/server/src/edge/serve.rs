@@ -27,12 +27,13 @@ use tonic::codegen::http::{Request, Response};
 use tower::util::MapRequest;
 
 use super::accept::{Accept, Accepted, Incoming};
-use super::caller::{Caller, Origin};
+use super::caller::Caller;
 use super::ledger::CONNECTION_BYTES;
 use super::preface::Begun;
 use super::proxy;
 use super::tasks::Tasks;
 use super::{Bounds, Edge};
+use crate::origin::Origin;
 
 /// What a stream may send before the other side has read it.
 pub const STREAM_WINDOW: u32 = 256 << 10;

@@ -21,7 +21,7 @@ use tokio_rustls::server::TlsStream;
 use webpki::{EndEntityCert, KeyUsage};
 
 use super::accept::{Accept, Accepted};
-use super::caller::Origin;
+use crate::origin::Origin;
 use crate::secret;
 
 /// What a connection must agree on: HTTP/2.

@@ -29,8 +29,8 @@ use tracing::Span;
 
 use super::call::panicked;
 use super::ledger::{Budget, Charge, REQUEST_BYTES};
-use crate::run::MAX_MESSAGE_BYTES;
 use crate::status::status;
+use boardwire_api::MAX_MESSAGE_BYTES;
 
 /// What stands before a message.
 const PREFIX: usize = 5;

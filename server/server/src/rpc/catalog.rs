@@ -11,10 +11,11 @@ use boardwire_batch::messages;
 
 use super::pages::Paging;
 use crate::batches::Batches;
-use crate::edge::{Call, Kind, Origin, Reply, Service};
+use crate::edge::{Call, Kind, Reply, Service};
 use crate::matches::Matches;
-use crate::run::MAX_MESSAGE_BYTES;
+use crate::origin::Origin;
 use boardwire_api::Error;
+use boardwire_api::MAX_MESSAGE_BYTES;
 
 /// About what the description of a table takes.
 const SPEC_BYTES: usize = 64 << 10;

@@ -332,8 +332,8 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::edge::Origin;
     use crate::matches::Limits;
+    use crate::origin::Origin;
 
     #[tokio::test]
     async fn a_match_takes_no_more_on_a_page_than_there_is_room_for() {

@@ -3,7 +3,7 @@
 use boardwire_api::Error;
 use prost::Message;
 
-use crate::secret;
+use crate::hex;
 
 /// Hexadecimal digits of the digest of what was asked, before what the page ended with.
 const DIGEST: usize = 16;
@@ -29,7 +29,7 @@ impl Paging {
             .map_err(|_| Error::field("page_size", size, format!("from 0 to {MOST}")))?;
         let mut filters = blake3::hash(&filters.encode_to_vec()).to_hex().to_string();
         filters.truncate(DIGEST);
-        let last = |digits: &str| String::from_utf8(secret::unhex(digits)?).ok();
+        let last = |digits: &str| String::from_utf8(hex::unhex(digits)?).ok();
         let after = match token {
             "" => Some(String::new()),
             token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(last),
@@ -43,7 +43,7 @@ impl Paging {
 
     /// The token of the page that follows one which ended with `last`; empty when there is none.
     pub(super) fn next(self, last: Option<String>) -> String {
-        last.map_or(String::new(), |last| self.filters + &secret::hex(last.as_bytes()))
+        last.map_or(String::new(), |last| self.filters + &hex::hex(last.as_bytes()))
     }
 }
 

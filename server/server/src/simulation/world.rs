@@ -22,8 +22,9 @@ use tower::service_fn;
 use super::ADDRESS;
 use crate::arbiter::{Arbiter, Clock, OnTimeout, Phase, Settings};
 use crate::batches::{self, Batches};
-use crate::edge::{Accept, Accepted, Access, Origin};
+use crate::edge::{Accept, Accepted, Access};
 use crate::matches::{self, Matches};
+use crate::origin::Origin;
 use crate::run::{accept, run_serving};
 
 /// How long an agent waits for an answer before it connects again.

@@ -4,7 +4,7 @@ use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset, flag}
 use boardwire_policy::{Policies, testkit::Linear};
 
 use super::*;
-use crate::run::MAX_MESSAGE_BYTES;
+use boardwire_api::MAX_MESSAGE_BYTES;
 
 /// A plan from names, `agent` or a bot's.
 fn plan(tables: &Tables, table: &Table, names: &[&str]) -> Plan {

@@ -11,7 +11,8 @@ fn matches() -> Matches {
 async fn whoever_had_a_seat_has_it_no_longer() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
-    let arbiter = matches.create(None, crate::edge::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
+    let arbiter =
+        matches.create(None, crate::origin::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
     let arbiter = arbiter.expect("there is room");
     let (id, host) = (arbiter.id(), Some(arbiter.host_token()));
     let (seat, first) = arbiter.invitations().swap_remove(1);
@@ -86,7 +87,7 @@ async fn a_waiting_call_ends_when_its_seat_is_given_to_another_agent() {
 async fn a_match_that_has_ended_by_itself_takes_no_room() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
-    let made = matches.create(None, crate::edge::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
+    let made = matches.create(None, crate::origin::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
     let arbiter = made.expect("there is room");
     arbiter.close(CloseReason::Withheld { seats: SeatSet::EMPTY });
     matches.expire(std::time::Instant::now());

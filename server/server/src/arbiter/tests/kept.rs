@@ -137,9 +137,9 @@ async fn a_match_that_cannot_go_on_says_why() {
         kept.lines[line] = kept.lines[line].replacen(from, to, 1);
         Arbiter::restored(&kept, &tables(), pool().alone().owner(), 3, None).err().expect("it cannot go on")
     };
-    let spec = crate::secret::hex(table("faraway", 2).digest.as_bytes());
+    let spec = crate::hex::hex(table("faraway", 2).digest.as_bytes());
     assert!(why(0, &spec, &"0".repeat(64)).starts_with("it is played by other rules or components"));
-    let hex = |word: &str| crate::secret::hex(word.as_bytes());
+    let hex = |word: &str| crate::hex::hex(word.as_bytes());
     assert!(why(0, &hex("faraway"), &hex("farawax")).contains("farawax"));
     assert!(why(0, &hex("random"), &hex("policy")).contains("policy"));
     assert!(why(1, "\"action\":", "\"action\":2").starts_with("line 1: action 2"));
@@ -325,8 +325,8 @@ async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
 /// A request whose answer nobody waited for is given the same match when it is repeated.
 #[tokio::test]
 async fn a_match_is_created_once_however_its_call_ends() {
-    use crate::edge::Origin;
     use crate::matches::{Limits, Matches};
+    use crate::origin::Origin;
     use crate::requests::RequestId;
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -347,8 +347,8 @@ async fn a_match_is_created_once_however_its_call_ends() {
 /// Nobody is told of an end that the next server would not know of.
 #[tokio::test]
 async fn a_match_is_not_closed_while_that_cannot_be_written() {
-    use crate::edge::Origin;
     use crate::matches::{Limits, Matches};
+    use crate::origin::Origin;
 
     let folder = tempfile::tempdir().expect("a folder");
     let reading = Reading::open(&folder.path().join("journal"), Keeping::default()).expect("it opens");
@@ -375,8 +375,8 @@ async fn a_match_is_not_closed_while_that_cannot_be_written() {
 /// A host is not told that a match is closed with which the next server goes on.
 #[tokio::test]
 async fn a_match_is_not_closed_by_a_server_that_stops() {
-    use crate::edge::Origin;
     use crate::matches::{Limits, Matches};
+    use crate::origin::Origin;
 
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);

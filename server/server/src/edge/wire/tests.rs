@@ -5,9 +5,9 @@ use futures_util::StreamExt as _;
 use http_body::Body as _;
 use http_body_util::StreamBody;
 
-use super::super::Origin;
 use super::super::ledger::Ledger;
 use super::*;
+use crate::origin::Origin;
 use crate::status;
 
 fn budget(own: usize) -> Arc<Budget> {

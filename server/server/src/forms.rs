@@ -2,20 +2,19 @@
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-use crate::secret;
-
 /// Bytes as hexadecimal digits.
 pub(crate) mod hex {
-    use super::{Deserialize, Deserializer, Serializer, secret};
+    use super::{Deserialize, Deserializer, Serializer};
+    use crate::hex;
     use serde::de::Error as _;
 
     pub(crate) fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&secret::hex(bytes.as_ref()))
+        to.serialize_str(&hex::hex(bytes.as_ref()))
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>, B: TryFrom<Vec<u8>>>(from: D) -> Result<B, D::Error> {
         let text = String::deserialize(from)?;
-        let bytes = secret::unhex(&text).and_then(|bytes| bytes.try_into().ok());
+        let bytes = hex::unhex(&text).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| D::Error::custom(format!("`{text}` is not as many hexadecimal digits as due")))
     }
 }
