@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixStream};
 
-use super::usage;
+use crate::flags::usage;
 use boardwire_server::edge::{Tls, UnixSocket};
 use boardwire_server::run::Listener;
 

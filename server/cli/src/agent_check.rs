@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use self::examiner::Examiner;
 use self::scenario::scenarios;
-use super::Catalogues;
+use crate::table::Catalogues;
 use boardwire_server::batches::{self, Batches};
 use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};

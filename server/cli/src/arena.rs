@@ -31,8 +31,9 @@ use self::host::Host;
 use self::replays::Replays;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
-use super::address::sheltered;
-use super::{BotTable, bot_name, pair};
+use crate::address::sheltered;
+use crate::flags::pair;
+use crate::table::{BotTable, bot_name};
 use boardwire_server::secret;
 
 /// Fewer deals than this prove nothing of how wide an interval is.

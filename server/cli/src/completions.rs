@@ -3,10 +3,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
-
-use super::Cli;
 
 /// Prints the script by which a shell completes commands, flags and their values.
 ///
@@ -19,31 +17,33 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        std::io::stdout().write_all(&script(self.shell))?;
+    pub(super) fn run(&self, line: Command) -> anyhow::Result<ExitCode> {
+        std::io::stdout().write_all(&script(self.shell, line))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// The script. It is made whole before any of it is written: `generate` panics where its writer fails.
-fn script(shell: Shell) -> Vec<u8> {
+fn script(shell: Shell, mut line: Command) -> Vec<u8> {
     let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), "boardwire", &mut script);
+    generate(shell, &mut line, "boardwire", &mut script);
     script
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
 
     use clap::ValueEnum as _;
 
     use super::*;
+    use crate::Cli;
+    use clap::CommandFactory as _;
 
     #[test]
     fn every_shell_completes_every_command() {
         for shell in Shell::value_variants() {
-            let script = String::from_utf8(script(*shell)).expect("it is text");
+            let script = String::from_utf8(script(*shell, Cli::command())).expect("it is text");
             for command in Cli::command().get_subcommands() {
                 assert!(script.contains(command.get_name()), "{shell}: {}", command.get_name());
             }
@@ -54,8 +54,16 @@ mod tests {
 
     #[test]
     fn bash_reads_its_script() {
-        let mut bash = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().expect("there is bash");
-        bash.stdin.take().expect("it is piped").write_all(&script(Shell::Bash)).expect("bash reads");
+        let mut bash = std::process::Command::new("bash")
+            .arg("-n")
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("there is bash");
+        bash.stdin
+            .take()
+            .expect("it is piped")
+            .write_all(&script(Shell::Bash, Cli::command()))
+            .expect("bash reads");
         assert!(bash.wait().expect("it ends").success());
     }
 }

@@ -11,7 +11,9 @@ use boardwire_kernel::{Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, Ga
 use clap::Args;
 use serde_json::Value;
 
-use super::{Catalogues, json, pair};
+use crate::flags::pair;
+use crate::json;
+use crate::table::Catalogues;
 
 /// Shows what is served.
 #[derive(Debug, Args)]

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Args, Command, CommandFactory as _};
-
-use super::Cli;
+use clap::{Args, Command};
 
 /// Prints the page of `boardwire` for `man`, or writes the pages of all its commands.
 ///
@@ -21,8 +19,8 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let pages = pages();
+    pub(super) fn run(&self, line: Command) -> anyhow::Result<ExitCode> {
+        let pages = pages(line);
         let Some(folder) = &self.out else {
             std::io::stdout().write_all(&rendered(&pages[0])?)?;
             return Ok(ExitCode::SUCCESS);
@@ -39,8 +37,8 @@ impl Man {
 }
 
 /// The page of `boardwire` itself, then those of its commands.
-fn pages() -> Vec<clap_mangen::Man> {
-    let mut all = Cli::command().disable_help_subcommand(true);
+fn pages(line: Command) -> Vec<clap_mangen::Man> {
+    let mut all = line.disable_help_subcommand(true);
     all.build();
     let commands: Vec<Command> = all.get_subcommands().cloned().collect();
     std::iter::once(all).chain(commands).map(clap_mangen::Man::new).collect()
@@ -54,17 +52,18 @@ fn rendered(page: &clap_mangen::Man) -> std::io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use std::collections::BTreeMap;
-    use std::process::Command;
 
     use super::*;
+    use crate::Cli;
 
     /// The pages by the names of their files, as they are written.
     fn written() -> BTreeMap<String, String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let out = folder.path().join("new/folder");
         for _ in ["into a folder that is yet to be made", "in place of older files"] {
-            Man { out: Some(out.clone()) }.run().expect("a temporary folder can be written to");
+            Man { out: Some(out.clone()) }.run(Cli::command()).expect("a temporary folder can be written to");
         }
         let entries =
             std::fs::read_dir(out).expect("it was made").map(|entry| entry.expect("it can be read"));
@@ -102,10 +101,13 @@ mod tests {
     #[test]
     fn pages_are_set_without_a_warning_where_there_is_groff() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Man { out: Some(folder.path().to_owned()) }.run().expect("a temporary folder can be written to");
+        Man { out: Some(folder.path().to_owned()) }
+            .run(Cli::command())
+            .expect("a temporary folder can be written to");
         for entry in std::fs::read_dir(folder.path()).expect("it was made") {
             let path = entry.expect("it can be read").path();
-            let groff = Command::new("groff").args(["-man", "-Tutf8", "-ww"]).arg(&path).output();
+            let groff =
+                std::process::Command::new("groff").args(["-man", "-Tutf8", "-ww"]).arg(&path).output();
             let Ok(set) = groff else { return };
             let warnings = String::from_utf8_lossy(&set.stderr);
             assert!(set.status.success() && warnings.is_empty(), "{}: {warnings}", path.display());
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_made_is_named() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let error = Man { out: Some(file.path().to_owned()) }.run().expect_err("it is a file");
+        let error = Man { out: Some(file.path().to_owned()) }.run(Cli::command()).expect_err("it is a file");
         assert!(format!("{error:#}").contains(&file.path().display().to_string()), "{error:#}");
     }
 }

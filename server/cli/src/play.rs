@@ -9,7 +9,8 @@ use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, Viewer};
 use clap::Args;
 
-use super::{BotTable, bot_match, replay};
+use crate::replay;
+use crate::table::{BotTable, bot_match};
 use boardwire_server::page::Film;
 
 /// Plays one match.

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use boardwire_policy::{DEFAULT_PATIENCE, Policies, hashes};
 use clap::Args;
 
-use super::pair;
+use crate::flags::pair;
 
 /// Networks that bots called `policy:NAME` play by.
 #[derive(Debug, Clone, Default, Args)]

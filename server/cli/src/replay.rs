@@ -10,7 +10,8 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Key, Seat, Viewer};
 use clap::Args;
 
-use super::{Catalogues, json};
+use crate::json;
+use crate::table::Catalogues;
 use boardwire_server::page::Film;
 
 /// Shows an episode as a page.

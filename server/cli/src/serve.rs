@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, Command};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -41,13 +41,13 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(self, line: &Command) -> anyhow::Result<ExitCode> {
         let settings = match &self.config {
             Some(file) => self.settings.or(Settings::read(file)?)?,
             None => self.settings,
         };
         if self.check {
-            return check::check(&settings);
+            return check::check(&settings, line);
         }
         let runtime = runtime()?;
         // What is sent to a collector, and what Prometheus is answered, takes tasks.

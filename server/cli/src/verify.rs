@@ -9,7 +9,8 @@ use boardwire_api::v1;
 use boardwire_batch::tables::Tables;
 use clap::Args;
 
-use super::{Catalogues, json};
+use crate::json;
+use crate::table::Catalogues;
 use boardwire_server::arbiter::{SeedSource, Verified, verify};
 use boardwire_server::hex::hex;
 

@@ -8,35 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use boardwire_kernel::{Digest, Seat};
+use boardwire_kernel::Seat;
 
-use super::expected;
+use super::expected::{self, End, SEEN, decide};
 use super::proxy::{Proxy, Toward, Verdict};
 use super::scenario::{Scenario, Trouble, Who};
 use crate::agent::Agent;
 use boardwire_api::Error;
-use boardwire_server::arbiter::{
-    Arbiter, CloseReason, Decision, Extras, Looker, Observation, Phase, Reset, Role,
-};
+use boardwire_server::arbiter::{Arbiter, CloseReason, Looker, Phase, Reset, Role};
 use boardwire_server::matches::Matches;
 use boardwire_server::origin::Origin;
 
-/// How long every answer is held back where answers come late.
-pub(super) const LATENESS: Duration = Duration::from_millis(15);
 /// How long our own seat takes for its first decisions where others have to wait for it.
 const PAUSE: Duration = Duration::from_millis(1_500);
-
-/// How an episode ended: with how many plies, in which position.
-pub(super) type End = (u32, Digest);
-
-/// What the policy has to see.
-pub(super) const SEEN: Extras = Extras { text: false, explanation: false, actions: true, head: false };
-
-/// The decision that the policy makes: the legal actions in turn.
-pub(super) fn decide(seen: &Observation) -> Decision {
-    let action = &seen.actions[seen.decision as usize % seen.actions.len()];
-    Decision { episode: seen.episode, number: seen.decision, action: action.index }
-}
 
 /// A server, and the command that is put to the test.
 pub(super) struct Examiner {

@@ -5,11 +5,22 @@ use std::sync::Arc;
 
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Table;
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Digest, Seat};
 
-use super::examiner::{End, SEEN, decide};
 use super::scenario::{Scenario, Trouble};
-use boardwire_server::arbiter::{Arbiter, Phase, Role};
+use boardwire_server::arbiter::{Arbiter, Decision, Extras, Observation, Phase, Role};
+
+/// How an episode ended: with how many plies, in which position.
+pub(super) type End = (u32, Digest);
+
+/// What the policy has to see.
+pub(super) const SEEN: Extras = Extras { text: false, explanation: false, actions: true, head: false };
+
+/// The decision that the policy makes: the legal actions in turn.
+pub(super) fn decide(seen: &Observation) -> Decision {
+    let action = &seen.actions[seen.decision as usize % seen.actions.len()];
+    Decision { episode: seen.episode, number: seen.decision, action: action.index }
+}
 
 /// How the episodes of a scenario end, by their numbers.
 pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {

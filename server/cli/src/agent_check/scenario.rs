@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use boardwire_api::Error;
 use boardwire_batch::Player;
@@ -9,11 +10,12 @@ use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::OptionKind;
 
-use super::examiner::LATENESS;
 use super::proxy::{Toward, Verdict};
 use boardwire_bots::Bot;
 use boardwire_server::arbiter::{Position, Settings};
 
+/// How long every answer is held back where answers come late.
+const LATENESS: Duration = Duration::from_millis(15);
 /// The seed of every match: what the agent plays is compared with what follows from it.
 const SEED: u64 = 7;
 

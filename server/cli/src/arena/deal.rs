@@ -8,7 +8,7 @@ use boardwire_bots::Bot;
 use boardwire_kernel::Outcome;
 
 use super::schedule::Schedule;
-use crate::bot_match;
+use crate::table::bot_match;
 use boardwire_server::secret::episode_seed;
 
 /// What came of one deal, in numbers that add up exactly.

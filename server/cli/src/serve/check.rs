@@ -10,13 +10,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::CommandFactory as _;
+use clap::Command;
 use rustix::fs::{Access, FlockOperation, access, fcntl_lock, statfs};
 use rustix::process::{Resource, getrlimit};
 use tempfile::TempDir;
 
 use super::{Front, Settings, journal};
-use crate::Cli;
 use boardwire_server::edge::Bounds;
 use boardwire_server::journal::Reading;
 use boardwire_server::run::runtime;
@@ -67,7 +66,7 @@ impl fmt::Display for Found {
 
 /// Prints a line for each thing that a server with these settings needs. It listens for a moment where the server would, reads
 /// all files that it would read, and changes none.
-pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
+pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitCode> {
     let runtime = runtime()?;
     // What is sent to a collector takes tasks.
     let _inside = runtime.enter();
@@ -95,7 +94,7 @@ pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
         ),
         ("descriptors", descriptors(getrlimit(Resource::Nofile).current, settings.bounds().connections)),
         ("memory", memory(Path::new("/"), &settings.bounds())),
-        ("variables", variables(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))),
+        ("variables", variables(line, std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))),
     ];
     let mut out = std::io::stdout().lock();
     for (name, found) in &found {
@@ -216,9 +215,9 @@ fn memory(root: &Path, bounds: &Bounds) -> Found {
 }
 
 /// Whether a flag or the client reads every variable that begins with `BOARDWIRE_`.
-fn variables(names: impl Iterator<Item = String>) -> Found {
+fn variables(line: &Command, names: impl Iterator<Item = String>) -> Found {
     let mut known: BTreeSet<String> = OF_THE_CLIENT.map(str::to_owned).into();
-    for command in Cli::command().get_subcommands() {
+    for command in line.get_subcommands() {
         let read = command.get_arguments().filter_map(|argument| argument.get_env());
         known.extend(read.map(|name| name.to_string_lossy().into_owned()));
     }
@@ -235,6 +234,8 @@ fn variables(names: impl Iterator<Item = String>) -> Found {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
@@ -271,7 +272,8 @@ mod tests {
 
     #[test]
     fn a_variable_that_nobody_reads_is_told() {
-        let check = |names: &[&str]| variables(names.iter().map(|&name| name.to_owned()));
+        let check =
+            |names: &[&str]| variables(&crate::Cli::command(), names.iter().map(|&name| name.to_owned()));
         assert!(matches!(check(&["BOARDWIRE_JOURNAL", "BOARDWIRE_WIRE", "HOME"]), Found::Ok(_)));
         let Found::Warn(told) = check(&["BOARDWIRE_MAX_MATCHS"]) else { panic!("nobody reads it") };
         assert!(told.contains("BOARDWIRE_MAX_MATCHS"), "{told}");
