@@ -11,8 +11,9 @@ use clap::Args;
 
 use crate::json;
 use crate::table::Catalogues;
-use boardwire_server::arbiter::{SeedSource, Verified, verify};
 use boardwire_server::hex::hex;
+use boardwire_server::record::{Verified, verify};
+use boardwire_server::secret::SeedSource;
 
 /// Plays a recorded episode once more from its key, and compares commitment, decisions, views, chain and result.
 #[derive(Debug, Args)]

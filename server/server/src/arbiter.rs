@@ -16,14 +16,13 @@ mod fair;
 mod happen;
 mod log;
 mod observation;
-mod record;
+mod replay;
 mod settings;
 mod standing;
 mod summary;
 mod thinking;
 mod tickets;
 mod timekeeping;
-mod verify;
 mod waiting;
 mod watching;
 
@@ -39,18 +38,17 @@ use boardwire_kernel::Seat;
 use tokio::sync::Notify;
 
 pub use boardwire_api::v1::{Extras, Forfeit, Frame, Observation};
-pub use clock::{Clock, OnTimeout, Took};
+pub use clock::{Clock, OnTimeout};
 pub use closing::CloseReason;
 pub use episodes::Reset;
-pub use event::{Cause, Forfeited};
-pub use fair::{OPENING, Part, binds, is_bound, key as fair_key};
+pub use fair::OPENING;
 pub use settings::{LONGEST, Settings};
 pub use summary::{Phase, Position};
 pub use tickets::Role;
-pub use verify::{Mismatch, Verified, verify};
 pub use waiting::By;
 pub use watching::{Looker, Watcher};
 
+use crate::record::fair::Part;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use boardwire_api::Error;

@@ -17,6 +17,7 @@ pub mod matches;
 pub mod origin;
 pub mod page;
 mod quota;
+pub mod record;
 pub mod requests;
 mod rpc;
 pub mod run;

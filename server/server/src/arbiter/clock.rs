@@ -10,9 +10,9 @@ use boardwire_api::v1::{self, TimeoutPolicy};
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{Player, messages};
 use boardwire_bots::{Bot, UnknownBot};
-use serde::{Deserialize, Serialize};
 
 use crate::convert::{duration, time};
+use crate::record::Took;
 
 /// The longest that a part of a clock may be.
 pub(crate) const LONGEST: Duration = Duration::from_hours(24);
@@ -77,15 +77,6 @@ impl OnTimeout {
             Self::Bot(bot) => (TimeoutPolicy::Bot, Some(messages::bot_to(bot))),
         }
     }
-}
-
-/// How long a decision took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Took {
-    /// From when the seat could have been shown it, until its answer came.
-    pub all: Duration,
-    /// How much of that was on the wire, and is given back.
-    pub refund: Duration,
 }
 
 /// What a seat's clock has left, beside the time of the present decision.
@@ -201,13 +192,5 @@ impl Time {
     /// What the seat has for a decision.
     pub(super) fn for_one(&self, clock: &Clock) -> Duration {
         clock.limit + self.bank
-    }
-}
-
-impl Took {
-    /// What the seat's clock is charged.
-    #[must_use]
-    pub fn charged(self) -> Duration {
-        self.all.saturating_sub(self.refund)
     }
 }

@@ -11,9 +11,10 @@ use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 
 use super::clock::OnTimeout;
-use super::event::{Cause, Forfeited, What};
+use super::event::What;
 use super::standing::Standing;
 use super::{Decision, Opened, Settings};
+use crate::record::{Cause, Forfeited};
 use crate::secret::Seeds;
 
 /// What comes next without an agent.

@@ -6,7 +6,8 @@ use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
 use super::event::What;
-use super::{Arbiter, By, Extras, Forfeit, Forfeited, Inner, Observation, Role, Settings};
+use super::{Arbiter, By, Extras, Forfeit, Inner, Observation, Role, Settings};
+use crate::record::Forfeited;
 
 /// How a seat asks for the next episode.
 #[derive(Debug, Clone, Copy, Default)]

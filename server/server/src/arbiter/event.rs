@@ -2,15 +2,14 @@
 
 use std::time::SystemTime;
 
-use boardwire_api::v1::{ActionCause, Forfeit};
 use boardwire_kernel::Seat;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::clock::Took;
-use super::fair::Part;
 use super::{CloseReason, Opened};
 use crate::forms;
+use crate::record::fair::Part;
+use crate::record::{Cause, Forfeited, Took};
 use crate::secret::Seeds;
 
 /// What has happened in a match, and when.
@@ -111,58 +110,6 @@ impl What {
             | Self::Voted { seat } => Some(*seat),
             Self::Forfeited { forfeited, .. } => Some(forfeited.seat),
             Self::Dealt { .. } | Self::Closed(_) => None,
-        }
-    }
-}
-
-/// Who chose an action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// The seat's agent chose it.
-    Agent,
-    /// It was played for an illegal action.
-    Substituted {
-        /// The action that the seat's agent chose.
-        given: u32,
-        /// The words of the stream of substitutes that have been used now.
-        words: u64,
-    },
-    /// The seat's bot chose it.
-    Bot {
-        /// The words of its stream that it has used now.
-        words: u64,
-    },
-    /// There was no other choice.
-    Forced,
-    /// It was played for a seat whose time had run out.
-    Late {
-        /// The words that have been used now, of the stream of its bot or of that of substitutes.
-        words: u64,
-        /// Whether a bot chose it.
-        bot: bool,
-    },
-}
-
-/// How an episode was forfeited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forfeited {
-    /// Who lost it.
-    pub seat: Seat,
-    /// Why.
-    #[serde(with = "forms::number")]
-    pub why: Forfeit,
-}
-
-impl Cause {
-    /// The cause as a message: without what was drawn.
-    pub(super) fn to_message(self) -> ActionCause {
-        match self {
-            Self::Agent => ActionCause::Agent,
-            Self::Substituted { .. } => ActionCause::Substituted,
-            Self::Bot { .. } => ActionCause::Bot,
-            Self::Forced => ActionCause::Forced,
-            Self::Late { .. } => ActionCause::TimedOut,
         }
     }
 }

@@ -13,24 +13,16 @@ use std::time::{Duration, SystemTime};
 use boardwire_api::{Error, v1};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::event::What;
-use super::record::Record;
-use super::standing::{Impossible, Standing};
-use super::verify::{Mismatch, is_agent, players, seat};
+use super::standing::Standing;
 use super::{Opened, SeedSource, Settings};
+use crate::record::fair::{EPISODES, Part, binds, hashed, key};
+use crate::record::{Impossible, Record};
 use crate::secret::{self, Seeds};
 
-/// How many episodes a match with fair deals can have.
-pub(super) const EPISODES: u32 = 1_024;
 /// How long an agent may take to open what it has, once all have joined.
 pub const OPENING: Duration = Duration::from_secs(30);
-/// What the bytes begin with that an episode's key is the hash of.
-const PURPOSE: &[u8] = b"boardwire fair deal";
-
-/// What is contributed to deals, or bound to it.
-pub type Part = [u8; 32];
 
 /// What the server contributes to the deals of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,37 +38,6 @@ struct Fair {
     bound: Vec<Option<Part>>,
     /// What each seat has opened.
     opened: Vec<Option<Part>>,
-}
-
-/// What binds to `part`.
-#[must_use]
-pub fn binds(part: &Part) -> Part {
-    Sha256::digest(part).into()
-}
-
-/// The hash of the hash and so on, so many times.
-fn hashed(part: Part, times: u32) -> Part {
-    (0..times).fold(part, |part, _| binds(&part))
-}
-
-/// Whether the server, bound so, contributes this to an episode.
-#[must_use]
-pub fn is_bound(bound: &Part, part: &Part, episode: u32) -> bool {
-    episode < EPISODES && hashed(*part, episode + 1) == *bound
-}
-
-/// The key of an episode that agents at some seats, ascending, and the server have contributed to.
-#[must_use]
-pub fn key(match_id: &str, episode: u32, server: &Part, agents: &[(Seat, Part)]) -> Key {
-    let mut hasher = Sha256::new_with_prefix(PURPOSE);
-    hasher.update(match_id);
-    hasher.update(episode.to_le_bytes());
-    hasher.update(server);
-    for (seat, part) in agents {
-        hasher.update([seat.number()]);
-        hasher.update(part);
-    }
-    Key::from(Part::from(hasher.finalize()))
 }
 
 impl Root {
@@ -280,42 +241,4 @@ impl Standing {
     pub(super) fn check_leave(&self) -> Result<(), Error> {
         if self.deals.0.is_some() { self.check_over() } else { Ok(()) }
     }
-}
-
-/// What agents have contributed to a deal, each as it was bound.
-fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, Mismatch> {
-    let unfair = |what: String| Mismatch(format!("the deal is not fair: {what}"));
-    let mut agents = Vec::new();
-    for (number, player) in (0..).zip(players(shown)) {
-        if !is_agent(player) {
-            continue;
-        }
-        let at = |parts: &[bytes::Bytes]| {
-            parts.get(number as usize).and_then(|part| Part::try_from(&part[..]).ok())
-        };
-        let bound = at(&deal.seat_commitments);
-        let part = at(&deal.seat_secrets).filter(|part| bound == Some(binds(part)));
-        let part =
-            part.ok_or_else(|| unfair(format!("seat {number} was not bound to what it has opened")))?;
-        agents.push((seat(number, shown)?, part));
-    }
-    Ok(agents)
-}
-
-/// Looks whether everybody had a hand in a deal, and nobody could choose it; gives the seats that had.
-pub(super) fn check(shown: &v1::Replay, deal: &v1::FairDeal, own: &Key) -> Result<SeatSet, Mismatch> {
-    let unfair = |what: &str| Mismatch(format!("the deal is not fair: {what}"));
-    let agents = agents(shown, deal)?;
-    let server =
-        shown.seed_opening.as_ref().and_then(|opening| Part::try_from(&opening.server_secret[..]).ok());
-    let server = server.ok_or_else(|| unfair("what the server has contributed is not shown"))?;
-    let bound =
-        Part::try_from(&deal.server_commitment[..]).map_err(|_| unfair("the server was not bound"))?;
-    if !is_bound(&bound, &server, shown.episode) {
-        return Err(unfair("the server was not bound to what it has contributed"));
-    }
-    if key(&shown.match_id, shown.episode, &server, &agents) != *own {
-        return Err(unfair("the key does not follow from what everybody has contributed"));
-    }
-    Ok(agents.into_iter().map(|(seat, _)| seat).collect())
 }

@@ -9,8 +9,8 @@ use boardwire_kernel::Seat;
 
 use super::decide::Next;
 use super::event::{Event, What};
-use super::standing::Impossible;
 use super::{Arbiter, CloseReason, Inner, log};
+use crate::record::Impossible;
 
 impl Arbiter {
     /// Plays what follows upon a change without an agent; bots that have to think begin when the lock is released.

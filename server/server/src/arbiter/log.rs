@@ -14,9 +14,10 @@ use tracing::Instrument as _;
 
 use super::event::{Event, What};
 use super::fair::{Deals, Root};
-use super::standing::{Impossible, Standing};
+use super::standing::Standing;
 use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
 use crate::journal::{Entry, Journal, Kept, chained};
+use crate::record::Impossible;
 use crate::secret::{self, Seeds};
 use crate::{forms, hex};
 

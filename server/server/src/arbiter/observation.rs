@@ -1,15 +1,14 @@
 //! What one seat is told of an episode: the same in every answer, and nothing beside it.
 
 use boardwire_api::v1;
-use boardwire_batch::play::Play;
-use boardwire_batch::reward::{self, forfeit_ranks};
+use boardwire_batch::reward;
 use boardwire_batch::tables::Table;
-use boardwire_kernel::{ActionSet, ScoreLine, Seat};
+use boardwire_kernel::{ActionSet, Seat};
 
 use super::Settings;
-use super::event::Forfeited;
 use super::standing::Standing;
 use crate::convert::numbers;
+use crate::record::{Forfeited, outcome};
 
 impl Standing {
     /// The observation of `seat`, without the clocks.
@@ -60,35 +59,4 @@ impl Standing {
             head: if extras.head { self.present.head().to_vec().into() } else { bytes::Bytes::new() },
         }
     }
-}
-
-/// How an episode ended, if it has. A truncated one has neither scores nor ranks, a forfeited one no scores.
-pub(super) fn outcome(
-    play: &dyn Play,
-    forfeited: Option<Forfeited>,
-    seats: u8,
-    explain: bool,
-) -> Option<v1::Outcome> {
-    if let Some(Forfeited { seat: loser, why }) = forfeited {
-        let ranks = forfeit_ranks(loser, seats).into_iter().take(seats.into()).map(Into::into);
-        let forfeit = |seat| if seat == loser { why } else { v1::Forfeit::Unspecified };
-        let forfeits = Seat::all(seats).map(|seat| forfeit(seat).into());
-        return Some(v1::Outcome {
-            ranks: ranks.collect(),
-            forfeits: forfeits.collect(),
-            ..v1::Outcome::default()
-        });
-    }
-    if play.is_truncated() {
-        return Some(v1::Outcome::default());
-    }
-    let end = play.outcome()?;
-    let line = |line: ScoreLine| v1::ScoreLine { source: line.source, points: line.points };
-    let explanation = |seat| v1::Explanation { lines: play.explain(seat).into_iter().map(line).collect() };
-    Some(v1::Outcome {
-        scores: end.scores().to_vec(),
-        ranks: end.ranks().iter().map(|&rank| rank.into()).collect(),
-        forfeits: Vec::new(),
-        explanations: if explain { Seat::all(seats).map(explanation).collect() } else { Vec::new() },
-    })
 }

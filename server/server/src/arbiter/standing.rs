@@ -9,10 +9,11 @@ use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
 
 use super::clock::{Clock, Time};
-use super::event::{Cause, Event, What};
+use super::event::{Event, What};
 use super::fair::Deals;
-use super::record::{KEPT, Move, Record};
+use super::replay::KEPT;
 use super::{CloseReason, Decision, Opened, Settings};
+use crate::record::{Cause, Impossible, Move, Record};
 use crate::secret::Seeds;
 
 /// How a match stands.
@@ -75,10 +76,6 @@ pub(super) struct Holder {
     /// What the request was named by.
     pub(super) request: Option<Uuid>,
 }
-
-/// An event that does not follow upon those before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Impossible(pub(super) String);
 
 /// More words than any stream gives in an episode.
 const MOST_WORDS: u64 = 1 << 48;

@@ -6,10 +6,10 @@ use boardwire_api::v1;
 use boardwire_batch::messages::count;
 use boardwire_kernel::{Digest, Seat, SeatSet};
 
-use super::record::Record;
 use super::standing::Standing;
 use super::{Arbiter, CloseReason, Inner, Looker};
 use crate::convert::{numbers, to_the_second};
+use crate::record::Record;
 
 /// How a match stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

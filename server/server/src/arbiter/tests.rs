@@ -25,6 +25,8 @@ use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
 
 use super::*;
+use crate::record::fair::{Part, binds};
+use crate::record::{Cause, Forfeited, Mismatch, Took, verify};
 
 fn tables() -> Tables {
     Tables::new(Registry::standard())

@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use super::event::What;
 use super::standing::Holder;
-use super::{Arbiter, Inner, Part};
+use super::{Arbiter, Inner};
+use crate::record::fair::Part;
 use crate::secret::{self, Found};
 
 /// Who a token belongs to.

@@ -9,12 +9,13 @@ use boardwire_api::{Error, v1};
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::time::Instant;
 
-use super::clock::{Clock, Took};
+use super::clock::Clock;
 use super::event::What;
 use super::standing::Standing;
 use super::{Arbiter, CloseReason, Inner, Settings};
 use crate::convert::time;
 use crate::held_up;
+use crate::record::Took;
 
 /// How long clocks wait, after a match was created, for agents that have not joined.
 const JOINING: Duration = Duration::from_mins(1);

@@ -9,9 +9,8 @@ use boardwire_batch::tables::Table;
 use boardwire_kernel::{Seat, Viewer};
 
 use super::log::{Mark, written};
-use super::record::{Record, Retrace, ShownDecisions};
-use super::standing::Impossible;
 use super::{Arbiter, CloseReason, Frame, Role};
+use crate::record::{Impossible, Record, Retrace, ShownDecisions};
 use crate::secret;
 
 /// Somebody who watches a match. It takes frames when it has room for them, and nothing waits for it: whatever it has not

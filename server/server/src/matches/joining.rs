@@ -6,7 +6,8 @@ use boardwire_kernel::Seat;
 use uuid::Uuid;
 
 use super::Matches;
-use crate::arbiter::{Arbiter, Part, Role};
+use crate::arbiter::{Arbiter, Role};
+use crate::record::fair::Part;
 use crate::secret;
 use boardwire_api::Error;
 

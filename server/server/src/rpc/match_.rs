@@ -19,10 +19,11 @@ use tokio::time::Instant;
 
 use super::pages::Paging;
 use super::request_id;
-use crate::arbiter::{self, Act, Arbiter, Decision, Looker, Part, Settings};
+use crate::arbiter::{self, Act, Arbiter, Decision, Looker, Settings};
 use crate::convert;
 use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
 use crate::matches::{Matches, lost};
+use crate::record::fair::Part;
 use crate::requests::RequestId;
 use crate::status;
 use crate::telemetry::timed;

@@ -1,8 +1,7 @@
 //! How a match stands follows from its events alone.
 
 use super::*;
-use crate::arbiter::event::{Cause, Forfeited};
-use crate::arbiter::standing::Impossible;
+use crate::record::{Cause, Forfeited, Impossible};
 use boardwire_api::v1::IllegalActionPolicy;
 
 /// Everything a match knows: what seats are told, what follows, and what is hidden.

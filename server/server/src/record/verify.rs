@@ -7,11 +7,8 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
-use super::event::{Cause, Forfeited};
-use super::fair;
-use super::record::{Move, Record, Retrace, ShownDecisions};
-use super::standing::Impossible;
-use super::{Opened, SeedSource};
+use super::{Cause, Forfeited, Impossible, Move, Record, Retrace, ShownDecisions, fair};
+use crate::secret::{Opened, SeedSource};
 
 /// What is wrong with a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

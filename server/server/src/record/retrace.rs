@@ -1,0 +1,153 @@
+//! An episode that is played once more.
+
+use boardwire_api::v1;
+use boardwire_batch::play::Play;
+use boardwire_batch::reward::forfeit_ranks;
+use boardwire_batch::tables::Table;
+use boardwire_draw::draw;
+use boardwire_kernel::{ScoreLine, Seat, Viewer};
+
+use super::{Cause, Forfeited, Impossible, Move, Record, after_decision, after_forfeit};
+use crate::convert::{numbers, to_the_second};
+
+/// An episode that is played once more, frame by frame.
+pub(crate) struct Retrace {
+    play: Box<dyn Play>,
+    key: [u8; 32],
+    head: [u8; 32],
+    /// The number of the next frame among those of the episode.
+    next: usize,
+}
+
+impl Retrace {
+    /// Before the first frame.
+    pub(crate) fn new(table: &Table, record: &Record) -> Self {
+        let key = record.opened.key;
+        let play = table.rules.clone().deal(key);
+        Self { play, key: *key.as_bytes(), head: record.commitment, next: 0 }
+    }
+
+    /// The next frame as `viewer` may see it, if there is one.
+    ///
+    /// # Errors
+    /// An action that cannot have been played.
+    pub(crate) fn advance(
+        &mut self,
+        table: &Table,
+        record: &Record,
+        viewer: Viewer,
+        shown: ShownDecisions,
+    ) -> Result<Option<v1::Frame>, Impossible> {
+        let index = self.next;
+        let sequence = record.first.checked_add(index as u64);
+        let sequence = sequence.ok_or_else(|| Impossible(format!("frame {index} has no number left")))?;
+        let played = index.checked_sub(1).and_then(|at| record.moves.get(at));
+        let forfeited = record.forfeited.filter(|_| index == record.moves.len() + 1);
+        if index > 0 && played.is_none() && forfeited.is_none() {
+            return Ok(None);
+        }
+        if forfeited.is_some() && self.play.pending().is_empty() {
+            return Err(Impossible(format!("frame {index}: nobody forfeits an episode that is over")));
+        }
+        if let Some(played) = played {
+            let refused = |error| Impossible(format!("ply {index}: {error}"));
+            self.play.apply(played.seat, u32::from(played.action)).map_err(refused)?;
+            self.head = after_decision(&self.key, &self.head, played);
+        }
+        if let Some(forfeited) = forfeited {
+            self.head = after_forfeit(&self.key, &self.head, forfeited);
+        }
+        self.next += 1;
+        let info = table.rules.info();
+        let mut view = vec![0; info.layout_for(viewer).bytes()];
+        self.play.view(viewer, &mut view);
+        let own = |seat: Seat| viewer == Viewer::from(seat);
+        let told = played.filter(|played| shown == ShownDecisions::All || own(played.seat));
+        Ok(Some(v1::Frame {
+            sequence,
+            episode: record.episode,
+            ply: self.play.ply(),
+            time: Some(to_the_second(record.at(sequence))),
+            view: view.into(),
+            pending: if forfeited.is_some() { Vec::new() } else { numbers(self.play.pending()) },
+            seat: played.map(|played| played.seat.number().into()),
+            took: played.and_then(|played| played.took?.charged().try_into().ok()),
+            played: told.copied().map(Move::to_message),
+            head: self.head.to_vec().into(),
+            outcome: outcome(&*self.play, forfeited, info.seats, false),
+        }))
+    }
+
+    /// Looks whether the next action can have come about as it is said to have.
+    pub(crate) fn check_cause(&self, played: &Move, is_bot: bool) -> Result<(), &'static str> {
+        let Move { seat, action, cause, .. } = *played;
+        match cause {
+            Cause::Bot { .. } if !is_bot => Err("a bot is said to have chosen for an agent"),
+            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::Late { .. } if is_bot => {
+                Err("an agent is said to have chosen for a bot")
+            }
+            Cause::Substituted { given, .. } if self.play.check(seat, given).is_ok() => {
+                Err("what is said to have been replaced was legal")
+            }
+            Cause::Forced if self.play.forced(seat) != Some(action) => {
+                Err("what is said to have been forced was a choice")
+            }
+            Cause::Agent
+            | Cause::Substituted { .. }
+            | Cause::Bot { .. }
+            | Cause::Forced
+            | Cause::Late { .. } => Ok(()),
+        }
+    }
+
+    /// The frame that came last as `viewer` looks at it.
+    pub(crate) fn depict(
+        &self,
+        table: &Table,
+        viewer: Viewer,
+        frame: &v1::Frame,
+    ) -> Result<v1::Depiction, Impossible> {
+        let picture = draw(table.rules.info(), viewer, &frame.view).map_err(Impossible)?;
+        Ok(v1::Depiction { picture: picture.svg(), text: self.play.text(viewer) })
+    }
+}
+
+/// Which decisions a viewer is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShownDecisions {
+    /// Its own.
+    Own,
+    /// Everybody's.
+    All,
+}
+
+/// How an episode ended, if it has. A truncated one has neither scores nor ranks, a forfeited one no scores.
+pub(crate) fn outcome(
+    play: &dyn Play,
+    forfeited: Option<Forfeited>,
+    seats: u8,
+    explain: bool,
+) -> Option<v1::Outcome> {
+    if let Some(Forfeited { seat: loser, why }) = forfeited {
+        let ranks = forfeit_ranks(loser, seats).into_iter().take(seats.into()).map(Into::into);
+        let forfeit = |seat| if seat == loser { why } else { v1::Forfeit::Unspecified };
+        let forfeits = Seat::all(seats).map(|seat| forfeit(seat).into());
+        return Some(v1::Outcome {
+            ranks: ranks.collect(),
+            forfeits: forfeits.collect(),
+            ..v1::Outcome::default()
+        });
+    }
+    if play.is_truncated() {
+        return Some(v1::Outcome::default());
+    }
+    let end = play.outcome()?;
+    let line = |line: ScoreLine| v1::ScoreLine { source: line.source, points: line.points };
+    let explanation = |seat| v1::Explanation { lines: play.explain(seat).into_iter().map(line).collect() };
+    Some(v1::Outcome {
+        scores: end.scores().to_vec(),
+        ranks: end.ranks().iter().map(|&rank| rank.into()).collect(),
+        forfeits: Vec::new(),
+        explanations: if explain { Seat::all(seats).map(explanation).collect() } else { Vec::new() },
+    })
+}
