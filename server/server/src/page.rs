@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use boardwire_batch::play::Play;
 use boardwire_draw::{WIDTH, draw};
 use boardwire_kernel::{GameInfo, Seat, Viewer};
+use ring::digest::{SHA256, digest};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -182,7 +182,7 @@ pub(crate) fn watch() -> (String, String) {
 
 /// What a page may do: run its own script, wear its own style, and `beyond` these.
 fn policy(script: &str, beyond: &str) -> String {
-    let hash = |text: &str| BASE64.encode(Sha256::digest(text));
+    let hash = |text: &str| BASE64.encode(digest(&SHA256, text.as_bytes()));
     let (script, style) = (hash(script), hash(STYLE));
     format!(
         "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; base-uri 'none'; \

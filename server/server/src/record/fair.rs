@@ -2,7 +2,7 @@
 
 use boardwire_api::v1;
 use boardwire_kernel::{Key, Seat, SeatSet};
-use sha2::{Digest as _, Sha256};
+use ring::digest::{Context, SHA256, digest};
 
 use super::verify::{Mismatch, is_agent, players, seat};
 
@@ -16,7 +16,7 @@ pub(crate) type Part = [u8; 32];
 
 /// What binds to `part`.
 pub(crate) fn binds(part: &Part) -> Part {
-    Sha256::digest(part).into()
+    digest(&SHA256, part).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 /// The hash of the hash and so on, so many times.
@@ -31,15 +31,15 @@ pub(crate) fn is_bound(bound: &Part, part: &Part, episode: u32) -> bool {
 
 /// The key of an episode that agents at some seats, ascending, and the server have contributed to.
 pub(crate) fn key(match_id: &str, episode: u32, server: &Part, agents: &[(Seat, Part)]) -> Key {
-    let mut hasher = Sha256::new_with_prefix(PURPOSE);
-    hasher.update(match_id);
-    hasher.update(episode.to_le_bytes());
-    hasher.update(server);
+    let mut hasher = Context::new(&SHA256);
+    for bytes in [PURPOSE, match_id.as_bytes(), &episode.to_le_bytes(), server] {
+        hasher.update(bytes);
+    }
     for (seat, part) in agents {
-        hasher.update([seat.number()]);
+        hasher.update(&[seat.number()]);
         hasher.update(part);
     }
-    Key::from(Part::from(hasher.finalize()))
+    Key::from(Part::try_from(hasher.finish().as_ref()).expect("SHA-256 has 32 bytes"))
 }
 
 /// What agents have contributed to a deal, each as it was bound.

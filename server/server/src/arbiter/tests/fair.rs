@@ -2,7 +2,7 @@
 
 use boardwire_api::{Error, v1};
 use boardwire_batch::messages::players;
-use sha2::{Digest as _, Sha256};
+use ring::digest::{SHA256, digest};
 use tokio::time::Instant;
 
 use super::replay::config_of;
@@ -129,7 +129,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
             &[2],
             &own(Seat::new(2)),
         ];
-        assert_eq!(key, Sha256::digest(bytes.concat())[..]);
+        assert_eq!(key, digest(&SHA256, &bytes.concat()).as_ref());
         assert!(!keys.contains(&key));
         keys.push(key);
         let replay = arbiter.replay(Looker::Host, None).expect("kept");
