@@ -139,6 +139,12 @@ def test_agents_play_the_deals_that_bots_play(tmp_path: Path) -> None:
     assert sum(greedy) / len(greedy) == bots["bots"][0]["mean_score"]
 
 
+def test_an_arena_plays_on_another_server(address: str) -> None:
+    field = ["rauha", "--field", "greedy,random,agent:me", "--at", "2", "--agent", f"me={AGENT}"]
+    common = [*field, "--matches", "12", "--seed", "5"]
+    assert figures(*common, "--server", address) == figures(*common)
+
+
 def test_agents_repeat_and_go_on_after_a_cut(tmp_path: Path) -> None:
     common = ["faraway", "--seats", "agent:me,random,agent:me", "--agent", f"me={AGENT}", "--seed", "2"]
     whole = figures(*common, "--matches", "9")

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixStream};
+use tonic::transport::Endpoint;
 
 use crate::flags::usage;
 use boardwire_server::edge::{Tls, UnixSocket};
@@ -64,6 +65,18 @@ impl fmt::Display for Address {
 }
 
 impl Address {
+    /// Where clients find a server that listens there without TLS.
+    ///
+    /// # Errors
+    /// It is no address of a client.
+    pub(super) fn endpoint(&self) -> anyhow::Result<Endpoint> {
+        let target = match self {
+            Self::Tcp(address) => format!("http://{address}"),
+            Self::Unix(_) => self.to_string(),
+        };
+        Ok(Endpoint::from_shared(target)?)
+    }
+
     /// Looks up where that is. An address that other machines can reach must be `secured`.
     ///
     /// # Errors

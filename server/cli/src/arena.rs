@@ -31,7 +31,7 @@ use self::host::Host;
 use self::replays::Replays;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
-use crate::address::sheltered;
+use crate::address::{Address, sheltered};
 use crate::flags::pair;
 use crate::table::{BotTable, bot_name};
 use boardwire_server::secret;
@@ -68,6 +68,10 @@ pub(super) struct Arena {
     /// are added; may be repeated. Without one, invitations are printed, for somebody else to start it.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
     agents: Vec<(String, String)>,
+    /// Plays on the server at this address, which speaks no TLS and has no accounts, instead of one of its own. The policies that play
+    /// are registered there under the same names.
+    #[arg(long, value_name = "HOST:PORT|unix:PATH", conflicts_with_all = ["listen", "insecure"])]
+    server: Option<Address>,
     /// Where agents find their tables.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
@@ -179,10 +183,11 @@ impl Arena {
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         // Bots alone need no server, and play many times as fast without.
         let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
-        let bots = bots.filter(|_| replays.is_none());
+        let bots = bots.filter(|_| replays.is_none() && self.server.is_none());
         let host = |finished: mpsc::SyncSender<anyhow::Result<Played>>| {
-            let (seed, listen, done) = (self.table.seed(), &*self.listen, &done);
-            let host = Host { table, schedule, entrants, seed, most, listen, done, replays };
+            let (seed, listen, server, done) =
+                (self.table.seed(), &*self.listen, self.server.as_ref(), &done);
+            let host = Host { table, schedule, entrants, seed, most, listen, server, done, replays };
             if let Err(error) = host.play(tables, &finished, halted) {
                 // A receiver that is gone has all that it wanted.
                 let _ = finished.send(Err(error));

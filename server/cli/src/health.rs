@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
@@ -44,11 +43,7 @@ impl Health {
     }
 
     async fn ask(&self) -> anyhow::Result<ServingStatus> {
-        let target = match &self.address {
-            Address::Tcp(address) => format!("http://{address}"),
-            unix @ Address::Unix(_) => unix.to_string(),
-        };
-        let channel = Endpoint::from_shared(target)?.connect().await?;
+        let channel = self.address.endpoint()?.connect().await?;
         let request = HealthCheckRequest { service: self.service.clone() };
         let told = HealthClient::new(channel).check(request).await;
         Ok(told.map_err(|status| anyhow::anyhow!("{}", status.message()))?.into_inner().status())

@@ -27,6 +27,7 @@ use super::deal::{End, Played, deal_seed};
 use super::entrant::Entrant;
 use super::replays::Replays;
 use super::schedule::Schedule;
+use crate::address::Address;
 use crate::agent::Agent;
 use boardwire_server::batches::{self, Batches};
 use boardwire_server::edge::Access;
@@ -53,8 +54,10 @@ pub(super) struct Host<'a> {
     pub(super) seed: u64,
     /// How many deals there are at most.
     pub(super) most: u64,
-    /// Where agents find it.
+    /// Where a server of our own listens.
     pub(super) listen: &'a str,
+    /// Another server that it is played on.
+    pub(super) server: Option<&'a Address>,
     /// Deals that have been played already.
     pub(super) done: &'a BTreeSet<u64>,
     /// Where replays are kept, if they are.
@@ -89,7 +92,12 @@ impl Host<'_> {
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let runtime = runtime()?;
-        let played = runtime.block_on(self.serve(tables, finished, halted));
+        let played = runtime.block_on(async {
+            match self.server {
+                Some(address) => self.host(address, &address.endpoint()?, finished, halted).await,
+                None => self.serve(tables, finished, halted).await,
+            }
+        });
         runtime.shutdown_background();
         played
     }
@@ -113,7 +121,8 @@ impl Host<'_> {
             tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
                 let _ = stopped.await;
             }));
-        let played = self.host(address, finished, halted).await;
+        let own = Address::Tcp(near(address).to_string()).endpoint()?;
+        let played = self.host(&Address::Tcp(address.to_string()), &own, finished, halted).await;
         drop(stop);
         let served = serving.await;
         // A server that has failed is why play has.
@@ -121,14 +130,14 @@ impl Host<'_> {
         played
     }
 
-    /// Hosts the matches on a server.
+    /// Hosts the matches on a server, which agents find at an address.
     async fn host(
         &self,
-        address: SocketAddr,
+        address: &Address,
+        endpoint: &Endpoint,
         finished: &mpsc::SyncSender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", near(address)))?;
         let mut server = MatchServiceClient::new(endpoint.connect().await?);
         let mut deals = (0..self.most).filter(|deal| !self.done.contains(deal)).peekable();
         let Some(&first) = deals.peek() else { return Ok(()) };
@@ -207,7 +216,14 @@ impl Host<'_> {
                 eprintln!("invitation for {name}: {address} {}", invitation.code);
             }
         }
-        let id = r#match.context("the server has created no match")?.id;
+        let created = r#match.context("the server has created no match")?;
+        anyhow::ensure!(
+            created.spec_digest == self.table.digest.to_string(),
+            "the server plays by other rules or components: its spec digest is {}, that of this program {}",
+            created.spec_digest,
+            self.table.digest
+        );
+        let id = created.id;
         Ok((Way { number, id, host_token, server }, seated))
     }
 
