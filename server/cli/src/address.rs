@@ -81,13 +81,13 @@ impl Address {
     ///
     /// # Errors
     /// There is no such host; others can reach the address.
-    pub(super) fn find(&self, secured: bool) -> anyhow::Result<Place> {
+    pub(super) fn find(&self, secured: bool) -> anyhow::Result<Resolved> {
         match self {
-            Self::Tcp(address) if secured => look_up(address).map(Place::Tcp),
+            Self::Tcp(address) if secured => look_up(address).map(Resolved::Tcp),
             Self::Tcp(address) => {
-                sheltered(address, "--tls-cert and --tls-key, or --insecure").map(Place::Tcp)
+                sheltered(address, "--tls-cert and --tls-key, or --insecure").map(Resolved::Tcp)
             }
-            Self::Unix(path) => Ok(Place::Unix(path.clone())),
+            Self::Unix(path) => Ok(Resolved::Unix(path.clone())),
         }
     }
 }
@@ -112,12 +112,12 @@ pub(super) fn sheltered(address: &str, remedy: &str) -> anyhow::Result<Vec<Socke
 
 /// Where to listen, looked up.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Resolved {
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
 }
 
-impl Place {
+impl Resolved {
     /// Listens there, on TCP with TLS if it is given.
     pub(super) async fn bind(&self, tls: Option<&Arc<Tls>>) -> io::Result<Listener> {
         match self {
@@ -176,7 +176,7 @@ mod tests {
     async fn only_a_socket_that_was_left_behind_makes_room() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("socket");
-        let bind = async || Place::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
+        let bind = async || Resolved::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
         drop(bind().await.expect("there is nothing"));
         let live = bind().await.expect("nobody answers on what is there");
         assert_eq!(bind().await.err(), Some(io::ErrorKind::AddrInUse), "somebody answers");
@@ -186,7 +186,7 @@ mod tests {
         std::fs::write(&file, "mine").expect("room");
         std::os::unix::fs::symlink(&file, &link).expect("room");
         for path in [file, link] {
-            let refused = Place::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
+            let refused = Resolved::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
             assert_eq!(refused.err(), Some(io::ErrorKind::AddrInUse), "{path:?}");
             assert_eq!(std::fs::read(&path).expect("it is still there"), b"mine", "{path:?}");
         }
@@ -204,7 +204,7 @@ mod tests {
             let refused = find(far, false).expect_err("others can reach it");
             assert!(refused.is::<clap::Error>() && refused.to_string().contains("--insecure"), "{refused}");
             let sockets = vec![far.parse().expect("a socket")];
-            assert_eq!(find(far, true).expect("it is secured"), Place::Tcp(sockets));
+            assert_eq!(find(far, true).expect("it is secured"), Resolved::Tcp(sockets));
         }
     }
 }

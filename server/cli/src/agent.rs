@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 /// The most bytes of an agent's error output that are kept: the last ones.
 const KEPT: usize = 4_000;
 /// How long more is waited for of what it says once it has ended: what it has started may hold its error output open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A command that was started for a seat; it is killed when this is dropped.
 pub(crate) struct Agent {
@@ -57,7 +57,7 @@ impl Agent {
         if status.is_none() {
             self.process.kill().await?;
         }
-        if let Ok(said) = tokio::time::timeout(LAST_WORDS, &mut self.words).await {
+        if let Ok(said) = tokio::time::timeout(OUTPUT_TIMEOUT, &mut self.words).await {
             return Ok((status, said?));
         }
         drop(self.listening);

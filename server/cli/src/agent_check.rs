@@ -64,8 +64,8 @@ impl AgentCheck {
         let address = listener.local_addr()?.to_string();
         let pool = Arc::new(Pool::new(1)?);
         let matches =
-            Arc::new(Matches::new(Tables::new(registry), matches::Limits::default(), Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+            Arc::new(Matches::new(Tables::new(registry), matches::MatchLimits::default(), Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
         let kit = Examiner {
             matches: Arc::clone(&matches),
             address,

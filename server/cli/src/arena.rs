@@ -84,7 +84,7 @@ pub(super) struct Arena {
 }
 
 /// What has been played, and how long it took.
-struct Found {
+struct Results {
     deals: Vec<Deal>,
     interrupted: bool,
     decisions_per_second: f64,
@@ -170,7 +170,7 @@ impl Arena {
         entrants: &[Entrant],
         replays: Option<&Replays>,
         interrupted: &AtomicBool,
-    ) -> anyhow::Result<Found> {
+    ) -> anyhow::Result<Results> {
         let most = self.most(schedule);
         let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -221,7 +221,7 @@ impl Arena {
         })?;
         progress.finish_and_clear();
         let decisions_per_second = float(decisions) / begun.elapsed().as_secs_f64();
-        Ok(Found { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
+        Ok(Results { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
     }
 
     /// Puts deals in order as they arrive, until there are enough, no more come, or no more are taken since it was
@@ -260,7 +260,7 @@ impl Arena {
         self.until_width.is_some_and(|most| deals.len() >= FEWEST_DEALS && width(deals) <= most)
     }
 
-    fn as_json(&self, schedule: &Schedule, found: &Found, standings: &[Standing]) -> Value {
+    fn as_json(&self, schedule: &Schedule, found: &Results, standings: &[Standing]) -> Value {
         let row = |(bot, standing): (&String, &Standing)| {
             json!({
                 "bot": bot,
@@ -284,7 +284,7 @@ impl Arena {
     }
 
     /// What has been found.
-    fn heading(&self, schedule: &Schedule, found: &Found) -> String {
+    fn heading(&self, schedule: &Schedule, found: &Results) -> String {
         let (deals, ways) = (found.deals.len(), schedule.line_ups.len());
         format!(
             "{} matches of {} at {} seats, seed {}: {deals} deals, each {ways} ways round",
@@ -295,7 +295,7 @@ impl Arena {
         )
     }
 
-    fn print(&self, schedule: &Schedule, found: &Found, standings: &[Standing]) -> std::io::Result<()> {
+    fn print(&self, schedule: &Schedule, found: &Results, standings: &[Standing]) -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", self.heading(schedule, found))?;
         writeln!(

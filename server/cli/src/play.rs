@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::replay;
 use crate::table::{BotTable, bot_match};
-use boardwire_server::page::Film;
+use boardwire_server::page::ReplayPage;
 
 /// Plays one match.
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ impl PlayOne {
 
     fn page(&self, table: &Table, bots: &[Bot], html: &Path) -> anyhow::Result<ExitCode> {
         let (info, about) = (table.rules.info(), format!("seed {}", self.table.seed()));
-        let mut film = Film::new(info, &self.table.seats, about, Viewer::all(info.seats).collect());
+        let mut film = ReplayPage::new(info, &self.table.seats, about, Viewer::all(info.seats).collect());
         let mut caption = "the deal".to_owned();
         let end = bot_match(table, bots, self.table.seed(), |episode, seat, action| {
             let label = info.actions.label(action).unwrap_or_default();

@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::json;
 use crate::table::Catalogues;
-use boardwire_server::page::Film;
+use boardwire_server::page::ReplayPage;
 
 /// Shows an episode as a page.
 #[derive(Debug, Args)]
@@ -36,14 +36,14 @@ impl Replay {
 }
 
 /// Writes a page.
-pub(super) fn write(path: &Path, film: &Film) -> anyhow::Result<ExitCode> {
+pub(super) fn write(path: &Path, film: &ReplayPage) -> anyhow::Result<ExitCode> {
     std::fs::write(path, film.html()).with_context(|| path.display().to_string())?;
     eprintln!("{} shows it", path.display());
     Ok(ExitCode::SUCCESS)
 }
 
 /// An episode as a page: as everybody saw it once its key is shown, and as its viewer saw it before.
-fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
+fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<ReplayPage> {
     let config = replay.config.as_ref().context("it does not tell what the match was created with")?;
     let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let table = tables.table(&config.game, u32::try_from(config.players.len())?, options)?;
@@ -62,10 +62,10 @@ fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
 }
 
 /// Everything, by playing it once more.
-fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<Film> {
+fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<ReplayPage> {
     let info = table.rules.info();
     let viewers = Viewer::all(info.seats).collect();
-    let mut film = Film::new(info, &players(replay), about, viewers);
+    let mut film = ReplayPage::new(info, &players(replay), about, viewers);
     let mut play = table.rules.clone().deal(key);
     for (number, frame) in replay.frames.iter().enumerate() {
         if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
@@ -79,13 +79,13 @@ fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow
 }
 
 /// What the viewer saw, and no more.
-fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<Film> {
+fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<ReplayPage> {
     let info = table.rules.info();
     let viewer = match replay.viewer {
         None => Viewer::Public,
         Some(number) => seat_at(table, number)?.into(),
     };
-    let mut film = Film::new(info, &players(replay), about, vec![viewer]);
+    let mut film = ReplayPage::new(info, &players(replay), about, vec![viewer]);
     for (number, frame) in replay.frames.iter().enumerate() {
         let shown = film.show_view(info, &frame.view, caption(replay, table, frame)?);
         shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;

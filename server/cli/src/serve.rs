@@ -1,8 +1,8 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
 mod check;
-mod front;
 mod journal;
+mod listeners;
 mod log_lines;
 mod observing;
 mod renewal;
@@ -21,7 +21,7 @@ use super::address::{Address, bound};
 use boardwire_server::edge::Access;
 use boardwire_server::run::{Listener, run, runtime};
 use boardwire_server::telemetry;
-use front::Front;
+use listeners::ListenerConfig;
 use settings::Settings;
 
 /// Serves matches.
@@ -53,7 +53,7 @@ impl Serve {
         // What is sent to a collector, and what Prometheus is answered, takes tasks.
         let _inside = runtime.enter();
         let observing = settings.observe()?;
-        let front = Front::of(&settings)?;
+        let front = ListenerConfig::of(&settings)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
         if front.metrics.is_some() {

@@ -13,8 +13,8 @@ use boardwire_batch::tables::Tables;
 use boardwire_bots::Bot;
 use boardwire_kernel::Seat;
 use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Position, Settings};
-use boardwire_server::journal::{Journal, Keeping, Reading, Sync};
-use boardwire_server::matches::{Limits, Matches};
+use boardwire_server::journal::{Journal, JournalReader, Retention, Sync};
+use boardwire_server::matches::{MatchLimits, Matches};
 use boardwire_server::origin::Origin;
 use fail::FailScenario;
 
@@ -35,17 +35,17 @@ struct Server {
 impl Server {
     /// Begins with what a journal has kept.
     fn begin(path: &Path, sync: Sync) -> Self {
-        Self::keeping(path, Keeping { sync, ..Keeping::default() })
+        Self::keeping(path, Retention { sync, ..Retention::default() })
     }
 
-    fn keeping(path: &Path, keeping: Keeping) -> Self {
-        let reading = Reading::open(path, keeping).expect("it opens");
+    fn keeping(path: &Path, keeping: Retention) -> Self {
+        let reading = JournalReader::open(path, keeping).expect("it opens");
         let (kept, damaged) = reading.read().expect("it is read");
         assert_eq!(damaged, []);
         let journal = reading.write(&[]).expect("it is written");
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let matches = Matches::new(tables, Limits::default(), pool).kept_in(Arc::clone(&journal));
+        let matches = Matches::new(tables, MatchLimits::default(), pool).kept_in(Arc::clone(&journal));
         for kept in &kept {
             matches.restore(kept).expect("it goes on");
         }
@@ -201,7 +201,7 @@ async fn is_made_safe_while_more_comes() {
 async fn cannot_forget_for_a_while() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let server = Server::keeping(&path, Keeping { ended: Some(Duration::ZERO), ..Keeping::default() });
+    let server = Server::keeping(&path, Retention { ended: Some(Duration::ZERO), ..Retention::default() });
     let (over, open) = (server.create().await, server.create().await);
     fail::cfg("journal::forget", "return").expect("it is a way to fail");
     over.expect("there is room").close(CloseReason::Host);

@@ -1,7 +1,7 @@
 //! The arbiter of one match: its episode, its seats, and what each of them is told.
 //!
 //! A match is a fold over events: `decide` tells what follows upon what somebody asks for, or refuses it, and
-//! changes nothing; `standing` takes what has happened and draws nothing, asks no clock and no bot. The arbiter
+//! changes nothing; `state` takes what has happened and draws nothing, asks no clock and no bot. The arbiter
 //! stands between the two and the world.
 //!
 //! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
@@ -9,16 +9,16 @@
 
 pub(crate) mod clock;
 mod closing;
+mod commit;
 mod decide;
 mod episodes;
 mod event;
 mod fair;
-mod happen;
 mod log;
 mod observation;
 mod replay;
 mod settings;
-mod standing;
+mod state;
 mod summary;
 mod thinking;
 mod tickets;
@@ -41,23 +41,23 @@ pub use boardwire_api::v1::{Extras, Forfeit, Frame, Observation};
 pub use clock::{Clock, OnTimeout};
 pub use closing::CloseReason;
 pub use episodes::Reset;
-pub use fair::OPENING;
-pub use settings::{LONGEST, Settings};
+pub use fair::OPENING_TIMEOUT;
+pub use settings::{MAX_TIMEOUT, Settings};
 pub use summary::{Phase, Position};
 pub use tickets::Role;
 pub use waiting::By;
-pub use watching::{Looker, Watcher};
+pub use watching::{Audience, Watcher};
 
-use crate::record::fair::Part;
+use crate::record::fair::Contribution;
 use crate::secret;
-pub use crate::secret::{Opened, SeedSource};
+pub use crate::secret::{EpisodeKey, SeedSource};
 use boardwire_api::Error;
 #[cfg(test)]
 use event::Event;
-use event::What;
+use event::EventKind;
 use fair::Deals;
 use log::Log;
-use standing::Standing;
+use state::State;
 use thinking::Thinking;
 use tickets::Ticket;
 use timekeeping::Clocks;
@@ -114,14 +114,14 @@ pub struct Arbiter {
 /// What a match is known by, from its beginning on.
 struct Name {
     id: String,
-    host: secret::Found,
+    host: secret::Secret,
     /// What lets spectators look at a private match.
-    spectator: secret::Found,
+    spectator: secret::Secret,
     created: SystemTime,
 }
 
 struct Inner {
-    standing: Standing,
+    state: State,
     tickets: Vec<Ticket>,
     clocks: Clocks,
     /// Where what happens is written, if it is kept.
@@ -136,18 +136,18 @@ struct Inner {
     used: Instant,
     /// What the first episode followed from, and all that has happened since.
     #[cfg(test)]
-    first: (Opened, secret::Seeds),
+    first: (EpisodeKey, secret::Seeds),
     #[cfg(test)]
     events: Vec<Event>,
 }
 
 impl Inner {
-    fn new(standing: Standing, settings: &Settings, age: Duration, tickets: Vec<Ticket>) -> Self {
+    fn new(state: State, settings: &Settings, age: Duration, tickets: Vec<Ticket>) -> Self {
         #[cfg(test)]
-        let first = (standing.present.opened, standing.seeds.clone());
+        let first = (state.present.opened, state.seeds.clone());
         Self {
             clocks: Clocks::new(settings, age),
-            standing,
+            state,
             tickets,
             log: None,
             rounds: 0,
@@ -167,12 +167,12 @@ impl Arbiter {
     /// calls waiting. [`begin`](Self::begin) lets it begin.
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
-        let [host, spectator] = [(); 2].map(|()| secret::Found::fresh());
+        let [host, spectator] = [(); 2].map(|()| secret::Secret::fresh());
         let name = Name { id: secret::word(), host, spectator, created: log::now() };
         let (deals, opened, seeds) = Deals::first(&settings);
-        let standing = Standing::new(&table, &settings, &name.id, opened, seeds, deals, name.created);
+        let state = State::new(&table, &settings, &name.id, opened, seeds, deals, name.created);
         let tickets = settings.players.iter().map(Ticket::of).collect();
-        let inner = Inner::new(standing, &settings, Duration::ZERO, tickets);
+        let inner = Inner::new(state, &settings, Duration::ZERO, tickets);
         Self::over(name, table, settings, inner, owner, most_waiting)
     }
 
@@ -253,16 +253,16 @@ impl Arbiter {
         wait: bool,
         extras: Extras,
     ) -> Result<Option<Observation>, Error> {
-        let standing = &inner.standing;
+        let state = &inner.state;
         if !wait {
-            standing.check_dealt()?;
+            state.check_dealt()?;
         }
         // A call that waits also waits for the bots: else the observation would depend on how fast they think.
-        let due = standing.pending().contains(seat) && !self.bots_think();
-        let ready = !wait || standing.is_over() || due;
+        let due = state.pending().contains(seat) && !self.bots_think();
+        let ready = !wait || state.is_over() || due;
         Ok(ready.then(|| Observation {
-            clocks: inner.clocks.readings(standing),
-            ..standing.observe(&self.table, &self.settings, seat, extras)
+            clocks: inner.clocks.readings(state),
+            ..state.observe(&self.table, &self.settings, seat, extras)
         }))
     }
 
@@ -274,7 +274,7 @@ impl Arbiter {
     pub async fn insight(self: &Arc<Self>, by: impl Into<By>) -> Result<Box<dyn Insight>, Error> {
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
-            if self.bots_think() { Ok(None) } else { inner.standing.insight(seat).map(Some) }
+            if self.bots_think() { Ok(None) } else { inner.state.insight(seat).map(Some) }
         };
         self.answered(by, false, ready).await
     }
@@ -304,25 +304,25 @@ impl Arbiter {
 
     fn decide(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
         let Decision { episode, number: decision, .. } = act.decision;
-        let mut decided = inner.standing.act(&self.table, &self.settings, seat, act.decision)?;
-        if let Some(What::Played { took: place, .. }) = &mut decided
+        let mut decided = inner.state.act(&self.table, &self.settings, seat, act.decision)?;
+        if let Some(EventKind::Played { took: place, .. }) = &mut decided
             && self.settings.clock(seat).is_some()
         {
-            let took = inner.clocks.took(&inner.standing, seat, act.arrived, act.thought);
+            let took = inner.clocks.took(&inner.state, seat, act.arrived, act.thought);
             if took.is_none() {
                 self.time_runs_out(inner, seat)?;
-                if inner.standing.places[seat.index()].lapsed {
+                if inner.state.by_seat[seat.index()].lapsed {
                     self.settle(inner);
                     // What a repetition would be told.
-                    let again = inner.standing.act(&self.table, &self.settings, seat, act.decision);
+                    let again = inner.state.act(&self.table, &self.settings, seat, act.decision);
                     return Err(again.err().unwrap_or(Error::DecisionLate { episode, decision }));
                 }
             }
             *place = Some(took.unwrap_or_default());
         }
         if decided.is_some() {
-            self.happened(inner, decided)?;
-            inner.clocks.begin_anew(seat);
+            self.commit(inner, decided)?;
+            inner.clocks.restart(seat);
             self.settle(inner);
         }
         Ok(())
@@ -334,12 +334,12 @@ impl Arbiter {
     /// # Errors
     /// A token of no seat, a match whose deals are the server's, another part than the seat is bound to, a match that has ended
     /// for good; more waiting calls than a seat may have.
-    pub async fn open(self: &Arc<Self>, by: impl Into<By>, part: Part) -> Result<(), Error> {
+    pub async fn open(self: &Arc<Self>, by: impl Into<By>, part: Contribution) -> Result<(), Error> {
         let ready = |inner: &mut Inner, role| {
-            let Some(opened) = inner.standing.open(self.seat_of(role)?, part)? else { return Ok(None) };
+            let Some(opened) = inner.state.open(self.seat_of(role)?, part)? else { return Ok(None) };
             // Nothing new happens when it is repeated: bots that think go on thinking.
             if !opened.is_empty() {
-                self.happened(inner, opened)?;
+                self.commit(inner, opened)?;
                 self.settle(inner);
             }
             Ok(Some(()))
@@ -352,7 +352,7 @@ impl Arbiter {
         let gathers = {
             let mut inner = self.change();
             self.settle(&mut inner);
-            inner.standing.is_gathering()
+            inner.state.is_gathering()
         };
         if gathers || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());

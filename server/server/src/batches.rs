@@ -16,14 +16,14 @@ use boardwire_batch::pool::{Group, Once, Owner, Pool};
 
 use crate::origin::Origin;
 use crate::quota::{Quota, Share};
-use crate::requests::{RequestId, Requests};
+use crate::requests::{RequestCache, RequestId};
 use crate::secret;
 use lease::Lease;
 pub use lease::{InUse, Leased};
 
 /// How much a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct BatchLimits {
     /// The most batches and searches that may be open at once; callers of one origin may have three quarters of them.
     pub batches: usize,
     /// The most environments that all of them may have.
@@ -34,7 +34,7 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-impl Default for Limits {
+impl Default for BatchLimits {
     fn default() -> Self {
         Self { batches: 1_000, environments: 1 << 18, per_caller: 3 << 16, idle: Duration::from_mins(30) }
     }
@@ -46,21 +46,21 @@ pub struct Peer(pub(crate) u64);
 
 /// All batches and searches.
 pub struct Batches {
-    limits: Limits,
+    limits: BatchLimits,
     key: SnapshotKey,
     /// Whether the key was given, and did not come with the process.
     lasting: bool,
     pool: Arc<Pool>,
     /// On whose behalf memory is given back.
     janitor: Owner,
-    requests: Requests<(Arc<dyn Leased>, String)>,
+    requests: RequestCache<(Arc<dyn Leased>, String)>,
     open: Arc<Quota>,
     environments: Arc<Quota>,
-    inner: Mutex<Inner>,
+    inner: Mutex<OpenLeases>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct OpenLeases {
     leases: BTreeMap<String, Lease>,
     peers: u64,
     connected: BTreeSet<Peer>,
@@ -69,7 +69,7 @@ struct Inner {
 
 /// Whose lease is asked for.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct LeaseTerms {
     /// The connection the lease ends with.
     pub peer: Option<Peer>,
     /// Where the caller is.
@@ -82,12 +82,12 @@ impl Batches {
     /// Holds batches within `limits`, which are stepped by `pool`; snapshots are authenticated with `key`, or one of
     /// this process alone.
     #[must_use]
-    pub fn new(limits: Limits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
+    pub fn new(limits: BatchLimits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
         Self {
             lasting: key.is_some(),
             key: key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes())),
             janitor: pool.alone().owner(),
-            requests: Requests::default(),
+            requests: RequestCache::default(),
             open: Quota::new("batches", limits.batches),
             environments: Quota::new("environments", limits.environments),
             inner: Mutex::default(),
@@ -104,7 +104,7 @@ impl Batches {
 
     /// How much the server holds, and for how long.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &BatchLimits {
         &self.limits
     }
 
@@ -114,7 +114,7 @@ impl Batches {
         self.lasting
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, OpenLeases> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +128,7 @@ impl Batches {
     /// room.
     pub async fn open<K: Leased, F>(
         &self,
-        terms: Terms,
+        terms: LeaseTerms,
         environments: usize,
         token: String,
         make: impl FnOnce(Group) -> F,
@@ -136,7 +136,7 @@ impl Batches {
     where
         F: Future<Output = Result<Arc<K>, Error>>,
     {
-        let Terms { peer, origin, request } = terms;
+        let LeaseTerms { peer, origin, request } = terms;
         let id = request.as_ref().map(|request| request.id);
         let enter = async {
             let shares = self.reserve(origin, environments)?;

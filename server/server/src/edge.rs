@@ -33,16 +33,16 @@ pub(crate) use accept::Accept;
 pub(crate) use accept::Accepted;
 pub use accept::UnixSocket;
 pub use accounts::{is_name, line};
-pub(crate) use call::{Call, Gate};
+pub(crate) use call::{Call, GrpcService};
 pub(crate) use caller::Caller;
 pub(crate) use ledger::{Budget, Charge};
 #[cfg(test)]
 pub(crate) use methods::Shape;
 pub(crate) use methods::{Kind, Methods, Service};
 pub(crate) use pages::{metrics_page, watch_page};
-pub(crate) use serve::{Speech, serve};
-pub(crate) use tls::Secured;
-pub(crate) use wire::{Answer, Reply, Requests};
+pub(crate) use serve::{Protocol, serve};
+pub(crate) use tls::TlsListener;
+pub(crate) use wire::{EncodedMessage, Reply, RequestStream};
 
 use tokio::sync::watch;
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 /// How often the thread wakes.
-const OFTEN: Duration = Duration::from_millis(50);
+const WAKE_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest that a decision is waited for which may have come in time.
 const LONGEST_LAG: Duration = Duration::from_secs(2);
 
@@ -40,7 +40,7 @@ pub(crate) fn so_far() -> Duration {
 
 /// How late a thread is that has not woken for so long. A little is nothing.
 fn late(since: Duration) -> Duration {
-    if since > 2 * OFTEN { since.saturating_sub(OFTEN) } else { Duration::ZERO }
+    if since > 2 * WAKE_INTERVAL { since.saturating_sub(WAKE_INTERVAL) } else { Duration::ZERO }
 }
 
 /// Resolves when whatever had come before has been looked at: a decision may have come in time, and wait for its turn.
@@ -81,7 +81,7 @@ pub(crate) fn watch(stalls: impl Fn() -> bool + Send + 'static) -> std::io::Resu
     let (watching, watched) = mpsc::channel::<()>();
     let tasks = Handle::current();
     let notice = move || {
-        while watched.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
+        while watched.recv_timeout(WAKE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let stalls = stalls();
             let now = Instant::now();
             {

@@ -46,14 +46,14 @@ pub enum Sync {
 
 /// How matches are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keeping {
+pub struct Retention {
     /// When what is written is safe.
     pub sync: Sync,
     /// For how long matches are kept that have ended; for ever, if nothing is said.
     pub ended: Option<Duration>,
 }
 
-impl Default for Keeping {
+impl Default for Retention {
     fn default() -> Self {
         Self { sync: Sync::default(), ended: Some(Duration::from_hours(30 * 24)) }
     }
@@ -61,7 +61,7 @@ impl Default for Keeping {
 
 /// A match that has not ended, with all that has happened in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct SavedMatch {
     /// Its id.
     pub id: String,
     /// What it was created with, then its events.
@@ -146,16 +146,16 @@ struct Written {
 
 /// A journal that is read before anything is written.
 #[derive(Debug)]
-pub struct Reading {
+pub struct JournalReader {
     store: Store,
 }
 
-impl Reading {
+impl JournalReader {
     /// Opens the journal in a file, which is made if there is none.
     ///
     /// # Errors
     /// A file that cannot be read and written, or is no journal; another server that has it open.
-    pub fn open(path: &Path, keeping: Keeping) -> Result<Self, String> {
+    pub fn open(path: &Path, keeping: Retention) -> Result<Self, String> {
         Ok(Self { store: Store::open(path, keeping)? })
     }
 
@@ -169,7 +169,7 @@ impl Reading {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn read(&self) -> Result<(Vec<Kept>, Vec<Damage>), String> {
+    pub fn read(&self) -> Result<(Vec<SavedMatch>, Vec<Damage>), String> {
         self.store.read().map_err(|error| error.to_string())
     }
 

@@ -13,16 +13,16 @@ use boardwire_batch::tables::{Table, Tables};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::arbiter::{Arbiter, CloseReason, OPENING, Role, Settings};
-use crate::journal::{Journal, Kept};
+use crate::arbiter::{Arbiter, CloseReason, OPENING_TIMEOUT, Role, Settings};
+use crate::journal::{Journal, SavedMatch};
 use crate::origin::Origin;
 use crate::quota::Quota;
-use crate::requests::{RequestId, Requests};
-use register::{Open, Register};
+use crate::requests::{RequestCache, RequestId};
+use register::{OpenMatch, Register};
 
 /// How many matches a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct MatchLimits {
     /// The most matches that may be open at once.
     pub matches: usize,
     /// The most of them that callers of one origin may have created.
@@ -35,14 +35,14 @@ pub struct Limits {
     pub opening: Duration,
 }
 
-impl Default for Limits {
+impl Default for MatchLimits {
     fn default() -> Self {
         Self {
             matches: 100_000,
             per_caller: 50_000,
             waiting: 16,
             idle: Duration::from_hours(4),
-            opening: OPENING,
+            opening: OPENING_TIMEOUT,
         }
     }
 }
@@ -62,9 +62,9 @@ pub struct Page<T> {
 /// The matches there are.
 pub struct Matches {
     tables: Tables,
-    limits: Limits,
+    limits: MatchLimits,
     pool: Arc<Pool>,
-    requests: Requests<Arc<Arbiter>>,
+    requests: RequestCache<Arc<Arbiter>>,
     quota: Arc<Quota>,
     inner: Mutex<Register>,
     stopped: watch::Sender<bool>,
@@ -74,13 +74,13 @@ pub struct Matches {
 impl Matches {
     /// Holds matches of the games of `tables` within `limits`; their bots think in `pool`.
     #[must_use]
-    pub fn new(tables: Tables, limits: Limits, pool: Arc<Pool>) -> Self {
+    pub fn new(tables: Tables, limits: MatchLimits, pool: Arc<Pool>) -> Self {
         Self {
             tables,
             quota: Quota::new("matches", limits.matches),
             limits,
             pool,
-            requests: Requests::default(),
+            requests: RequestCache::default(),
             inner: Mutex::default(),
             stopped: watch::Sender::new(false),
             journal: None,
@@ -101,7 +101,7 @@ impl Matches {
 
     /// How many matches the server holds, and for how long.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &MatchLimits {
         &self.limits
     }
 
@@ -157,7 +157,7 @@ impl Matches {
             arbiter = arbiter.kept_in(journal);
         }
         let arbiter = Arc::new(arbiter);
-        inner.enter(Open { arbiter: Arc::clone(&arbiter), request, _share: share });
+        inner.enter(OpenMatch { arbiter: Arc::clone(&arbiter), request, _share: share });
         drop(inner);
         arbiter.begin();
         Ok(arbiter)
@@ -167,7 +167,7 @@ impl Matches {
     ///
     /// # Errors
     /// What is wrong with it, or why it cannot be played on here.
-    pub fn check(&self, kept: &Kept) -> Result<(), String> {
+    pub fn check(&self, kept: &SavedMatch) -> Result<(), String> {
         self.restored(kept, None).map(drop)
     }
 
@@ -175,15 +175,15 @@ impl Matches {
     ///
     /// # Errors
     /// What is wrong with it, or why it cannot be played on here.
-    pub fn restore(&self, kept: &Kept) -> Result<(), String> {
+    pub fn restore(&self, kept: &SavedMatch) -> Result<(), String> {
         let journal = self.journal.as_ref().ok_or("there is no journal")?;
         let arbiter = Arc::new(self.restored(kept, Some(journal))?);
         let mut inner = self.lock();
-        inner.enter(Open { arbiter, request: None, _share: self.quota.overdraw(Origin::Unknown) });
+        inner.enter(OpenMatch { arbiter, request: None, _share: self.quota.overdraw(Origin::Unknown) });
         Ok(())
     }
 
-    fn restored(&self, kept: &Kept, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
+    fn restored(&self, kept: &SavedMatch, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
         // Whose they were is not known any more.
         let owner = self.owner(Origin::Unknown);
         Arbiter::restored(kept, &self.tables, owner, self.limits.waiting, journal)

@@ -89,12 +89,12 @@ pub struct Account(&'static AccountFacts);
 /// as long.
 struct AccountFacts {
     name: String,
-    terms: RwLock<Terms>,
+    terms: RwLock<AccountTerms>,
 }
 
 /// What holds for an account until the file is read again.
 #[derive(Clone, Default)]
-struct Terms {
+struct AccountTerms {
     quotas: Quotas,
     rate: Option<Arc<DefaultDirectRateLimiter>>,
 }
@@ -110,7 +110,7 @@ impl Account {
         &self.0.name
     }
 
-    fn terms(self) -> Terms {
+    fn terms(self) -> AccountTerms {
         self.0.terms.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

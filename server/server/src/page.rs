@@ -21,7 +21,7 @@ const WATCH_POLICY: &str = "; connect-src 'self'; frame-ancestors 'none'";
 
 /// A match that is over, in the making: texts that are alike are kept once.
 #[derive(Debug, Serialize)]
-pub struct Film {
+pub struct ReplayPage {
     title: String,
     about: String,
     width: u32,
@@ -91,7 +91,7 @@ impl Texts {
     }
 }
 
-impl Film {
+impl ReplayPage {
     /// Before the first position of a match of these players, to be seen by these viewers.
     #[must_use]
     pub fn new(info: &GameInfo, players: &[String], about: String, seen_by: Vec<Viewer>) -> Self {

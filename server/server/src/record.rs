@@ -11,9 +11,9 @@ use boardwire_kernel::{Digest, Seat};
 use serde::{Deserialize, Serialize};
 
 use crate::forms;
-use crate::secret::Opened;
-use fair::Part;
-pub(crate) use retrace::{Retrace, ShownDecisions, outcome};
+use crate::secret::EpisodeKey;
+use fair::Contribution;
+pub(crate) use retrace::{Replayer, ShownDecisions, outcome};
 pub use verify::{Mismatch, Verified, verify};
 
 /// An episode as it was played.
@@ -24,11 +24,11 @@ pub(crate) struct Record {
     /// The number of its first frame among those of the match.
     pub(crate) first: u64,
     /// What it follows from: for the arbiter, never for a seat.
-    pub(crate) opened: Opened,
+    pub(crate) opened: EpisodeKey,
     /// What commits to that.
     pub(crate) commitment: [u8; 32],
     /// What the server has contributed to it, if its deal was fair.
-    pub(crate) server_part: Option<Part>,
+    pub(crate) server_part: Option<Contribution>,
     /// When it was dealt, if it has been.
     pub(crate) dealt: Option<SystemTime>,
     /// All that was played, in the order in which it came.
@@ -49,7 +49,7 @@ pub(crate) struct Move {
     /// How it came about.
     pub(crate) cause: Cause,
     /// How long the seat took for it, if it has a clock.
-    pub(crate) took: Option<Took>,
+    pub(crate) took: Option<DecisionTime>,
     /// When.
     pub(crate) at: SystemTime,
 }
@@ -89,7 +89,7 @@ impl Record {
         (id, spec): (&str, &Digest),
         episode: u32,
         first: u64,
-        opened: Opened,
+        opened: EpisodeKey,
         at: SystemTime,
     ) -> Self {
         let commitment = opened.commitment(id, episode, spec);
@@ -99,7 +99,7 @@ impl Record {
 
     /// The first episode of a match, before it has been dealt.
     pub(crate) fn undealt(at: SystemTime) -> Self {
-        let (opened, commitment) = (Opened::nothing(), [0; 32]);
+        let (opened, commitment) = (EpisodeKey::nothing(), [0; 32]);
         let (server_part, moves, forfeited) = (None, Vec::new(), None);
         Self {
             episode: 0,
@@ -154,7 +154,7 @@ impl Record {
 
 /// An event that does not follow upon those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Impossible(pub(crate) String);
+pub(crate) struct InvalidEvent(pub(crate) String);
 
 /// Who chose an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,14 +209,14 @@ impl Cause {
 }
 /// How long a decision took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Took {
+pub struct DecisionTime {
     /// From when the seat could have been shown it, until its answer came.
     pub all: Duration,
     /// How much of that was on the wire, and is given back.
     pub refund: Duration,
 }
 
-impl Took {
+impl DecisionTime {
     /// What the seat's clock is charged.
     #[must_use]
     pub fn charged(self) -> Duration {

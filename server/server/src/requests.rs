@@ -40,14 +40,14 @@ impl RequestId {
 }
 
 /// What requests have made that may be repeated.
-pub(crate) struct Requests<T>(Mutex<HashMap<Uuid, Made<T>>>);
+pub(crate) struct RequestCache<T>(Mutex<HashMap<Uuid, Made<T>>>);
 
 struct Made<T> {
     request: RequestId,
     cell: Arc<OnceCell<T>>,
 }
 
-impl<T> Default for Requests<T> {
+impl<T> Default for RequestCache<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
@@ -55,7 +55,7 @@ impl<T> Default for Requests<T> {
 
 /// A request that is being made; one that comes to nothing is forgotten.
 struct Making<'a, T> {
-    requests: &'a Requests<T>,
+    requests: &'a RequestCache<T>,
     id: Uuid,
     cell: Arc<OnceCell<T>>,
 }
@@ -70,7 +70,7 @@ impl<T> Drop for Making<'_, T> {
     }
 }
 
-impl<T: Clone> Requests<T> {
+impl<T: Clone> RequestCache<T> {
     /// Gives what the request made first; makes it if this is the first. Of several at once one makes it, and the
     /// others wait.
     ///
@@ -101,7 +101,7 @@ impl<T: Clone> Requests<T> {
     }
 }
 
-impl<T> Requests<T> {
+impl<T> RequestCache<T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Made<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn of_many_at_once_one_makes_it_and_all_are_given_it() {
-        let (requests, count) = (Requests::default(), AtomicU32::new(0));
+        let (requests, count) = (RequestCache::default(), AtomicU32::new(0));
         let make = || async {
             tokio::task::yield_now().await;
             Ok(count.fetch_add(1, Ordering::Relaxed))
@@ -143,7 +143,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_is_for_one_request_of_one_caller() {
-        let requests = Requests::default();
+        let requests = RequestCache::default();
         let first = requests.once(request(1, Origin::User(1)), async { Ok("first") }).await;
         assert_eq!(first, Ok("first"));
         for other in [request(2, Origin::User(1)), request(1, Origin::User(2))] {
@@ -156,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_came_to_nothing_is_forgotten() {
-        let requests = Requests::<u8>::default();
+        let requests = RequestCache::<u8>::default();
         let failed = requests.once(request(1, Origin::Unknown), async { Err(Error::ShuttingDown) }).await;
         assert_eq!(failed, Err(Error::ShuttingDown));
         assert!(requests.lock().is_empty());

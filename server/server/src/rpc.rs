@@ -79,8 +79,8 @@ mod tests {
     fn every_method_of_the_protocol_is_served_and_none_else() {
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+        let matches = Arc::new(Matches::new(tables, matches::MatchLimits::default(), Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
         let served: BTreeSet<_> = methods(&matches, &batches, &Arc::new(Health::well()))
             .names()
             .map(|(service, method, shape)| (service.to_owned(), method.to_owned(), shape))

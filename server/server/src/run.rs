@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::batches::Batches;
 use crate::edge::{
-    self, Accept, Access, Edge, Gate, Secured, Speech, Tls, UnixSocket, metrics_page, watch_page,
+    self, Accept, Access, Edge, GrpcService, Protocol, Tls, TlsListener, UnixSocket, metrics_page, watch_page,
 };
 use crate::held_up;
 use crate::matches::Matches;
@@ -138,21 +138,21 @@ async fn give_back_memory() {
 async fn listen(edge: Arc<Edge>, listener: Listener) {
     match listener {
         Listener::Tcp(listener) => accept(edge, listener).await,
-        Listener::Tls(listener, tls) => accept(edge, Secured { listener, tls }).await,
+        Listener::Tls(listener, tls) => accept(edge, TlsListener { listener, tls }).await,
         Listener::Unix(socket) => accept(edge, socket).await,
         Listener::WatchPage(listener) => {
             let page = watch_page(&edge);
-            edge::serve(edge, listener, (Speech::Page, page)).await;
+            edge::serve(edge, listener, (Protocol::Page, page)).await;
         }
         Listener::Metrics(listener) => {
             let page = metrics_page(&edge);
-            edge::serve(edge, listener, (Speech::Page, page)).await;
+            edge::serve(edge, listener, (Protocol::Page, page)).await;
         }
     }
 }
 
 /// Serves gRPC on whatever accepts connections.
 pub(crate) async fn accept(edge: Arc<Edge>, listener: impl Accept) {
-    let gate = Gate(Arc::clone(&edge));
-    edge::serve(edge, listener, (Speech::Grpc, gate)).await;
+    let gate = GrpcService(Arc::clone(&edge));
+    edge::serve(edge, listener, (Protocol::Grpc, gate)).await;
 }

@@ -75,14 +75,14 @@ pub(crate) fn same(given: &str, secret: &str) -> bool {
 
 /// A secret of somebody else, and what it is found by. After a restart nothing but that is known of it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Found {
+pub(crate) struct Secret {
     /// The secret; empty when it is not known.
     pub(crate) secret: String,
     /// What it is found by.
     pub(crate) digest: [u8; 32],
 }
 
-impl Found {
+impl Secret {
     /// A fresh secret.
     pub(crate) fn fresh() -> Self {
         let secret = word();
@@ -149,7 +149,7 @@ impl Seeds {
 
 /// A key with the salt that keeps its commitment from being guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct EpisodeKey {
     /// Where the key comes from.
     pub source: SeedSource,
     /// The key.
@@ -170,7 +170,7 @@ impl SeedSource {
     }
 }
 
-impl Opened {
+impl EpisodeKey {
     /// The key as a message, with what the server has contributed to it, if its deal was fair.
     pub(crate) fn to_message(self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
         v1::SeedOpening {
@@ -239,15 +239,15 @@ mod tests {
     #[test]
     fn a_commitment_covers_all_that_identifies_an_episode() {
         let (key, source) = (Key::from(7), SeedSource::Given(7));
-        let (opened, spec) = (Opened { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
+        let (opened, spec) = (EpisodeKey { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
         let own = opened.commitment("match", 3, &spec);
         assert_eq!(own, opened.commitment("match", 3, &spec));
         let others = [
             opened.commitment("other", 3, &spec),
             opened.commitment("match", 4, &spec),
             opened.commitment("match", 3, &Digest::of_bytes(b"other")),
-            Opened { key: Key::from(8), ..opened }.commitment("match", 3, &spec),
-            Opened { salt: [2; 16], ..opened }.commitment("match", 3, &spec),
+            EpisodeKey { key: Key::from(8), ..opened }.commitment("match", 3, &spec),
+            EpisodeKey { salt: [2; 16], ..opened }.commitment("match", 3, &spec),
         ];
         assert!(others.iter().all(|other| *other != own));
     }

@@ -14,7 +14,7 @@ use boardwire_kernel::{RngStream, Seat};
 use tonic::Code;
 use turmoil::Sim;
 
-use crate::arbiter::{Looker, Phase};
+use crate::arbiter::{Audience, Phase};
 use crate::edge::Bounds;
 use world::World;
 
@@ -79,7 +79,7 @@ fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
         }
     }
     let arbiter = world.arbiter().expect("it has been created");
-    let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Host, None).expect("it is kept");
     let played = replay.frames.iter().filter_map(|frame| Some((frame.seat?, frame.played?.action)));
     let seen = std::mem::take(&mut *world.seen.lock().expect("nobody panics"));
     Outcome { played: played.collect(), seen, struck }

@@ -14,7 +14,7 @@ use crate::held_up;
 static COUNTED: OnceLock<PrometheusHandle> = OnceLock::new();
 
 /// How often it is looked how much there is of what comes and goes.
-const OFTEN: Duration = Duration::from_secs(1);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 /// What times are told apart by: seconds.
 const BUCKETS: [f64; 15] =
     [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 5.0, 30.0];
@@ -97,7 +97,7 @@ pub(crate) struct Counts {
 /// Follows what `count` counts, for ever.
 pub(crate) async fn follow(count: impl Fn() -> Counts) {
     let Some(handle) = COUNTED.get() else { return std::future::pending().await };
-    let mut often = tokio::time::interval(OFTEN);
+    let mut often = tokio::time::interval(SAMPLE_INTERVAL);
     loop {
         often.tick().await;
         let counts = count();

@@ -15,7 +15,7 @@ use boardwire_kernel::{ActionSet, BOT_STREAM, Digest, Key, RngStream, Seat, View
 use prost::Message as _;
 use serde_json::{Map, Value, json};
 
-use crate::arbiter::{Opened, SeedSource};
+use crate::arbiter::{EpisodeKey, SeedSource};
 use crate::hex::hex;
 
 const SEED: u64 = 7;
@@ -258,7 +258,7 @@ fn seeds_and_deals() {
 fn commitments() {
     let commitment = |match_id: &str, episode: u32, key: Key, salt: [u8; 16]| {
         let spec = Digest::of_bytes(match_id.as_bytes());
-        let opened = Opened { source: SeedSource::Drawn, key, salt };
+        let opened = EpisodeKey { source: SeedSource::Drawn, key, salt };
         json!({
             "match_id": match_id,
             "episode": episode,

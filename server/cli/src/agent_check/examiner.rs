@@ -12,15 +12,15 @@ use boardwire_kernel::Seat;
 
 use super::expected::{self, End, SEEN, decide};
 use super::proxy::{Proxy, Toward, Verdict};
-use super::scenario::{Scenario, Trouble, Who};
+use super::scenario::{Fault, PlayerKind, Scenario};
 use crate::agent::Agent;
 use boardwire_api::Error;
-use boardwire_server::arbiter::{Arbiter, CloseReason, Looker, Phase, Reset, Role};
+use boardwire_server::arbiter::{Arbiter, Audience, CloseReason, Phase, Reset, Role};
 use boardwire_server::matches::Matches;
 use boardwire_server::origin::Origin;
 
 /// How long our own seat takes for its first decisions where others have to wait for it.
-const PAUSE: Duration = Duration::from_millis(1_500);
+const OPPONENT_DELAY: Duration = Duration::from_millis(1_500);
 
 /// A server, and the command that is put to the test.
 pub(super) struct Examiner {
@@ -40,39 +40,39 @@ impl Examiner {
     /// # Errors
     /// What it did wrong, with what it said; or what went wrong here.
     pub(super) async fn examine(&self, scenario: &Scenario) -> anyhow::Result<()> {
-        if let Trouble::BadInvitation = scenario.trouble {
+        if let Fault::BadInvitation = scenario.fault {
             return self.examine_refusal().await;
         }
         let table = scenario.table(self.matches.tables())?;
         let expected = expected::ends(&table, scenario).await?;
         let settings = scenario.settings();
         let arbiter = self.matches.create(None, Origin::Unknown, table, settings).await?;
-        let sitting = Arc::new(Sitting {
+        let examined = Arc::new(ExaminedMatch {
             arbiter: Arc::clone(&arbiter),
-            trouble: Mutex::new(scenario.trouble.clone()),
+            fault: Mutex::new(scenario.fault.clone()),
             ends: Mutex::default(),
         });
         let mut agents = vec![];
         for (seat, code) in arbiter.invitations() {
             match scenario.players[seat.index()] {
-                Who::Agent => {
-                    let watching = Arc::clone(&sitting);
+                PlayerKind::Agent => {
+                    let watching = Arc::clone(&examined);
                     let gate = move |toward| {
-                        let sitting = Arc::clone(&watching);
-                        async move { sitting.judge(toward).await }
+                        let examined = Arc::clone(&watching);
+                        async move { examined.judge(toward).await }
                     };
                     let proxy = Proxy::start(self.address.clone(), gate).await?;
                     agents.push((self.start(&proxy.address, &code)?, proxy));
                 }
-                Who::Kit => {
+                PlayerKind::Kit => {
                     arbiter.join(seat, None, None)?;
                     tokio::spawn(play(Arc::clone(&arbiter), seat));
                 }
-                Who::Random => {}
+                PlayerKind::Random => {}
             }
         }
         let played =
-            tokio::time::timeout(self.limit, sitting.until_over(scenario.episodes, &mut agents)).await;
+            tokio::time::timeout(self.limit, examined.until_over(scenario.episodes, &mut agents)).await;
         arbiter.close(CloseReason::Host);
         let played = played
             .map_err(|_| anyhow::anyhow!("it had not played {} after {:?}", scenario.episodes(), self.limit));
@@ -84,7 +84,7 @@ impl Examiner {
             said.extend(Some(words).filter(|words| !words.is_empty()));
         }
         let verdict =
-            played.and_then(|played| played).and_then(|()| sitting.compare(&expected)).and_then(|()| {
+            played.and_then(|played| played).and_then(|()| examined.compare(&expected)).and_then(|()| {
                 let bad = left.iter().find(|status| !status.is_some_and(|status| status.success()));
                 match bad {
                     None => Ok(()),
@@ -119,15 +119,15 @@ impl Examiner {
 }
 
 /// A match under examination.
-struct Sitting {
+struct ExaminedMatch {
     arbiter: Arc<Arbiter>,
     /// What is still to be done to the agent.
-    trouble: Mutex<Trouble>,
+    fault: Mutex<Fault>,
     /// How its episodes have ended.
     ends: Mutex<BTreeMap<u32, End>>,
 }
 
-impl Sitting {
+impl ExaminedMatch {
     /// What becomes of bytes on their way. An agent is told of nothing that has not been seen here first.
     async fn judge(&self, toward: Toward) -> Verdict {
         let position = self.arbiter.position();
@@ -135,12 +135,12 @@ impl Sitting {
             let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
             ends.entry(position.episode).or_insert((position.ply, position.digest));
         }
-        let joined = self.arbiter.describe(Looker::Host).joined;
+        let joined = self.arbiter.describe(Audience::Host).joined;
         let joined =
             self.arbiter.settings().agents().iter().all(|seat| joined.contains(&seat.number().into()));
         let (verdict, resets) = {
-            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-            trouble.strike(toward, joined, &position)
+            let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault.apply(toward, joined, &position)
         };
         if resets {
             // It is there to reset, or has been closed.
@@ -187,7 +187,7 @@ async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
         let seen = arbiter.observe(seat, true, SEEN).await?;
         if seen.pending.contains(&seat.number().into()) {
             if seen.episode == 0 && seen.decision < 2 {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(OPPONENT_DELAY).await;
             }
             arbiter.act(seat, decide(&seen)).await?;
         } else {

@@ -7,7 +7,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{Digest, Seat};
 
-use super::scenario::{Scenario, Trouble};
+use super::scenario::{Fault, Scenario};
 use boardwire_server::arbiter::{Arbiter, Decision, Extras, Observation, Phase, Role};
 
 /// How an episode ended: with how many plies, in which position.
@@ -31,7 +31,7 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.alone().owner(), 1));
     arbiter.begin();
     let mut ends = BTreeMap::new();
-    if let Trouble::Reset(_) = scenario.trouble {
+    if let Fault::Reset(_) = scenario.fault {
         arbiter.reset_match(Role::Host, None, None).await?;
     }
     while ends.len() < scenario.episodes as usize {

@@ -15,13 +15,13 @@ use boardwire_bots::Bot;
 use boardwire_server::arbiter::{Position, Settings};
 
 /// How long every answer is held back where answers come late.
-const LATENESS: Duration = Duration::from_millis(15);
+const RESPONSE_DELAY: Duration = Duration::from_millis(15);
 /// The seed of every match: what the agent plays is compared with what follows from it.
 const SEED: u64 = 7;
 
 /// Who plays at a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum PlayerKind {
     /// The command.
     Agent,
     /// The same policy, played here.
@@ -32,7 +32,7 @@ pub(super) enum Who {
 
 /// What happens to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum Fault {
     /// Nothing.
     None,
     /// The answer to its join is lost with its connection.
@@ -48,9 +48,9 @@ pub(super) enum Trouble {
     BadInvitation,
 }
 
-impl Trouble {
+impl Fault {
     /// What becomes of bytes that go this way now, and whether the host resets.
-    pub(super) fn strike(&mut self, toward: Toward, joined: bool, position: &Position) -> (Verdict, bool) {
+    pub(super) fn apply(&mut self, toward: Toward, joined: bool, position: &Position) -> (Verdict, bool) {
         let reached = |ply: u32| (position.episode, position.ply) >= (0, ply);
         let verdict = match (&mut *self, toward) {
             (Self::LostJoin, Toward::Agent) if joined => Verdict::Cut,
@@ -60,7 +60,7 @@ impl Trouble {
                 plies.remove(0);
                 return (Verdict::Cut, false);
             }
-            (Self::Late, Toward::Agent) => Verdict::Hold(LATENESS),
+            (Self::Late, Toward::Agent) => Verdict::Hold(RESPONSE_DELAY),
             (Self::Reset(ply), Toward::Agent) if position.episode == 0 && reached(*ply) => {
                 *self = Self::None;
                 return (Verdict::Pass, true);
@@ -80,15 +80,15 @@ pub(super) struct Scenario {
     /// What is examined, for people.
     pub(super) name: String,
     pub(super) game: &'static str,
-    pub(super) players: Vec<Who>,
+    pub(super) players: Vec<PlayerKind>,
     pub(super) options: BTreeMap<&'static str, String>,
     pub(super) skip_forced: bool,
     pub(super) episodes: u32,
-    pub(super) trouble: Trouble,
+    pub(super) fault: Fault,
 }
 
 impl Scenario {
-    fn new(name: &str, game: &'static str, players: &[Who]) -> Self {
+    fn new(name: &str, game: &'static str, players: &[PlayerKind]) -> Self {
         Self {
             name: format!("{game}, {} seats: {name}", players.len()),
             game,
@@ -96,7 +96,7 @@ impl Scenario {
             options: BTreeMap::new(),
             skip_forced: false,
             episodes: 1,
-            trouble: Trouble::None,
+            fault: Fault::None,
         }
     }
 
@@ -112,9 +112,9 @@ impl Scenario {
     }
 
     pub(super) fn settings(&self) -> Settings {
-        let player = |who: &Who| match who {
-            Who::Agent | Who::Kit => Player::Agent,
-            Who::Random => Player::Bot(Bot::Random),
+        let player = |who: &PlayerKind| match who {
+            PlayerKind::Agent | PlayerKind::Kit => Player::Agent,
+            PlayerKind::Random => Player::Bot(Bot::Random),
         };
         Settings {
             seed: Some(SEED),
@@ -127,14 +127,14 @@ impl Scenario {
 /// All that agents are put through, game by game.
 #[must_use]
 pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
-    use Who::{Agent, Kit, Random};
+    use PlayerKind::{Agent, Kit, Random};
     let mut all = vec![];
     for game_type in registry.game_types() {
         let game = game_type.id;
         let two = |name: &str| Scenario::new(name, game, &[Agent, Random]);
         let most = usize::from(*game_type.seats.end());
         all.push(two("an episode"));
-        let last: Vec<Who> = std::iter::repeat_n(Random, most - 1).chain([Agent]).collect();
+        let last: Vec<PlayerKind> = std::iter::repeat_n(Random, most - 1).chain([Agent]).collect();
         all.push(Scenario::new("at the last seat", game, &last));
         all.push(Scenario::new("the agent at every seat", game, &vec![Agent; most.min(3)]));
         all.push(Scenario { episodes: 3, ..two("three episodes") });
@@ -152,19 +152,19 @@ pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
                 all.push(Scenario { options: [(option.name, value)].into(), ..two(&name) });
             }
         }
-        all.push(Scenario { trouble: Trouble::LostJoin, ..two("the answer to the join is lost") });
+        all.push(Scenario { fault: Fault::LostJoin, ..two("the answer to the join is lost") });
         // The third meets the connection that is made after the second.
-        let cuts = |toward| Trouble::Cuts(toward, vec![3, 4, 5, 12]);
-        all.push(Scenario { trouble: cuts(Toward::Agent), ..two("answers are lost, and connections") });
-        all.push(Scenario { trouble: cuts(Toward::Server), ..two("requests are lost, and connections") });
-        all.push(Scenario { trouble: Trouble::Late, ..two("every answer is late") });
-        all.push(Scenario { trouble: Trouble::Reset(6), ..two("the host resets, and a decision is stale") });
+        let cuts = |toward| Fault::Cuts(toward, vec![3, 4, 5, 12]);
+        all.push(Scenario { fault: cuts(Toward::Agent), ..two("answers are lost, and connections") });
+        all.push(Scenario { fault: cuts(Toward::Server), ..two("requests are lost, and connections") });
+        all.push(Scenario { fault: Fault::Late, ..two("every answer is late") });
+        all.push(Scenario { fault: Fault::Reset(6), ..two("the host resets, and a decision is stale") });
         all.push(Scenario {
             episodes: 2,
             ..Scenario::new("another seat takes its time", game, &[Kit, Agent])
         });
     }
     let name = "nobody has invited it".to_owned();
-    all.push(Scenario { name, trouble: Trouble::BadInvitation, ..all[0].clone() });
+    all.push(Scenario { name, fault: Fault::BadInvitation, ..all[0].clone() });
     all
 }

@@ -35,16 +35,16 @@ use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run, runtime};
 
 /// How often it is looked whether to stop, and whether agents are still there.
-const OFTEN: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// How long an agent may take to end once its match is closed.
-const GRACE: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long there is somebody to tell the agents that others have started that their matches are closed.
-const LINGER: Duration = Duration::from_secs(2);
+const CLOSE_DELAY: Duration = Duration::from_secs(2);
 /// One way round is at most so many deals ahead of another.
 const AHEAD: usize = 32;
 
 /// How many ways round share a connection: each has two calls on it at once, of 1,024 that a server takes.
-const WAYS: usize = 256;
+const SEATINGS_PER_CONNECTION: usize = 256;
 
 /// What is played, and by whom.
 pub(super) struct Host<'a> {
@@ -65,7 +65,7 @@ pub(super) struct Host<'a> {
 }
 
 /// The match of one way round, in the hands of its host.
-struct Way {
+struct Seating {
     number: usize,
     id: String,
     host_token: String,
@@ -73,7 +73,7 @@ struct Way {
 }
 
 /// An agent that was started for a seat.
-struct Seated<'a> {
+struct StartedAgent<'a> {
     name: &'a str,
     /// Nothing, once it has ended.
     process: Option<Agent>,
@@ -113,9 +113,10 @@ impl Host<'_> {
         let listener = listener.await.with_context(|| format!("cannot listen on {}", self.listen))?;
         let address = listener.local_addr()?;
         let pool = Arc::new(Pool::new(0)?);
-        let limits = matches::Limits { idle: Duration::from_hours(24 * 365), ..matches::Limits::default() };
+        let limits =
+            matches::MatchLimits { idle: Duration::from_hours(24 * 365), ..matches::MatchLimits::default() };
         let matches = Arc::new(Matches::new(tables, limits, Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+        let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let serving =
             tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
@@ -144,7 +145,7 @@ impl Host<'_> {
         let deals: Vec<_> = std::iter::repeat_n(deals, self.schedule.line_ups.len()).collect();
         let (mut ways, mut seated) = (vec![], vec![]);
         for number in 0..self.schedule.line_ups.len() {
-            if number > 0 && number.is_multiple_of(WAYS) {
+            if number > 0 && number.is_multiple_of(SEATINGS_PER_CONNECTION) {
                 server = MatchServiceClient::new(endpoint.connect().await?);
             }
             let (way, agents) = self.open(server.clone(), number, first, &address.to_string()).await?;
@@ -168,9 +169,9 @@ impl Host<'_> {
             let closed = CloseMatchRequest { match_id: way.id.clone() };
             let _ = way.server.clone().close_match(way.asks(closed)?).await;
         }
-        let ended = end(seated, GRACE).await;
+        let ended = end(seated, END_TIMEOUT).await;
         if self.entrants.iter().any(|entrant| matches!(entrant, Entrant::Agent { command: None, .. })) {
-            tokio::time::sleep(LINGER).await;
+            tokio::time::sleep(CLOSE_DELAY).await;
         }
         played?;
         ended
@@ -184,7 +185,7 @@ impl Host<'_> {
         number: usize,
         first: u64,
         address: &str,
-    ) -> anyhow::Result<(Way, Vec<Seated<'_>>)> {
+    ) -> anyhow::Result<(Seating, Vec<StartedAgent<'_>>)> {
         let line_up = &self.schedule.line_ups[number];
         let player = |&entrant: &usize| match &self.entrants[entrant] {
             Entrant::Bot(bot) => bot_to(bot),
@@ -211,7 +212,7 @@ impl Host<'_> {
             if let Some(command) = command {
                 let process =
                     Agent::start(command, address, &invitation.code).with_context(|| name.clone())?;
-                seated.push(Seated { name, process: Some(process) });
+                seated.push(StartedAgent { name, process: Some(process) });
             } else {
                 eprintln!("invitation for {name}: {address} {}", invitation.code);
             }
@@ -224,14 +225,14 @@ impl Host<'_> {
             self.table.digest
         );
         let id = created.id;
-        Ok((Way { number, id, host_token, server }, seated))
+        Ok((Seating { number, id, host_token, server }, seated))
     }
 
     /// Plays the deals one way round, and tells how each has ended. It begins none that is far ahead of those which have been
     /// played every way round.
     async fn play_way(
         &self,
-        way: &Way,
+        way: &Seating,
         deals: impl Iterator<Item = u64>,
         ended: waiting::UnboundedSender<(u64, usize, End)>,
         mut until: watch::Receiver<usize>,
@@ -288,8 +289,12 @@ impl Host<'_> {
     }
 
     /// Looks whether agents are still there until it is halted: Ctrl-C in a terminal ends the agents as well.
-    async fn look_after(&self, seated: &mut [Seated<'_>], halted: impl Fn() -> bool) -> anyhow::Result<()> {
-        let mut often = tokio::time::interval(OFTEN);
+    async fn look_after(
+        &self,
+        seated: &mut [StartedAgent<'_>],
+        halted: impl Fn() -> bool,
+    ) -> anyhow::Result<()> {
+        let mut often = tokio::time::interval(CHECK_INTERVAL);
         loop {
             often.tick().await;
             if halted() {
@@ -300,12 +305,12 @@ impl Host<'_> {
     }
 
     /// Looks whether all agents are still there.
-    async fn see(&self, seated: &mut [Seated<'_>]) -> anyhow::Result<()> {
-        for Seated { name, process } in seated {
+    async fn see(&self, seated: &mut [StartedAgent<'_>]) -> anyhow::Result<()> {
+        for StartedAgent { name, process } in seated {
             let Some(status) = process.as_mut().map(Agent::has_ended).transpose()?.flatten() else {
                 continue;
             };
-            let said = process.take().expect("it has ended").end(GRACE).await?.1;
+            let said = process.take().expect("it has ended").end(END_TIMEOUT).await?.1;
             let said =
                 if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") };
             anyhow::bail!("{name} has ended with {status} before its matches were over; {said}");
@@ -314,7 +319,7 @@ impl Host<'_> {
     }
 }
 
-impl Way {
+impl Seating {
     /// A request of the match's host.
     fn asks<T>(&self, request: T) -> anyhow::Result<Request<T>> {
         let mut request = Request::new(request);
@@ -341,7 +346,7 @@ fn said(status: Status) -> anyhow::Error {
 }
 
 /// Waits until agents end, for all at once; those are killed that take longer than `limit`.
-async fn end(seated: Vec<Seated<'_>>, limit: Duration) -> anyhow::Result<()> {
+async fn end(seated: Vec<StartedAgent<'_>>, limit: Duration) -> anyhow::Result<()> {
     let agents = seated.into_iter().filter_map(|seated| seated.process);
     let ended = join_all(agents.map(|agent| agent.end(limit))).await;
     ended.into_iter().try_for_each(|ended| ended.map(drop))
@@ -357,7 +362,8 @@ mod tests {
     async fn agents_that_do_not_end_are_waited_for_all_at_once() {
         let (limit, command) = (Duration::from_hours(1), ["sleep", "600"].map(str::to_owned));
         let start = |_| Agent::start(&command, "1", "1").expect("there is such a command");
-        let seated = (0..10).map(start).map(|agent| Seated { name: "agent:deaf", process: Some(agent) });
+        let seated =
+            (0..10).map(start).map(|agent| StartedAgent { name: "agent:deaf", process: Some(agent) });
         let begun = Instant::now();
         end(seated.collect(), limit).await.expect("they are killed");
         assert!(begun.elapsed() < 2 * limit, "{:?}", begun.elapsed());

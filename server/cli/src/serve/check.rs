@@ -15,9 +15,9 @@ use rustix::fs::{Access, FlockOperation, access, fcntl_lock, statfs};
 use rustix::process::{Resource, getrlimit};
 use tempfile::TempDir;
 
-use super::{Front, Settings, journal};
+use super::{ListenerConfig, Settings, journal};
 use boardwire_server::edge::Bounds;
-use boardwire_server::journal::Reading;
+use boardwire_server::journal::JournalReader;
 use boardwire_server::run::runtime;
 
 /// Descriptors that are no connections: listeners, the journal's files, what the runtime and the logs have open.
@@ -42,7 +42,7 @@ const UNFIT: [(i128, &str); 8] = [
 
 /// What was found of one thing that a server needs.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum Finding {
     Ok(String),
     /// It starts, and may run short of this.
     Warn(String),
@@ -50,13 +50,13 @@ enum Found {
     Fail(String),
 }
 
-impl<T: Into<String>> From<anyhow::Result<T>> for Found {
+impl<T: Into<String>> From<anyhow::Result<T>> for Finding {
     fn from(found: anyhow::Result<T>) -> Self {
         found.map_or_else(|error| Self::Fail(format!("{error:#}")), |found| Self::Ok(found.into()))
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Ok(text) | Self::Warn(text) | Self::Fail(text)) = self;
         // Errors of others may have several lines.
@@ -76,7 +76,7 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
         .map(|key| if key.is_some() { "the key can be used" } else { "the key is drawn at the start" });
     let found = [
         ("logs", logs.into()),
-        ("files", Front::of(settings).map(|_| "certificates, keys and accounts can be used").into()),
+        ("files", ListenerConfig::of(settings).map(|_| "certificates, keys and accounts can be used").into()),
         ("snapshots", snapshots.into()),
         ("threads", settings.pool().map(|_| "the pool can be started").map_err(anyhow::Error::from).into()),
         (
@@ -89,7 +89,7 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
             settings
                 .journal
                 .as_deref()
-                .map_or(Ok(Found::Ok("none is set".to_owned())), |path| kept(settings, path))
+                .map_or(Ok(Finding::Ok("none is set".to_owned())), |path| kept(settings, path))
                 .unwrap_or_else(|error| Err::<String, _>(error).into()),
         ),
         ("descriptors", descriptors(getrlimit(Resource::Nofile).current, settings.bounds().connections)),
@@ -99,18 +99,18 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
     let mut out = std::io::stdout().lock();
     for (name, found) in &found {
         let status = match found {
-            Found::Ok(_) => "ok",
-            Found::Warn(_) => "warn",
-            Found::Fail(_) => "fail",
+            Finding::Ok(_) => "ok",
+            Finding::Warn(_) => "warn",
+            Finding::Fail(_) => "fail",
         };
         writeln!(out, "{status:<4}  {name}: {found}")?;
     }
-    let fails = found.iter().any(|(_, found)| matches!(found, Found::Fail(_)));
+    let fails = found.iter().any(|(_, found)| matches!(found, Finding::Fail(_)));
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 async fn sockets(settings: &Settings) -> anyhow::Result<()> {
-    let front = Front::of(settings)?;
+    let front = ListenerConfig::of(settings)?;
     for (address, place) in &front.places {
         // What a server that was killed has left there is removed by the one that follows.
         if !place.is_left_behind().await {
@@ -125,14 +125,14 @@ async fn sockets(settings: &Settings) -> anyhow::Result<()> {
 }
 
 /// Whether the matches of a journal could go on, or a new one be made, and whether it would last.
-fn kept(settings: &Settings, path: &Path) -> anyhow::Result<Found> {
+fn kept(settings: &Settings, path: &Path) -> anyhow::Result<Finding> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().context("it is a folder")?;
     // An empty file is as good as none.
     let found = if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
         let matches = settings.matches(&Arc::new(settings.pool()?))?;
         let copy = copied(&path)?;
-        let reading = Reading::open(&copy.path().join(COPY), settings.keeping());
+        let reading = JournalReader::open(&copy.path().join(COPY), settings.keeping());
         let reading = reading.map_err(|problem| anyhow::anyhow!("journal {}: {problem}", path.display()))?;
         let found = journal::read(&matches, &path, &reading, settings.journal_give_up)?;
         format!("{} matches can go on", found.sound.len())
@@ -145,13 +145,13 @@ fn kept(settings: &Settings, path: &Path) -> anyhow::Result<Found> {
     let free = about.f_bavail.saturating_mul(u64::try_from(about.f_bsize)?);
     let unfit = UNFIT.iter().find(|(number, _)| *number == i128::from(about.f_type));
     Ok(match unfit {
-        Some((_, place)) => Found::Warn(format!("{found}, but {} is on {place}", folder.display())),
-        None if free < ENOUGH_DISK => Found::Warn(format!(
+        Some((_, place)) => Finding::Warn(format!("{found}, but {} is on {place}", folder.display())),
+        None if free < ENOUGH_DISK => Finding::Warn(format!(
             "{found}, but {} has {} MiB free: matches whose journal cannot be written do not go on",
             folder.display(),
             free >> 20
         )),
-        None => Found::Ok(found),
+        None => Finding::Ok(found),
     })
 }
 
@@ -175,11 +175,11 @@ fn copied(path: &Path) -> anyhow::Result<TempDir> {
 }
 
 /// Whether the server may have so many connections: it does not raise the limit itself.
-fn descriptors(limit: Option<u64>, connections: usize) -> Found {
+fn descriptors(limit: Option<u64>, connections: usize) -> Finding {
     let needed = connections as u64 + OTHER_DESCRIPTORS;
     match limit.filter(|limit| *limit < needed) {
-        None => Found::Ok(format!("{connections} connections may be open at once")),
-        Some(limit) => Found::Warn(format!(
+        None => Finding::Ok(format!("{connections} connections may be open at once")),
+        Some(limit) => Finding::Warn(format!(
             "{limit} files may be open at once, fewer than {connections} connections take: `ulimit -n {needed}` (LimitNOFILE= \
              of systemd, --ulimit of docker), or a lower --max-connections"
         )),
@@ -187,7 +187,7 @@ fn descriptors(limit: Option<u64>, connections: usize) -> Found {
 }
 
 /// Whether there is memory for all that connections may hold, by what `proc` and `sys` below `root` say.
-fn memory(root: &Path, bounds: &Bounds) -> Found {
+fn memory(root: &Path, bounds: &Bounds) -> Finding {
     let read = |path: &Path| std::fs::read_to_string(root.join(path)).unwrap_or_default();
     let number = |path: &Path| read(path).trim().parse::<u64>().ok();
     let system = read(Path::new("proc/meminfo"));
@@ -203,19 +203,19 @@ fn memory(root: &Path, bounds: &Bounds) -> Found {
         Some(number(&folder.join("memory.max"))?.saturating_sub(number(&folder.join("memory.current"))?))
     });
     let Some(available) = left.chain(system).min() else {
-        return Found::Ok("how much is available cannot be seen on this system".to_owned());
+        return Finding::Ok("how much is available cannot be seen on this system".to_owned());
     };
     let (available, most) = (available >> 20, bounds.bytes as u64 >> 20);
     if available < most {
         let text = "MiB are available, and connections may hold";
-        Found::Warn(format!("{available} {text} {most}: give it more, or a lower --max-bytes"))
+        Finding::Warn(format!("{available} {text} {most}: give it more, or a lower --max-bytes"))
     } else {
-        Found::Ok(format!("{available} MiB are available"))
+        Finding::Ok(format!("{available} MiB are available"))
     }
 }
 
 /// Whether a flag or the client reads every variable that begins with `BOARDWIRE_`.
-fn variables(line: &Command, names: impl Iterator<Item = String>) -> Found {
+fn variables(line: &Command, names: impl Iterator<Item = String>) -> Finding {
     let mut known: BTreeSet<String> = OF_THE_CLIENT.map(str::to_owned).into();
     for command in line.get_subcommands() {
         let read = command.get_arguments().filter_map(|argument| argument.get_env());
@@ -224,9 +224,9 @@ fn variables(line: &Command, names: impl Iterator<Item = String>) -> Found {
     let unknown: Vec<String> =
         names.filter(|name| name.starts_with("BOARDWIRE_") && !known.contains(name)).collect();
     if unknown.is_empty() {
-        return Found::Ok("every BOARDWIRE_ variable is read".to_owned());
+        return Finding::Ok("every BOARDWIRE_ variable is read".to_owned());
     }
-    Found::Warn(format!(
+    Finding::Warn(format!(
         "no flag and no client reads {}: `boardwire serve --help` names the variable of each flag",
         unknown.join(", ")
     ))
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn descriptors_must_be_enough_for_the_connections() {
         for limit in [None, Some(4160)] {
-            assert!(matches!(descriptors(limit, 4096), Found::Ok(_)), "{limit:?}");
+            assert!(matches!(descriptors(limit, 4096), Finding::Ok(_)), "{limit:?}");
         }
-        let Found::Warn(few) = descriptors(Some(1024), 4096) else { panic!("they are not") };
+        let Finding::Warn(few) = descriptors(Some(1024), 4096) else { panic!("they are not") };
         assert!(few.starts_with("1024 files") && few.contains("ulimit -n 4160"), "{few}");
     }
 
@@ -256,14 +256,14 @@ mod tests {
             std::fs::write(path, text).expect("it can be written");
         };
         let found = || memory(root.path(), &Bounds::default());
-        assert!(matches!(found(), Found::Ok(_)), "where nothing can be seen");
+        assert!(matches!(found(), Finding::Ok(_)), "where nothing can be seen");
         put("proc/meminfo", "MemTotal:  8000000 kB\nMemAvailable:    4194304 kB\n");
-        assert_eq!(found(), Found::Ok("4096 MiB are available".to_owned()));
+        assert_eq!(found(), Finding::Ok("4096 MiB are available".to_owned()));
         put("proc/self/cgroup", "0::/a/b\n");
         put("sys/fs/cgroup/a/b/memory.max", "max\n");
         put("sys/fs/cgroup/a/memory.max", "536870912\n");
         put("sys/fs/cgroup/a/memory.current", "314572800\n");
-        let Found::Warn(little) = found() else { panic!("it is little") };
+        let Finding::Warn(little) = found() else { panic!("it is little") };
         assert!(
             little.starts_with("212 MiB") && little.contains("hold 1024") && little.contains("--max-bytes"),
             "{little}"
@@ -274,8 +274,8 @@ mod tests {
     fn a_variable_that_nobody_reads_is_told() {
         let check =
             |names: &[&str]| variables(&crate::Cli::command(), names.iter().map(|&name| name.to_owned()));
-        assert!(matches!(check(&["BOARDWIRE_JOURNAL", "BOARDWIRE_WIRE", "HOME"]), Found::Ok(_)));
-        let Found::Warn(told) = check(&["BOARDWIRE_MAX_MATCHS"]) else { panic!("nobody reads it") };
+        assert!(matches!(check(&["BOARDWIRE_JOURNAL", "BOARDWIRE_WIRE", "HOME"]), Finding::Ok(_)));
+        let Finding::Warn(told) = check(&["BOARDWIRE_MAX_MATCHS"]) else { panic!("nobody reads it") };
         assert!(told.contains("BOARDWIRE_MAX_MATCHS"), "{told}");
     }
 }

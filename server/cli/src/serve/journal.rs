@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
-use boardwire_server::journal::{Damage, Journal, Keeping, Kept, Reading};
+use boardwire_server::journal::{Damage, Journal, JournalReader, Retention, SavedMatch};
 use boardwire_server::matches::Matches;
 
 /// What a journal holds.
-pub(super) struct Found {
+pub(super) struct JournalContents {
     /// The matches that can go on.
-    pub(super) sound: Vec<Kept>,
+    pub(super) sound: Vec<SavedMatch>,
     damaged: Vec<Damage>,
 }
 
@@ -23,19 +23,19 @@ pub(super) struct Found {
 pub(super) fn read(
     matches: &Matches,
     path: &Path,
-    reading: &Reading,
+    reading: &JournalReader,
     give_up: bool,
-) -> anyhow::Result<Found> {
+) -> anyhow::Result<JournalContents> {
     let about = || format!("journal {}", path.display());
     let (kept, mut damaged) = reading.read().map_err(anyhow::Error::msg).with_context(about)?;
-    let sound = |kept: &Kept| match matches.check(kept) {
+    let sound = |kept: &SavedMatch| match matches.check(kept) {
         Ok(()) => true,
         Err(problem) => {
             damaged.push(Damage { id: kept.id.clone(), problem });
             false
         }
     };
-    let sound: Vec<Kept> = kept.into_iter().filter(sound).collect();
+    let sound: Vec<SavedMatch> = kept.into_iter().filter(sound).collect();
     if !damaged.is_empty() && !give_up {
         let lost: Vec<String> = damaged.iter().map(ToString::to_string).collect();
         bail!(
@@ -45,7 +45,7 @@ pub(super) fn read(
             sound.len(),
         );
     }
-    Ok(Found { sound, damaged })
+    Ok(JournalContents { sound, damaged })
 }
 
 /// Takes the matches of a journal in, which go on once they begin, and keeps all that happens from now on in it.
@@ -55,12 +55,12 @@ pub(super) fn read(
 pub(super) fn keep(
     matches: Matches,
     path: &Path,
-    keeping: Keeping,
+    keeping: Retention,
     give_up: bool,
 ) -> anyhow::Result<(Matches, Arc<Journal>)> {
     let about = || format!("journal {}", path.display());
-    let reading = Reading::open(path, keeping).map_err(anyhow::Error::msg).with_context(about)?;
-    let Found { sound, damaged } = read(&matches, path, &reading, give_up)?;
+    let reading = JournalReader::open(path, keeping).map_err(anyhow::Error::msg).with_context(about)?;
+    let JournalContents { sound, damaged } = read(&matches, path, &reading, give_up)?;
     for damage in &damaged {
         tracing::error!(match_id = damage.id, problem = damage.problem, "the journal has lost something");
     }
@@ -86,14 +86,14 @@ mod tests {
 
     use super::*;
     use boardwire_server::arbiter::{Clock, OnTimeout, Phase, Settings};
-    use boardwire_server::matches::Limits;
+    use boardwire_server::matches::MatchLimits;
     use boardwire_server::origin::Origin;
 
     fn kept(path: &Path) -> (Matches, Arc<Journal>) {
         let tables = Tables::new(Registry::standard());
         let matches =
-            Matches::new(tables, Limits::default(), Arc::new(Pool::new(1).expect("a thread starts")));
-        keep(matches, path, Keeping::default(), false).expect("the file can be used")
+            Matches::new(tables, MatchLimits::default(), Arc::new(Pool::new(1).expect("a thread starts")));
+        keep(matches, path, Retention::default(), false).expect("the file can be used")
     }
 
     /// Nobody can have reached the server while it reads its journal.

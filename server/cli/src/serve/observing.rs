@@ -19,7 +19,7 @@ use tracing_subscriber::{Layer as _, Registry};
 use super::log_lines::LogLines;
 
 /// How long the collector may take for the last traces.
-const FAREWELL: Duration = Duration::from_secs(5);
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How to log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl Observing {
 
     /// Sends what has not been sent.
     pub(super) fn end(self) {
-        if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(FAREWELL)) {
+        if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(GOODBYE_TIMEOUT)) {
             tracing::warn!(%error, "the last traces could not be sent");
         }
     }

@@ -20,10 +20,10 @@ use crate::address::{look_up, sheltered};
 use crate::flags::{pair, usage};
 use crate::policies::PolicyFiles;
 use crate::table::Catalogues;
-use boardwire_server::arbiter::LONGEST;
+use boardwire_server::arbiter::MAX_TIMEOUT;
 use boardwire_server::batches::{self, Batches};
 use boardwire_server::edge::{Accounts, Bounds, TlsFiles};
-use boardwire_server::journal::{Keeping, Sync};
+use boardwire_server::journal::{Retention, Sync};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::secret;
 
@@ -264,10 +264,10 @@ impl Settings {
     }
 
     /// How their journal keeps them.
-    pub(super) fn keeping(&self) -> Keeping {
-        let default = Keeping::default();
+    pub(super) fn keeping(&self) -> Retention {
+        let default = Retention::default();
         let day = |days: u32| (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-        Keeping {
+        Retention {
             sync: self.journal_sync.unwrap_or(default.sync),
             ended: self.journal_keep.map_or(default.ended, day),
         }
@@ -294,9 +294,9 @@ impl Settings {
         self.auth_token_file.clone().map(Accounts::load).transpose().map_err(anyhow::Error::msg)
     }
 
-    fn match_limits(&self) -> matches::Limits {
-        let limits = matches::Limits::default();
-        matches::Limits {
+    fn match_limits(&self) -> matches::MatchLimits {
+        let limits = matches::MatchLimits::default();
+        matches::MatchLimits {
             matches: self.max_matches.unwrap_or(limits.matches),
             per_caller: self.max_matches_per_caller.unwrap_or(limits.per_caller),
             waiting: self.max_waiting_calls.unwrap_or(limits.waiting),
@@ -305,9 +305,9 @@ impl Settings {
         }
     }
 
-    fn batch_limits(&self) -> batches::Limits {
-        let limits = batches::Limits::default();
-        batches::Limits {
+    fn batch_limits(&self) -> batches::BatchLimits {
+        let limits = batches::BatchLimits::default();
+        batches::BatchLimits {
             batches: self.max_batches.unwrap_or(limits.batches),
             environments: self.max_environments.unwrap_or(limits.environments),
             per_caller: self.max_environments_per_caller.unwrap_or(limits.per_caller),
@@ -349,12 +349,12 @@ impl Settings {
 
 /// A time in seconds.
 fn lasting(seconds: u64) -> Duration {
-    Duration::from_secs(seconds).min(LONGEST)
+    Duration::from_secs(seconds).min(MAX_TIMEOUT)
 }
 
 /// A time-out in seconds; 0 for none.
 fn time_out(seconds: u64) -> Duration {
-    if seconds == 0 { LONGEST } else { lasting(seconds) }
+    if seconds == 0 { MAX_TIMEOUT } else { lasting(seconds) }
 }
 
 #[cfg(test)]

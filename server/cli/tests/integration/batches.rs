@@ -10,7 +10,7 @@ use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::batches::{BatchLimits, Batches};
 use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -31,12 +31,12 @@ struct Server {
 }
 
 impl Server {
-    async fn start(limits: Limits) -> Self {
+    async fn start(limits: BatchLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
-        let few = matches::Limits::default();
+        let few = matches::MatchLimits::default();
         let matches = Arc::new(Matches::new(Tables::new(registry), few, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(limits, None, Arc::clone(&pool)));
         let listeners = vec![Listener::Tcp(listener)];
@@ -164,7 +164,7 @@ fn lowest(step: &Step) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_stream_of_halves_and_single_calls_show_the_same() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(BatchLimits::default()).await;
     let mut single = Owned::open(server.client().await, opening(300)).await;
     let mut streamed = Owned::open(server.client().await, opening(300)).await;
     let mut shown = single.reset().await;
@@ -193,7 +193,7 @@ async fn a_stream_of_halves_and_single_calls_show_the_same() {
 
 #[tokio::test]
 async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(BatchLimits::default()).await;
     let mut owned = Owned::open(server.client().await, opening(2)).await;
     let reset = ResetBatchRequest { batch_id: owned.id.clone(), ..ResetBatchRequest::default() };
     let requests = [
@@ -221,7 +221,7 @@ async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
 
 #[tokio::test]
 async fn only_the_owner_steps_saves_and_closes() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(BatchLimits::default()).await;
     let mut owned = Owned::open(server.client().await, opening(2)).await;
     let close = CloseBatchRequest { batch_id: owned.id.clone() };
     let refused = owned.client.close_batch(close.clone()).await.expect_err("no token");
@@ -243,7 +243,7 @@ async fn only_the_owner_steps_saves_and_closes() {
 
 #[tokio::test]
 async fn a_lease_ends_with_its_connection_unless_it_is_kept() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(BatchLimits::default()).await;
     let (mut one, mut two) = (server.client().await, server.client().await);
     one.open_batch(opening(2)).await.expect("it is opened");
     one.open_batch(OpenBatchRequest { keep: true, ..opening(2) }).await.expect("it is opened");
@@ -257,7 +257,7 @@ async fn a_lease_ends_with_its_connection_unless_it_is_kept() {
 
 #[tokio::test]
 async fn a_lease_ends_when_it_has_been_idle() {
-    let server = Server::start(Limits { idle: Duration::from_hours(1), ..Limits::default() }).await;
+    let server = Server::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
     let mut owned = Owned::open(server.client().await, opening(2)).await;
     server.batches.expire(Instant::now() + Duration::from_mins(50));
     owned.reset().await;
@@ -269,7 +269,7 @@ async fn a_lease_ends_when_it_has_been_idle() {
 
 #[tokio::test]
 async fn a_lease_is_not_idle_while_a_call_is_under_way() {
-    let server = Server::start(Limits { idle: Duration::from_hours(1), ..Limits::default() }).await;
+    let server = Server::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
     let slow = OpenBatchRequest {
         config: Some(BatchConfig {
             line_ups: line_up(&["agent", "greedy:1024"]),
@@ -299,7 +299,7 @@ async fn a_lease_is_not_idle_while_a_call_is_under_way() {
 
 #[tokio::test]
 async fn a_full_server_says_so_until_a_batch_is_closed() {
-    let limits = Limits { batches: 2, environments: 100, ..Limits::default() };
+    let limits = BatchLimits { batches: 2, environments: 100, ..BatchLimits::default() };
     let server = Server::start(limits).await;
     let mut client = server.client().await;
     let first = client.open_batch(opening(90)).await.expect("it is opened").into_inner();
@@ -315,7 +315,7 @@ async fn a_full_server_says_so_until_a_batch_is_closed() {
 
 #[tokio::test]
 async fn openings_that_cannot_be_are_refused() {
-    let server = Server::start(Limits { environments: usize::MAX, ..Limits::default() }).await;
+    let server = Server::start(BatchLimits { environments: usize::MAX, ..BatchLimits::default() }).await;
     let mut client = server.client().await;
     let many = std::iter::repeat_n(line_up(&["agent", "random"]), 1_025).flatten().collect();
     let uneven = [line_up(&["agent", "random"]), line_up(&["agent", "random", "random"])].concat();
@@ -341,7 +341,7 @@ async fn openings_that_cannot_be_are_refused() {
 
 #[tokio::test]
 async fn a_request_repeated_with_the_same_id_opens_once() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(BatchLimits::default()).await;
     let mut client = server.client().await;
     let request =
         OpenBatchRequest { request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(), ..opening(2) };
@@ -354,7 +354,7 @@ async fn a_request_repeated_with_the_same_id_opens_once() {
 /// What environments hold is copied for a search; while another call has them, that waits.
 #[tokio::test]
 async fn a_search_that_does_not_fit_is_refused_before_anything_is_copied() {
-    let server = Server::start(Limits { environments: 1_000, ..Limits::default() }).await;
+    let server = Server::start(BatchLimits { environments: 1_000, ..BatchLimits::default() }).await;
     let channel = Channel::from_shared(server.address.clone()).expect("an address");
     let channel = channel.connect().await.expect("it serves");
     let slow = OpenBatchRequest {

@@ -15,7 +15,7 @@ use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::batches::{BatchLimits, Batches};
 use boardwire_server::edge::{Access, Bounds, UnixSocket};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -52,9 +52,9 @@ impl Server {
         let address = listener.local_addr().expect("it is bound").to_string();
         let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
-        let limits = matches::Limits::default();
+        let limits = matches::MatchLimits::default();
         let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(Limits::default(), None, pool));
+        let batches = Arc::new(Batches::new(BatchLimits::default(), None, pool));
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(run(access.into(), vec![secure(listener)], matches, batches, async {
             let _ = stopped.await;

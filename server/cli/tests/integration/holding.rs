@@ -32,12 +32,16 @@ struct Server {
 }
 
 impl Server {
-    async fn start(held: matches::Limits, leased: batches::Limits) -> Self {
+    async fn start(held: matches::MatchLimits, leased: batches::BatchLimits) -> Self {
         Self::start_with(held, leased, None).await
     }
 
     /// A server that listens elsewhere, too.
-    async fn start_with(held: matches::Limits, leased: batches::Limits, more: Option<Listener>) -> Self {
+    async fn start_with(
+        held: matches::MatchLimits,
+        leased: batches::BatchLimits,
+        more: Option<Listener>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let tables = Tables::new(Registry::standard());
@@ -56,7 +60,7 @@ impl Server {
     }
 
     async fn plain() -> Self {
-        Self::start(matches::Limits::default(), batches::Limits::default()).await
+        Self::start(matches::MatchLimits::default(), batches::BatchLimits::default()).await
     }
 
     async fn host(&self) -> MatchServiceClient<Channel> {
@@ -197,8 +201,8 @@ async fn a_caller_that_goes_away_before_its_batch_is_ready_leaves_nothing() {
 
 #[tokio::test]
 async fn limits_hold_for_openings_at_the_same_time() {
-    let leased = batches::Limits { batches: 3, ..batches::Limits::default() };
-    let server = Server::start(matches::Limits::default(), leased).await;
+    let leased = batches::BatchLimits { batches: 3, ..batches::BatchLimits::default() };
+    let server = Server::start(matches::MatchLimits::default(), leased).await;
     let trainer = server.trainer().await;
     let openings = (0..20).map(|_| {
         let mut trainer = trainer.clone();
@@ -214,8 +218,8 @@ async fn limits_hold_for_openings_at_the_same_time() {
 
 #[tokio::test]
 async fn one_caller_does_not_fill_the_server() {
-    let held = matches::Limits { matches: 10, per_caller: 3, ..matches::Limits::default() };
-    let leased = batches::Limits { per_caller: 100, ..batches::Limits::default() };
+    let held = matches::MatchLimits { matches: 10, per_caller: 3, ..matches::MatchLimits::default() };
+    let leased = batches::BatchLimits { per_caller: 100, ..batches::BatchLimits::default() };
     let server = Server::start(held, leased).await;
     let (mut host, mut trainer) = (server.host().await, server.trainer().await);
     for _ in 0..3 {
@@ -235,12 +239,13 @@ async fn one_caller_does_not_fill_the_server() {
 #[tokio::test]
 async fn one_caller_leaves_batches_to_others() {
     use boardwire_api::v1::CloseBatchRequest;
-    let leased = batches::Limits { batches: 4, ..batches::Limits::default() };
+    let leased = batches::BatchLimits { batches: 4, ..batches::BatchLimits::default() };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
     let socket = boardwire_server::edge::UnixSocket::bind(&path).expect("it is free");
     let uri = format!("unix://{}", path.display());
-    let server = Server::start_with(matches::Limits::default(), leased, Some(Listener::Unix(socket))).await;
+    let server =
+        Server::start_with(matches::MatchLimits::default(), leased, Some(Listener::Unix(socket))).await;
     let mut trainer = server.trainer().await;
     let first = trainer.open_batch(open(1, "random", "")).await.expect("it is opened").into_inner();
     for _ in 1..3 {
@@ -260,8 +265,8 @@ async fn one_caller_leaves_batches_to_others() {
 
 #[tokio::test]
 async fn a_match_that_nobody_uses_expires() {
-    let held = matches::Limits { idle: Duration::from_hours(1), ..matches::Limits::default() };
-    let server = Server::start(held, batches::Limits::default()).await;
+    let held = matches::MatchLimits { idle: Duration::from_hours(1), ..matches::MatchLimits::default() };
+    let server = Server::start(held, batches::BatchLimits::default()).await;
     let mut host = server.host().await;
     let used = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
     let unused = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();

@@ -10,7 +10,7 @@ use boardwire_batch::messages::players;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::batches::{BatchLimits, Batches};
 use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -32,10 +32,10 @@ async fn server(limit: usize) -> Server {
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let registry = Registry::standard();
     let pool = Arc::new(Pool::new(2).expect("threads start"));
-    let limits = matches::Limits { matches: limit, ..matches::Limits::default() };
+    let limits = matches::MatchLimits { matches: limit, ..matches::MatchLimits::default() };
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
     let (stop, stopped) = oneshot::channel();
-    let batches = Arc::new(Batches::new(Limits::default(), None, pool));
+    let batches = Arc::new(Batches::new(BatchLimits::default(), None, pool));
     let serving =
         tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
             let _ = stopped.await;
@@ -267,7 +267,7 @@ async fn a_server_tells_what_it_is() {
     assert_eq!(told.protocols, ["boardwire.v1"]);
     assert!(told.features.is_empty());
     let limits = told.limits.expect("limits");
-    let (matches, batches) = (matches::Limits::default(), Limits::default());
+    let (matches, batches) = (matches::MatchLimits::default(), BatchLimits::default());
     assert_eq!((limits.matches, limits.message_bytes), (10, 64 << 20));
     assert_eq!(limits.environments as usize, batches.environments);
     let idle = limits.match_idle_timeout.map(|time| time.seconds);

@@ -12,10 +12,10 @@ use boardwire_batch::{Player, messages};
 use boardwire_bots::{Bot, UnknownBot};
 
 use crate::convert::{duration, time};
-use crate::record::Took;
+use crate::record::DecisionTime;
 
 /// The longest that a part of a clock may be.
-pub(crate) const LONGEST: Duration = Duration::from_hours(24);
+pub(crate) const MAX_CLOCK: Duration = Duration::from_hours(24);
 /// The most times that a clock may forgive.
 const MOST_STRIKES: u32 = 100;
 /// For how many decisions' time on the wire a seat begins with, and how many it can save up.
@@ -81,7 +81,7 @@ impl OnTimeout {
 
 /// What a seat's clock has left, beside the time of the present decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Time {
+pub(super) struct TimeLeft {
     pub(super) bank: Duration,
     /// What can still be given back for time on the wire.
     pub(super) quota: Duration,
@@ -116,9 +116,9 @@ impl Clock {
 
     fn read(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
         let clock = Self {
-            limit: duration("clocks.limit", given.limit, LONGEST)?,
-            bank: duration("clocks.bank", given.bank, LONGEST)?,
-            increment: duration("clocks.increment", given.increment, LONGEST)?,
+            limit: duration("clocks.limit", given.limit, MAX_CLOCK)?,
+            bank: duration("clocks.bank", given.bank, MAX_CLOCK)?,
+            increment: duration("clocks.increment", given.increment, MAX_CLOCK)?,
             strikes: given.strikes,
             on_timeout: OnTimeout::read(given, tables, table)?,
         };
@@ -139,8 +139,8 @@ impl Clock {
     /// Parts that are too long, too many strikes, no time at all.
     pub fn check(&self) -> Result<(), Error> {
         let Self { limit, bank, increment, strikes, .. } = self;
-        if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > LONGEST) {
-            let expected = format!("times of at most {} s", LONGEST.as_secs());
+        if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > MAX_CLOCK) {
+            let expected = format!("times of at most {} s", MAX_CLOCK.as_secs());
             return Err(Error::field("clocks", format!("{} s", long.as_secs()), expected));
         }
         if (*limit + *bank).is_zero() {
@@ -161,7 +161,7 @@ impl Clock {
     }
 }
 
-impl Time {
+impl TimeLeft {
     /// At the beginning of an episode.
     pub(super) fn new(clock: Option<&Clock>) -> Self {
         clock.map_or_else(Self::default, |clock| Self {
@@ -172,9 +172,9 @@ impl Time {
     }
 
     /// After a decision that was made in time.
-    pub(super) fn charge(&mut self, clock: &Clock, took: Took) {
+    pub(super) fn charge(&mut self, clock: &Clock, took: DecisionTime) {
         let beyond = took.charged().saturating_sub(clock.limit);
-        self.bank = (self.bank.saturating_sub(beyond) + clock.increment).min(LONGEST);
+        self.bank = (self.bank.saturating_sub(beyond) + clock.increment).min(MAX_CLOCK);
         self.quota = (self.quota.saturating_sub(took.refund) + clock.gain()).min(MOST_GAINS * clock.gain());
     }
 

@@ -8,7 +8,7 @@ use boardwire_api::{Error, v1};
 use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
-use super::event::What;
+use super::event::EventKind;
 use super::{Arbiter, Inner};
 
 /// Why a match has been closed.
@@ -71,25 +71,25 @@ impl Arbiter {
     /// Whether nothing will happen in the match any more, not even on a server to come: nothing of it is secret then.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        self.lock().standing.has_ended()
+        self.lock().state.has_ended()
     }
 
     pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
-        if inner.standing.closed.is_none() {
-            self.happen(inner, What::Closed(reason)).expect("any open match can be closed");
+        if inner.state.closed.is_none() {
+            self.commit_one(inner, EventKind::Closed(reason)).expect("any open match can be closed");
         }
     }
 
     /// Refuses when the match has ended for good, unless all its episodes have been played: whoever has played the last one is
     /// still shown how that ended.
-    pub(super) fn refuse_cut(&self, inner: &Inner) -> Result<(), Error> {
-        if inner.standing.closed == Some(CloseReason::Finished) { Ok(()) } else { self.refuse_closed(inner) }
+    pub(super) fn check_open_or_finished(&self, inner: &Inner) -> Result<(), Error> {
+        if inner.state.closed == Some(CloseReason::Finished) { Ok(()) } else { self.check_open(inner) }
     }
 
     /// Fails when the match has ended for good.
-    pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), Error> {
+    pub(super) fn check_open(&self, inner: &Inner) -> Result<(), Error> {
         let id = || self.name.id.clone();
-        Err(match &inner.standing.closed {
+        Err(match &inner.state.closed {
             None => return Ok(()),
             Some(CloseReason::Host | CloseReason::Finished) => Error::MatchClosed { match_id: id() },
             Some(CloseReason::Idle { limit }) => {

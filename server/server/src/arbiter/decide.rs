@@ -11,9 +11,9 @@ use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 
 use super::clock::OnTimeout;
-use super::event::What;
-use super::standing::Standing;
-use super::{Decision, Opened, Settings};
+use super::event::EventKind;
+use super::state::State;
+use super::{Decision, EpisodeKey, Settings};
 use crate::record::{Cause, Forfeited};
 use crate::secret::Seeds;
 
@@ -22,12 +22,12 @@ pub(super) enum Next {
     /// Nothing.
     Nothing,
     /// Something that takes next to no time.
-    Events(Vec<What>),
+    Events(Vec<EventKind>),
     /// Bots have to think first.
     Think(Box<dyn Round>),
 }
 
-impl Standing {
+impl State {
     /// The decision of `seat`; nothing, if it has been made already.
     pub(super) fn act(
         &self,
@@ -35,8 +35,8 @@ impl Standing {
         settings: &Settings,
         seat: Seat,
         given: Decision,
-    ) -> Result<Option<What>, Error> {
-        let place = &self.places[seat.index()];
+    ) -> Result<Option<EventKind>, Error> {
+        let place = &self.by_seat[seat.index()];
         if place.last == Some(given) {
             return Ok(None);
         }
@@ -60,10 +60,10 @@ impl Standing {
     }
 
     /// An action as the match treats it.
-    fn treat(&self, table: &Table, settings: &Settings, seat: Seat, given: u32) -> Result<What, Error> {
+    fn treat(&self, table: &Table, settings: &Settings, seat: Seat, given: u32) -> Result<EventKind, Error> {
         let Err(rejection) = self.play.check(seat, given) else {
             let action = u8::try_from(given).expect("it was checked");
-            return Ok(What::Played { seat, action, cause: Cause::Agent, took: None });
+            return Ok(EventKind::Played { seat, action, cause: Cause::Agent, took: None });
         };
         let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
         let action = match (rejection, settings.illegal_actions) {
@@ -71,7 +71,7 @@ impl Standing {
             (Rejection::Illegal { .. }, IllegalActionPolicy::SeededLegal) => Some(rng.draw(&mut legal)),
             (Rejection::Illegal { .. }, IllegalActionPolicy::Forfeit) => {
                 let forfeited = Forfeited { seat, why: Forfeit::IllegalAction };
-                return Ok(What::Forfeited { forfeited, given: Some(given) });
+                return Ok(EventKind::Forfeited { forfeited, given: Some(given) });
             }
             _ => None,
         };
@@ -88,11 +88,16 @@ impl Standing {
                 }
             });
         };
-        Ok(What::Played { seat, action, cause: Cause::Substituted { given, words: rng.words() }, took: None })
+        Ok(EventKind::Played {
+            seat,
+            action,
+            cause: Cause::Substituted { given, words: rng.words() },
+            took: None,
+        })
     }
 
     /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
-    pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<What>, Error> {
+    pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<EventKind>, Error> {
         self.not_to_come(episode)?;
         self.check_dealt()?;
         if episode == self.present.episode
@@ -103,7 +108,7 @@ impl Standing {
         if episode < self.present.episode || self.is_over() {
             return Err(Error::EpisodeOver { episode });
         }
-        Ok(Some(What::Forfeited { forfeited, given: None }))
+        Ok(Some(EventKind::Forfeited { forfeited, given: None }))
     }
 
     /// Refuses while the present episode is played.
@@ -128,10 +133,10 @@ impl Standing {
     }
 
     /// The next episode, from `given` or the next seed there is.
-    pub(super) fn deal(&self, given: Option<u64>) -> What {
+    pub(super) fn deal(&self, given: Option<u64>) -> EventKind {
         let episode = if self.is_gathering() { 0 } else { self.present.episode + 1 };
         if let Some(opened) = self.deals.key(&self.id, episode) {
-            return What::Dealt { opened, seeds: Seeds::Drawn };
+            return EventKind::Dealt { opened, seeds: Seeds::Drawn };
         }
         let (seeds, key, source) = if given.is_some() {
             Seeds::begin(given)
@@ -140,7 +145,7 @@ impl Standing {
             let (key, source) = seeds.next();
             (seeds, key, source)
         };
-        What::Dealt { opened: Opened::new(key, source), seeds }
+        EventKind::Dealt { opened: EpisodeKey::new(key, source), seeds }
     }
 
     /// What a seat knows that owes a decision.
@@ -173,7 +178,7 @@ impl Standing {
         let Some(&(first, _)) = bots.first() else {
             let forced = self.forced(settings);
             let played =
-                |(seat, action)| vec![What::Played { seat, action, cause: Cause::Forced, took: None }];
+                |(seat, action)| vec![EventKind::Played { seat, action, cause: Cause::Forced, took: None }];
             return Ok(forced.map_or(Next::Nothing, |forced| Next::Events(played(forced))));
         };
         let quick = bots.iter().all(|(_, bot)| bot.is_quick());
@@ -197,7 +202,7 @@ impl Standing {
     fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
         let bot = |seat: Seat| match &settings.players[seat.index()] {
             Player::Bot(bot) => Some((seat, bot.clone())),
-            Player::Agent if self.places[seat.index()].lapsed => match &settings.clock(seat)?.on_timeout {
+            Player::Agent if self.by_seat[seat.index()].lapsed => match &settings.clock(seat)?.on_timeout {
                 OnTimeout::Bot(bot) => Some((seat, bot.clone())),
                 OnTimeout::Forfeit | OnTimeout::FirstLegal | OnTimeout::SeededLegal => None,
             },
@@ -207,8 +212,8 @@ impl Standing {
     }
 
     /// What happens to a seat whose time has run out, unless a bot chooses for it.
-    fn late(&self, settings: &Settings) -> Option<What> {
-        let late: SeatSet = self.pending().iter().filter(|seat| self.places[seat.index()].lapsed).collect();
+    fn late(&self, settings: &Settings) -> Option<EventKind> {
+        let late: SeatSet = self.pending().iter().filter(|seat| self.by_seat[seat.index()].lapsed).collect();
         let policy = |seat| settings.clock(seat).map(|clock| &clock.on_timeout);
         let is_lost = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
         let losers: SeatSet = late.iter().filter(is_lost).collect();
@@ -217,7 +222,7 @@ impl Standing {
             let drawn = self.substitute_rng(first).below(losers.len());
             let seat = losers.iter().nth(drawn as usize)?;
             let forfeited = Forfeited { seat, why: Forfeit::Time };
-            return Some(What::Forfeited { forfeited, given: None });
+            return Some(EventKind::Forfeited { forfeited, given: None });
         }
         let seat = late.lowest()?;
         let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
@@ -227,17 +232,17 @@ impl Standing {
             OnTimeout::SeededLegal => rng.draw(&mut legal),
         };
         let cause = Cause::Late { words: rng.words(), bot: false };
-        Some(What::Played { seat, action, cause, took: None })
+        Some(EventKind::Played { seat, action, cause, took: None })
     }
 
     /// What the bots of a round have chosen, in the order of their seats.
-    pub(super) fn chosen(&self, mut choices: Vec<Choice>) -> Vec<What> {
+    pub(super) fn chosen(&self, mut choices: Vec<Choice>) -> Vec<EventKind> {
         choices.sort_unstable_by_key(|choice| choice.seat);
         let played = |Choice { seat, action, rng }| {
             let words = rng.words();
-            let lapsed = self.places[seat.index()].lapsed;
+            let lapsed = self.by_seat[seat.index()].lapsed;
             let cause = if lapsed { Cause::Late { words, bot: true } } else { Cause::Bot { words } };
-            What::Played { seat, action, cause, took: None }
+            EventKind::Played { seat, action, cause, took: None }
         };
         choices.into_iter().map(played).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
-use super::event::What;
+use super::event::EventKind;
 use super::{Arbiter, By, Extras, Forfeit, Inner, Observation, Role, Settings};
 use crate::record::Forfeited;
 
@@ -38,14 +38,14 @@ impl Arbiter {
             if role != Role::Host {
                 return Err(Error::HostOnly { match_id: self.name.id.clone() });
             }
-            let standing = &inner.standing;
-            let is_left = leave.is_some_and(|episode| episode < standing.present.episode);
-            let have_asked = standing.votes == self.settings.agents() || standing.closed.is_some();
-            if self.settings.host_begins && !is_left && standing.is_over() && !have_asked {
+            let state = &inner.state;
+            let is_left = leave.is_some_and(|episode| episode < state.present.episode);
+            let have_asked = state.votes == self.settings.agents() || state.closed.is_some();
+            if self.settings.host_begins && !is_left && state.is_over() && !have_asked {
                 return Ok(None);
             }
             if !self.has_left(inner, seed, leave)? {
-                inner.standing.check_leave()?;
+                inner.state.check_leave()?;
                 self.begin_next(inner, seed)?;
             }
             Ok(Some(()))
@@ -72,7 +72,7 @@ impl Arbiter {
                 Some(left) => left,
                 None => *left.insert(self.leave(inner, seat, seed, leave)?),
             };
-            if inner.standing.present.episode <= left {
+            if inner.state.present.episode <= left {
                 return Ok(None);
             }
             self.observed(inner, seat, wait, extras)
@@ -88,7 +88,7 @@ impl Arbiter {
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<u32, Error> {
-        let present = inner.standing.present.episode;
+        let present = inner.state.present.episode;
         if self.has_left(inner, seed, leave)? {
             return Ok(leave.unwrap_or_default());
         }
@@ -103,21 +103,21 @@ impl Arbiter {
     /// # Errors
     /// As [`reset`](Self::reset), but for who may ask.
     fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
-        leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
-        if leave.is_some_and(|episode| episode < inner.standing.present.episode) {
+        leave.map_or(Ok(()), |episode| inner.state.not_to_come(episode))?;
+        if leave.is_some_and(|episode| episode < inner.state.present.episode) {
             return Ok(true);
         }
-        self.refuse_closed(inner)?;
-        inner.standing.check_dealt()?;
-        inner.standing.check_next(seed)?;
+        self.check_open(inner)?;
+        inner.state.check_dealt()?;
+        inner.state.check_next(seed)?;
         Ok(false)
     }
 
     /// Deals the next episode.
     fn begin_next(&self, inner: &mut Inner, seed: Option<u64>) -> Result<(), Error> {
-        let dealt = inner.standing.deal(seed);
-        self.happened(inner, [dealt])?;
-        inner.clocks.all_begin_anew();
+        let dealt = inner.state.deal(seed);
+        self.commit(inner, [dealt])?;
+        inner.clocks.restart_all();
         self.settle(inner);
         Ok(())
     }
@@ -135,10 +135,10 @@ impl Arbiter {
         if alone && self.settings.may_leave() {
             return Ok(true);
         }
-        inner.standing.check_over()?;
-        let is_new = !inner.standing.votes.contains(seat);
-        self.happened(inner, is_new.then_some(What::Voted { seat }))?;
-        Ok(!host_begins && inner.standing.votes == agents)
+        inner.state.check_over()?;
+        let is_new = !inner.state.votes.contains(seat);
+        self.commit(inner, is_new.then_some(EventKind::Voted { seat }))?;
+        Ok(!host_begins && inner.state.votes == agents)
     }
 
     /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it. Gives a seat its observation.
@@ -158,9 +158,9 @@ impl Arbiter {
             if self.bots_think() {
                 return Ok(None);
             }
-            let episode = episode.unwrap_or(inner.standing.present.episode);
-            let decided = inner.standing.forfeit(episode, forfeited)?;
-            self.happened(inner, decided)?;
+            let episode = episode.unwrap_or(inner.state.present.episode);
+            let decided = inner.state.forfeit(episode, forfeited)?;
+            self.commit(inner, decided)?;
             self.settle(inner);
             Ok(Some(match role {
                 Role::Seat(seat) => self.observed(inner, seat, false, extras)?,

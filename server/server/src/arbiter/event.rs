@@ -6,10 +6,10 @@ use boardwire_kernel::Seat;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{CloseReason, Opened};
+use super::{CloseReason, EpisodeKey};
 use crate::forms;
-use crate::record::fair::Part;
-use crate::record::{Cause, Forfeited, Took};
+use crate::record::fair::Contribution;
+use crate::record::{Cause, DecisionTime, Forfeited};
 use crate::secret::Seeds;
 
 /// What has happened in a match, and when.
@@ -22,13 +22,13 @@ pub(super) struct Event {
     #[serde(with = "forms::time")]
     pub(super) at: SystemTime,
     /// What.
-    pub(super) what: What,
+    pub(super) what: EventKind,
 }
 
 /// What has happened in a match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum EventKind {
     /// An agent joined a seat, or got a new token for it.
     Joined {
         /// The seat.
@@ -40,7 +40,7 @@ pub(super) enum What {
         request: Option<Uuid>,
         /// What binds it to what it contributes to deals, if they are fair.
         #[serde(default, with = "forms::hex_option", skip_serializing_if = "Option::is_none")]
-        bound: Option<Part>,
+        bound: Option<Contribution>,
     },
     /// The host gave a seat to another agent: the former one has lost it.
     Invited {
@@ -56,12 +56,12 @@ pub(super) enum What {
         seat: Seat,
         /// That.
         #[serde(with = "forms::hex")]
-        part: Part,
+        part: Contribution,
     },
     /// An episode was dealt.
     Dealt {
         /// What it follows from.
-        opened: Opened,
+        opened: EpisodeKey,
         /// What the next one follows from.
         seeds: Seeds,
     },
@@ -75,7 +75,7 @@ pub(super) enum What {
         cause: Cause,
         /// How long the seat took for it, if it has a clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        took: Option<Took>,
+        took: Option<DecisionTime>,
     },
     /// A seat's time has run out.
     RanOut {
@@ -98,7 +98,7 @@ pub(super) enum What {
     Closed(CloseReason),
 }
 
-impl What {
+impl EventKind {
     /// The seat that it is about.
     pub(super) fn seat(&self) -> Option<Seat> {
         match self {

@@ -14,30 +14,30 @@ use boardwire_api::{Error, v1};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
-use super::event::What;
-use super::standing::Standing;
-use super::{Opened, SeedSource, Settings};
-use crate::record::fair::{EPISODES, Part, binds, hashed, key};
-use crate::record::{Impossible, Record};
+use super::event::EventKind;
+use super::state::State;
+use super::{EpisodeKey, SeedSource, Settings};
+use crate::record::fair::{Contribution, EPISODES, commitment_to, hashed, key};
+use crate::record::{InvalidEvent, Record};
 use crate::secret::{self, Seeds};
 
 /// How long an agent may take to open what it has, once all have joined.
-pub const OPENING: Duration = Duration::from_secs(30);
+pub const OPENING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the server contributes to the deals of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Root(#[serde(with = "crate::forms::hex")] Part);
+pub(super) struct Root(#[serde(with = "crate::forms::hex")] Contribution);
 
 /// What everybody contributes to the deals of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fair {
     root: Root,
     /// What the server is bound by.
-    server: Part,
+    server: Contribution,
     /// What each seat is bound by.
-    bound: Vec<Option<Part>>,
+    bound: Vec<Option<Contribution>>,
     /// What each seat has opened.
-    opened: Vec<Option<Part>>,
+    opened: Vec<Option<Contribution>>,
 }
 
 impl Root {
@@ -52,13 +52,13 @@ pub(super) struct Deals(Option<Fair>);
 
 impl Deals {
     /// The deals of a new match, with the key of its first episode and the source of later seeds.
-    pub(super) fn first(settings: &Settings) -> (Self, Opened, Seeds) {
+    pub(super) fn first(settings: &Settings) -> (Self, EpisodeKey, Seeds) {
         if settings.fair_deals {
             let deals = Self::restored(Some(Root::fresh()), settings.players.len());
-            return (deals, Opened::nothing(), Seeds::Drawn);
+            return (deals, EpisodeKey::nothing(), Seeds::Drawn);
         }
         let (seeds, key, source) = Seeds::begin(settings.seed);
-        (Self(None), Opened::new(key, source), seeds)
+        (Self(None), EpisodeKey::new(key, source), seeds)
     }
 
     /// The deals of a match from a journal, before any agent has joined.
@@ -78,7 +78,12 @@ impl Deals {
     }
 
     /// The record of the first episode before any event: dealt, unless agents contribute to the deal.
-    pub(super) fn first_record(&self, identity: (&str, &Digest), opened: Opened, at: SystemTime) -> Record {
+    pub(super) fn first_record(
+        &self,
+        identity: (&str, &Digest),
+        opened: EpisodeKey,
+        at: SystemTime,
+    ) -> Record {
         match self.0 {
             Some(_) => Record::undealt(at),
             None => Record::new(identity, 0, 1, opened, at),
@@ -86,14 +91,14 @@ impl Deals {
     }
 
     /// Stores the commitment of an agent that has joined, or removes that of one that has lost its seat.
-    pub(super) fn bind(&mut self, seat: Seat, bound: Option<Part>) {
+    pub(super) fn bind(&mut self, seat: Seat, bound: Option<Contribution>) {
         if let Some(fair) = &mut self.0 {
             fair.bound[seat.index()] = bound;
         }
     }
 
     /// The commitment of a seat.
-    pub(super) fn bound(&self, seat: Seat) -> Option<Part> {
+    pub(super) fn bound(&self, seat: Seat) -> Option<Contribution> {
         self.0.as_ref().and_then(|fair| fair.bound[seat.index()])
     }
 
@@ -101,7 +106,7 @@ impl Deals {
     ///
     /// # Errors
     /// It gives nothing where deals are fair.
-    pub(super) fn binding(&self, given: Option<Part>) -> Result<Option<Part>, Error> {
+    pub(super) fn binding(&self, given: Option<Contribution>) -> Result<Option<Contribution>, Error> {
         if self.0.is_some() && given.is_none() {
             let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
             return Err(Error::field("commitment", "nothing", expected));
@@ -110,22 +115,22 @@ impl Deals {
     }
 
     /// Stores the secret of a seat.
-    pub(super) fn open(&mut self, seat: Seat, part: Part) -> Result<(), Impossible> {
+    pub(super) fn open(&mut self, seat: Seat, part: Contribution) -> Result<(), InvalidEvent> {
         let fair =
-            self.0.as_mut().ok_or_else(|| Impossible("no seat contributes to its deals".to_owned()))?;
+            self.0.as_mut().ok_or_else(|| InvalidEvent("no seat contributes to its deals".to_owned()))?;
         fair.opened[seat.index()] = Some(part);
         Ok(())
     }
 
     /// The server's secret for an episode.
-    pub(super) fn server_part(&self, episode: u32) -> Option<Part> {
+    pub(super) fn server_part(&self, episode: u32) -> Option<Contribution> {
         self.0.as_ref().map(|fair| fair.part(episode))
     }
 
     /// The key of an episode from the secrets of all parties; none where the server deals alone.
-    pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<Opened> {
+    pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<EpisodeKey> {
         let fair = self.0.as_ref()?;
-        Some(Opened::new(fair.key(match_id, episode), SeedSource::Drawn))
+        Some(EpisodeKey::new(fair.key(match_id, episode), SeedSource::Drawn))
     }
 }
 
@@ -152,7 +157,7 @@ impl Settings {
 }
 
 impl Fair {
-    fn part(&self, episode: u32) -> Part {
+    fn part(&self, episode: u32) -> Contribution {
         hashed(self.root.0, EPISODES - 1 - episode)
     }
 
@@ -162,7 +167,7 @@ impl Fair {
     }
 
     fn to_message(&self, is_dealt: bool) -> v1::FairDeal {
-        let bytes = |part: &Option<Part>| part.map(|part| part.to_vec().into()).unwrap_or_default();
+        let bytes = |part: &Option<Contribution>| part.map(|part| part.to_vec().into()).unwrap_or_default();
         v1::FairDeal {
             server_commitment: self.server.to_vec().into(),
             seat_commitments: self.bound.iter().map(bytes).collect(),
@@ -171,7 +176,7 @@ impl Fair {
     }
 }
 
-impl Standing {
+impl State {
     /// What may be known of how its deals come about, if they are fair.
     pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
         self.deals.0.as_ref().map(|fair| fair.to_message(!self.is_gathering()))
@@ -185,7 +190,7 @@ impl Standing {
     /// The seats that have yet to be bound, or to open if all are.
     pub(super) fn missing(&self) -> SeatSet {
         let Some(fair) = &self.deals.0 else { return SeatSet::EMPTY };
-        let without = |parts: &[Option<Part>]| -> SeatSet {
+        let without = |parts: &[Option<Contribution>]| -> SeatSet {
             let seats = (0..).zip(parts).filter(|(_, part)| part.is_none());
             seats.map(|(seat, _)| Seat::new(seat)).filter(|seat| self.agents.contains(*seat)).collect()
         };
@@ -208,18 +213,18 @@ impl Standing {
     }
 
     /// What happens when a seat opens what it has contributed; nothing yet, unless all seats are bound.
-    pub(super) fn open(&self, seat: Seat, part: Part) -> Result<Option<Vec<What>>, Error> {
+    pub(super) fn open(&self, seat: Seat, part: Contribution) -> Result<Option<Vec<EventKind>>, Error> {
         let Some(fair) = &self.deals.0 else {
             return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
         };
-        if fair.bound[seat.index()] != Some(binds(&part)) {
+        if fair.bound[seat.index()] != Some(commitment_to(&part)) {
             let expected = "the 32 bytes whose SHA-256 the seat has joined with";
             return Err(Error::field("secret", "another secret", expected));
         }
         if fair.opened[seat.index()].is_some() {
             return Ok(Some(Vec::new()));
         }
-        Ok(self.is_opening().then(|| vec![What::Opened { seat, part }]))
+        Ok(self.is_opening().then(|| vec![EventKind::Opened { seat, part }]))
     }
 
     /// Refuses a next episode, from this seed if one is given, that fair deals exclude.

@@ -12,12 +12,12 @@ use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument as _;
 
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::fair::{Deals, Root};
-use super::standing::Standing;
-use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
-use crate::journal::{Entry, Journal, Kept, chained};
-use crate::record::Impossible;
+use super::state::State;
+use super::{Arbiter, CloseReason, EpisodeKey, Inner, Name, Settings, Ticket};
+use crate::journal::{Entry, Journal, SavedMatch, chained};
+use crate::record::InvalidEvent;
 use crate::secret::{self, Seeds};
 use crate::{forms, hex};
 
@@ -42,7 +42,7 @@ struct Created {
     spectator: [u8; 32],
     /// The same of the invitation to each agent's seat, ascending.
     invitations: Vec<Invited>,
-    opened: Opened,
+    opened: EpisodeKey,
     seeds: Seeds,
     /// What the server contributes to deals, if they are fair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,9 +63,9 @@ struct Line {
 }
 
 impl Line {
-    fn of(event: &Event, standing: &Standing) -> Self {
-        let moved = matches!(event.what, What::Dealt { .. } | What::Played { .. });
-        Self { event: event.clone(), digest: moved.then(|| standing.play.digest().to_string()) }
+    fn of(event: &Event, state: &State) -> Self {
+        let moved = matches!(event.what, EventKind::Dealt { .. } | EventKind::Played { .. });
+        Self { event: event.clone(), digest: moved.then(|| state.play.digest().to_string()) }
     }
 }
 
@@ -98,7 +98,7 @@ impl Log {
     }
 
     /// Goes on after the lines that have been written.
-    fn after(journal: &Arc<Journal>, kept: &Kept) -> Self {
+    fn after(journal: &Arc<Journal>, kept: &SavedMatch) -> Self {
         let head = kept.lines.iter().fold([0; 32], |head, line| chained(&head, line));
         let lines = u32::try_from(kept.lines.len()).expect("they were counted so");
         Self { lines, head, ..Self::new(journal, &kept.id) }
@@ -114,7 +114,7 @@ impl Log {
     }
 
     /// Hands over what waits: the journal has all of it or nothing.
-    fn hand_over(&mut self) {
+    fn flush(&mut self) {
         if !self.waiting.is_empty() {
             self.mark = self.journal.submit(std::mem::take(&mut self.waiting));
         }
@@ -126,15 +126,15 @@ impl Inner {
     pub(super) fn note(&mut self, event: &Event) {
         let Some(log) = &mut self.log else { return };
         match &event.what {
-            What::Closed(CloseReason::ShuttingDown) => {}
-            what => log.write(&Line::of(event, &self.standing), !matches!(what, What::Closed(_))),
+            EventKind::Closed(CloseReason::ShuttingDown) => {}
+            what => log.write(&Line::of(event, &self.state), !matches!(what, EventKind::Closed(_))),
         }
     }
 
     /// Hands over what has been noted.
-    pub(super) fn hand_over(&mut self) {
+    pub(super) fn flush(&mut self) {
         if let Some(log) = &mut self.log {
-            log.hand_over();
+            log.flush();
         }
     }
 
@@ -169,14 +169,14 @@ impl Arbiter {
     pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
         let mut log = Log::new(journal, &self.name.id);
         log.write(&self.created(), true);
-        log.hand_over();
+        log.flush();
         self.lock().log = Some(log);
         self
     }
 
     fn created(&self) -> Created {
         let inner = self.lock();
-        let standing = &inner.standing;
+        let state = &inner.state;
         Created {
             at: self.name.created,
             config: self.settings.config(&self.table).encode_to_vec(),
@@ -185,9 +185,9 @@ impl Arbiter {
             host: self.name.host.digest,
             spectator: self.name.spectator.digest,
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
-            opened: standing.present.opened,
-            seeds: standing.seeds.clone(),
-            fair: standing.deals.root(),
+            opened: state.present.opened,
+            seeds: state.seeds.clone(),
+            fair: state.deals.root(),
         }
     }
 
@@ -197,7 +197,7 @@ impl Arbiter {
     /// # Errors
     /// What is wrong with its lines, or why it cannot be played on here.
     pub fn restored(
-        kept: &Kept,
+        kept: &SavedMatch,
         tables: &Tables,
         owner: Owner,
         most_waiting: usize,
@@ -209,9 +209,9 @@ impl Arbiter {
         let (table, settings) = created.set_up(tables)?;
         let Created { at, host, spectator, invitations, opened, seeds, fair, .. } = created;
         let deals = Deals::restored(fair, settings.players.len());
-        let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, deals, at);
+        let mut state = State::new(&table, &settings, &kept.id, opened, seeds, deals, at);
         for (line, number) in lines {
-            standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
+            state.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }
         let mut invited = invitations.into_iter();
         let ticket = |(player, newer): (&Player, &Option<[u8; 32]>)| match player {
@@ -221,11 +221,11 @@ impl Arbiter {
             }
             Player::Bot(_) => Ok(Ticket::default()),
         };
-        let tickets = settings.players.iter().zip(&standing.invited).map(ticket).collect::<Result<_, _>>()?;
+        let tickets = settings.players.iter().zip(&state.invited).map(ticket).collect::<Result<_, _>>()?;
         let log = journal.map(|journal| Log::after(journal, kept));
         let age = SystemTime::now().duration_since(at).unwrap_or_default();
-        let inner = Inner { log, ..Inner::new(standing, &settings, age, tickets) };
-        let [host, spectator] = [host, spectator].map(secret::Found::by);
+        let inner = Inner { log, ..Inner::new(state, &settings, age, tickets) };
+        let [host, spectator] = [host, spectator].map(secret::Secret::by);
         let name = Name { id: kept.id.clone(), host, spectator, created: at };
         Ok(Self::over(name, table, settings, inner, owner, most_waiting))
     }
@@ -256,11 +256,11 @@ impl Created {
     }
 }
 
-impl Standing {
+impl State {
     /// Applies an event that has been written, and looks whether it has led where it did.
     fn follow(&mut self, table: &Table, line: &str) -> Result<(), String> {
         let Line { event, digest } = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        self.apply(table, &event).map_err(|Impossible(problem)| problem)?;
+        self.apply(table, &event).map_err(|InvalidEvent(problem)| problem)?;
         match digest {
             Some(digest) if digest != self.play.digest().to_string() => {
                 Err("the position is another than it was".to_owned())

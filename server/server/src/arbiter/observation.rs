@@ -6,11 +6,11 @@ use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, Seat};
 
 use super::Settings;
-use super::standing::Standing;
+use super::state::State;
 use crate::convert::numbers;
 use crate::record::{Forfeited, outcome};
 
-impl Standing {
+impl State {
     /// The observation of `seat`, without the clocks.
     pub(super) fn observe(
         &self,
@@ -39,7 +39,7 @@ impl Standing {
         };
         let outcome = outcome(&*self.play, forfeited, info.seats, extras.explanation);
         let truncated = forfeited.is_none() && self.play.is_truncated();
-        let place = &self.places[seat.index()];
+        let place = &self.by_seat[seat.index()];
         v1::Observation {
             episode: self.present.episode,
             ply: self.play.ply(),

@@ -5,15 +5,15 @@ use std::time::SystemTime;
 use boardwire_api::{Error, v1};
 use boardwire_batch::release::Release;
 
-use super::standing::Standing;
-use super::{Arbiter, CloseReason, Looker};
-use crate::record::{Impossible, Record, Retrace, ShownDecisions};
-use crate::secret::{Opened, SeedSource};
+use super::state::State;
+use super::{Arbiter, Audience, CloseReason};
+use crate::record::{InvalidEvent, Record, Replayer, ShownDecisions};
+use crate::secret::{EpisodeKey, SeedSource};
 
 /// How many episodes before the present one can still be looked at.
 pub(super) const KEPT: usize = 4;
 
-impl Standing {
+impl State {
     /// The record of an episode, if it is still kept.
     pub(super) fn record(&self, episode: u32) -> Option<&Record> {
         self.records().find(|record| record.episode == episode)
@@ -31,9 +31,9 @@ impl Standing {
 
     /// What an episode follows from, once it may be known: to those who take part, when nothing hidden or to come follows from
     /// it any more, or the host has given it; to all, when the match is over.
-    pub(super) fn revealed(&self, record: &Record, to: Looker) -> Option<Opened> {
+    pub(super) fn revealed(&self, record: &Record, to: Audience) -> Option<EpisodeKey> {
         let over = record.episode < self.present.episode || self.is_over();
-        let known = to == Looker::Host || record.opened.source == SeedSource::Drawn;
+        let known = to == Audience::Host || record.opened.source == SeedSource::Drawn;
         let shown = self.has_ended() || (over && known && to.belongs());
         (shown && record.dealt.is_some()).then_some(record.opened)
     }
@@ -54,39 +54,39 @@ impl Arbiter {
         (info.max_plies as usize + 2) * (info.layout.bytes() + FRAME)
     }
 
-    /// An episode as `looker` may see it: the present one, unless another is asked for. As long as it is played, of all
+    /// An episode as `audience` may see it: the present one, unless another is asked for. As long as it is played, of all
     /// decisions only the looker's own are shown.
     ///
     /// # Errors
     /// An episode that has not come, or is not kept any more.
-    pub fn replay(&self, looker: Looker, episode: Option<u32>) -> Result<v1::Replay, Error> {
-        let viewer = looker.viewer();
+    pub fn replay(&self, audience: Audience, episode: Option<u32>) -> Result<v1::Replay, Error> {
+        let viewer = audience.viewer();
         let (record, over, revealed, fair) = {
             let inner = self.lock();
-            let standing = &inner.standing;
-            let shown = standing.shown(self.settings.watch_delay).filter(|_| !looker.belongs());
-            let latest = shown.as_ref().map_or(standing.present.episode, |record| record.episode);
+            let state = &inner.state;
+            let shown = state.shown(self.settings.watch_delay).filter(|_| !audience.belongs());
+            let latest = shown.as_ref().map_or(state.present.episode, |record| record.episode);
             let episode = episode.unwrap_or(latest);
-            Standing::not_after(latest, episode)?;
-            standing.check_dealt()?;
-            let record = standing.record(episode).ok_or_else(|| {
-                let expected = format!("{} or more; those before are not kept", standing.oldest());
+            State::not_after(latest, episode)?;
+            state.check_dealt()?;
+            let record = state.record(episode).ok_or_else(|| {
+                let expected = format!("{} or more; those before are not kept", state.oldest());
                 Error::field("episode", episode, expected)
             })?;
-            let over = standing.has_ended() || episode < standing.present.episode || standing.is_over();
+            let over = state.has_ended() || episode < state.present.episode || state.is_over();
             let mut record = record.clone();
             let is_cut = shown.is_some() && record.cut(SystemTime::now() - self.settings.watch_delay);
             // A seed that was given tells of the episodes after this one, too.
             let tells_later = record.opened.source != SeedSource::Drawn;
             let is_held_back = is_cut || (tells_later && shown.is_some());
-            let revealed = standing.revealed(&record, looker).filter(|_| !is_held_back);
-            (record, over && !is_cut, revealed, standing.fair_deal())
+            let revealed = state.revealed(&record, audience).filter(|_| !is_held_back);
+            (record, over && !is_cut, revealed, state.fair_deal())
         };
         let shown = if over { ShownDecisions::All } else { ShownDecisions::Own };
-        let mut retrace = Retrace::new(&self.table, &record);
+        let mut retrace = Replayer::new(&self.table, &record);
         let mut frames = Vec::with_capacity(record.moves.len() + 2);
         while let Some(frame) =
-            retrace.advance(&self.table, &record, viewer, shown).map_err(|Impossible(what)| {
+            retrace.advance(&self.table, &record, viewer, shown).map_err(|InvalidEvent(what)| {
                 Error::Internal { place: self.table.rules.info().id.to_owned(), what }
             })?
         {

@@ -10,7 +10,7 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{Player, messages};
 use boardwire_kernel::{Seat, SeatSet};
 
-use super::{Clock, OPENING};
+use super::{Clock, OPENING_TIMEOUT};
 use crate::convert::{duration, time};
 
 /// What a match is created with, beside its table.
@@ -50,7 +50,7 @@ pub struct Settings {
 /// For how long spectators may be kept behind at most.
 pub(crate) const MOST_WATCH_DELAY: Duration = Duration::from_hours(24);
 /// The longest time that a setting may ask for: clocks can reckon with no more.
-pub const LONGEST: Duration = Duration::from_hours(24 * 366 * 10);
+pub const MAX_TIMEOUT: Duration = Duration::from_hours(24 * 366 * 10);
 /// The most labels a match may have.
 const MOST_LABELS: usize = 16;
 /// The most bytes of a label's name.
@@ -73,7 +73,7 @@ impl Settings {
             watch_delay: Duration::ZERO,
             clocks: Vec::new(),
             fair_deals: false,
-            opening: OPENING,
+            opening: OPENING_TIMEOUT,
             labels: BTreeMap::new(),
             episodes: 0,
             host_begins: false,
@@ -143,7 +143,7 @@ impl Settings {
     pub fn check(&self) -> Result<(), Error> {
         check_labels(&self.labels)?;
         for (field, time, most) in
-            [("watch_delay", self.watch_delay, MOST_WATCH_DELAY), ("opening", self.opening, LONGEST)]
+            [("watch_delay", self.watch_delay, MOST_WATCH_DELAY), ("opening", self.opening, MAX_TIMEOUT)]
         {
             if time > most {
                 let expected = format!("from 0 to {} seconds", most.as_secs());

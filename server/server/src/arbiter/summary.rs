@@ -6,8 +6,8 @@ use boardwire_api::v1;
 use boardwire_batch::messages::count;
 use boardwire_kernel::{Digest, Seat, SeatSet};
 
-use super::standing::Standing;
-use super::{Arbiter, CloseReason, Inner, Looker};
+use super::state::State;
+use super::{Arbiter, Audience, CloseReason, Inner};
 use crate::convert::{numbers, to_the_second};
 use crate::record::Record;
 
@@ -56,29 +56,25 @@ impl Arbiter {
     /// Where the present episode stands.
     #[must_use]
     pub fn position(&self) -> Position {
-        let Inner { standing, .. } = &*self.lock();
-        Position {
-            episode: standing.present.episode,
-            ply: standing.play.ply(),
-            digest: standing.play.digest(),
-        }
+        let Inner { state, .. } = &*self.lock();
+        Position { episode: state.present.episode, ply: state.play.ply(), digest: state.play.digest() }
     }
 
-    /// What `looker` may know of the match. The public is told how it stood when the positions came about that it may see now.
+    /// What `audience` may know of the match. The public is told how it stood when the positions came about that it may see now.
     #[must_use]
-    pub fn describe(&self, looker: Looker) -> v1::Match {
+    pub fn describe(&self, audience: Audience) -> v1::Match {
         let inner = self.lock();
-        let (phase, standing) = (inner.phase(), &inner.standing);
-        let shown = standing.shown(self.settings.watch_delay).filter(|_| !looker.belongs());
-        let record = shown.as_ref().unwrap_or(&standing.present);
-        let revealed = standing.revealed(record, looker).filter(|_| shown.is_none());
+        let (phase, state) = (inner.phase(), &inner.state);
+        let shown = state.shown(self.settings.watch_delay).filter(|_| !audience.belongs());
+        let record = shown.as_ref().unwrap_or(&state.present);
+        let revealed = state.revealed(record, audience).filter(|_| shown.is_none());
         let unless_delayed = |seats: SeatSet| if shown.is_some() { SeatSet::EMPTY } else { seats };
         let agents = self.settings.agents();
-        let has_joined = |seat: &Seat| !agents.contains(*seat) || standing.holders[seat.index()].is_some();
+        let has_joined = |seat: &Seat| !agents.contains(*seat) || state.holders[seat.index()].is_some();
         let waiting_for = match &phase {
-            Phase::Gathering => standing.missing(),
-            Phase::Playing => standing.pending(),
-            Phase::Over => agents.iter().filter(|seat| !standing.votes.contains(*seat)).collect(),
+            Phase::Gathering => state.missing(),
+            Phase::Playing => state.pending(),
+            Phase::Over => agents.iter().filter(|seat| !state.votes.contains(*seat)).collect(),
             Phase::Closed(_) => SeatSet::EMPTY,
         };
         let acted = record.moves.last().map(|played| played.at).or(record.dealt).unwrap_or(self.name.created);
@@ -95,11 +91,11 @@ impl Arbiter {
             joined: numbers(self.settings.seats().filter(has_joined).collect()),
             waiting_for: numbers(unless_delayed(waiting_for)),
             episode: record.episode,
-            ply: if shown.is_some() { count(record.moves.len()) } else { standing.play.ply() },
+            ply: if shown.is_some() { count(record.moves.len()) } else { state.play.ply() },
             create_time: Some(to_the_second(self.name.created)),
             last_action_time: Some(to_the_second(if shown.is_some() { acted } else { record.acted })),
             seed_commitment: record.dealt.map(|_| record.commitment.to_vec().into()).unwrap_or_default(),
-            fair: standing.fair_deal(),
+            fair: state.fair_deal(),
             seed_source: record.opened.source.to_message().into(),
             seed_opening: revealed.map(|opened| opened.to_message(record.server_part)),
         }
@@ -110,12 +106,12 @@ impl Arbiter {
     /// How the match stands, as far as spectators may know.
     pub(crate) fn shown_state(&self) -> v1::MatchState {
         let inner = self.lock();
-        let shown = inner.standing.shown(self.settings.watch_delay);
+        let shown = inner.state.shown(self.settings.watch_delay);
         if shown.is_some() { v1::MatchState::Playing } else { inner.phase().to_message() }
     }
 }
 
-impl Standing {
+impl State {
     /// The last episode that spectators may see with this delay, as far as they may see it; nothing where they may see all
     /// that has happened, and before the first deal, when there is nothing to hold back.
     pub(super) fn shown(&self, delay: Duration) -> Option<Record> {
@@ -132,10 +128,10 @@ impl Standing {
 
 impl Inner {
     fn phase(&self) -> Phase {
-        match &self.standing.closed {
+        match &self.state.closed {
             Some(reason) => Phase::Closed(reason.clone()),
-            None if self.standing.is_gathering() => Phase::Gathering,
-            None if self.standing.is_over() => Phase::Over,
+            None if self.state.is_gathering() => Phase::Gathering,
+            None if self.state.is_over() => Phase::Over,
             None => Phase::Playing,
         }
     }

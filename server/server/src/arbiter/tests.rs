@@ -25,8 +25,8 @@ use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
 
 use super::*;
-use crate::record::fair::{Part, binds};
-use crate::record::{Cause, Forfeited, Mismatch, Took, verify};
+use crate::record::fair::{Contribution, commitment_to};
+use crate::record::{Cause, DecisionTime, Forfeited, Mismatch, verify};
 
 fn tables() -> Tables {
     Tables::new(Registry::standard())
@@ -76,16 +76,16 @@ async fn reset(
 
 /// The seed that a match was given, as the server knows it.
 fn source(arbiter: &Arbiter) -> SeedSource {
-    arbiter.lock().standing.present.opened.source
+    arbiter.lock().state.present.opened.source
 }
 
 /// How the deals of a match come about.
 fn fair_deal(arbiter: &Arbiter) -> v1::FairDeal {
-    arbiter.describe(Looker::Seat(Seat::FIRST)).fair.expect("it is fair")
+    arbiter.describe(Audience::Seat(Seat::FIRST)).fair.expect("it is fair")
 }
 
 /// Parts as messages have them.
-fn parts(parts: &[Option<Part>]) -> Vec<bytes::Bytes> {
+fn parts(parts: &[Option<Contribution>]) -> Vec<bytes::Bytes> {
     parts.iter().map(|part| part.map(|part| part.to_vec().into()).unwrap_or_default()).collect()
 }
 
@@ -252,7 +252,7 @@ async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     let strict = faraway(settings(&[AGENT, RANDOM]));
     let refused = reset(&strict, seat, Some(3), None).await;
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
-    assert_eq!(strict.describe(Looker::Seat(Seat::FIRST)).episode, 0);
+    assert_eq!(strict.describe(Audience::Seat(Seat::FIRST)).episode, 0);
     strict.reset_match(Role::Host, Some(3), None).await.expect("the host may");
     assert_eq!(source(&strict), SeedSource::Given(3));
     reset(&strict, seat, None, None).await.expect("without a seed it may");
@@ -320,11 +320,11 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
     play_out(&arbiter).await;
     let (first, second) =
         tokio::join!(reset(&arbiter, zero, None, Some(0)), reset(&arbiter, one, None, Some(0)));
-    assert_eq!((first, second, arbiter.describe(Looker::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
+    assert_eq!((first, second, arbiter.describe(Audience::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
     assert_eq!(reset(&arbiter, zero, None, Some(0)).await, Ok(()), "an episode left already is no error");
-    assert_eq!(arbiter.describe(Looker::Seat(Seat::FIRST)).episode, 1);
+    assert_eq!(arbiter.describe(Audience::Seat(Seat::FIRST)).episode, 1);
     arbiter.reset_match(Role::Host, Some(5), None).await.expect("the host may reset at any time");
-    assert_eq!(arbiter.describe(Looker::Seat(Seat::FIRST)).episode, 2);
+    assert_eq!(arbiter.describe(Audience::Seat(Seat::FIRST)).episode, 2);
 }
 
 #[tokio::test]
@@ -348,7 +348,7 @@ async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
     {
         assert_eq!(refused, Err(Error::MatchClosed { match_id: arbiter.id().to_owned() }));
     }
-    assert!(arbiter.replay(Looker::Seat(seat), Some(0)).expect("it is kept").seed_opening.is_some());
+    assert!(arbiter.replay(Audience::Seat(seat), Some(0)).expect("it is kept").seed_opening.is_some());
 }
 
 #[tokio::test]
@@ -373,12 +373,12 @@ async fn where_the_host_begins_episodes_seats_wait_for_it() {
     arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("the host may");
     asks.await.expect("now it has");
     arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("it may ask again");
-    let summary = arbiter.describe(Looker::Host);
+    let summary = arbiter.describe(Audience::Host);
     assert_eq!((summary.episode, source(&arbiter)), (1, SeedSource::Given(9)));
     play_out(&arbiter).await;
-    let revealed = |looker| arbiter.replay(looker, None).expect("it is kept").seed_opening;
-    assert!(revealed(Looker::Host).is_some(), "it has given the seed");
-    assert_eq!((revealed(Looker::Seat(seat)), revealed(Looker::Public)), (None, None));
+    let revealed = |audience| arbiter.replay(audience, None).expect("it is kept").seed_opening;
+    assert!(revealed(Audience::Host).is_some(), "it has given the seed");
+    assert_eq!((revealed(Audience::Seat(seat)), revealed(Audience::Public)), (None, None));
     let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[AGENT, RANDOM]) };
     assert!(both.check().expect_err("two would give seeds").to_string().contains("host_begins"));
 }
@@ -406,26 +406,26 @@ async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     play_out(&given).await;
     assert_eq!(source(&given), SeedSource::Given(7));
     assert_eq!(
-        given.describe(Looker::Seat(Seat::FIRST)).seed_opening,
+        given.describe(Audience::Seat(Seat::FIRST)).seed_opening,
         None,
         "later seeds follow from a given one"
     );
     given.close(CloseReason::Host);
     let opened =
-        given.describe(Looker::Seat(Seat::FIRST)).seed_opening.expect("a closed match shows its seed");
+        given.describe(Audience::Seat(Seat::FIRST)).seed_opening.expect("a closed match shows its seed");
     assert_eq!((opened.seed, &opened.key[..]), (Some(7), &boardwire_kernel::Key::from(7).as_bytes()[..]));
     let digest = given.table.digest;
     let bytes = [given.id().as_bytes(), &[0; 4], digest.as_bytes(), &opened.key, &opened.salt].concat();
-    let commitment = given.describe(Looker::Seat(Seat::FIRST)).seed_commitment;
+    let commitment = given.describe(Audience::Seat(Seat::FIRST)).seed_commitment;
     assert_eq!(blake3::hash(&bytes).as_bytes()[..], commitment);
 
     let drawn = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     assert_eq!(
-        (source(&drawn), drawn.describe(Looker::Seat(Seat::FIRST)).seed_opening),
+        (source(&drawn), drawn.describe(Audience::Seat(Seat::FIRST)).seed_opening),
         (SeedSource::Drawn, None)
     );
     play_out(&drawn).await;
-    assert!(drawn.describe(Looker::Seat(Seat::FIRST)).seed_opening.is_some());
+    assert!(drawn.describe(Audience::Seat(Seat::FIRST)).seed_opening.is_some());
 }
 
 #[tokio::test]
@@ -487,7 +487,7 @@ async fn bots_play_a_match_without_agents_to_its_end() {
         let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
         let over =
-            arbiter.answered(Role::Host, false, |inner, _| Ok(inner.standing.is_over().then_some(()))).await;
+            arbiter.answered(Role::Host, false, |inner, _| Ok(inner.state.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
         let end = arbiter
             .observe(Seat::new(0), true, Extras { text: true, explanation: true, ..Extras::default() })

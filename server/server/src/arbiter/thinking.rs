@@ -71,10 +71,10 @@ impl Arbiter {
     /// Plays what bots have chosen, unless the episode they thought about has been left.
     fn play_round(self: &Arc<Self>, number: u64, choices: Vec<Choice>) {
         let mut inner = self.change();
-        if self.round.load(Ordering::Relaxed) != number || inner.standing.closed.is_some() {
+        if self.round.load(Ordering::Relaxed) != number || inner.state.closed.is_some() {
             return;
         }
-        let chosen = inner.standing.chosen(choices);
+        let chosen = inner.state.chosen(choices);
         match self.bots_played(&mut inner, chosen) {
             Ok(()) => self.settle(&mut inner),
             Err(fault) => self.end_round(&mut inner, fault),
@@ -84,7 +84,7 @@ impl Arbiter {
     /// Ends the match: the bots of this round will not choose.
     fn lose_round(self: &Arc<Self>, number: u64, fault: BotFault) {
         let mut inner = self.change();
-        if self.round.load(Ordering::Relaxed) == number && inner.standing.closed.is_none() {
+        if self.round.load(Ordering::Relaxed) == number && inner.state.closed.is_none() {
             self.end_round(&mut inner, fault);
         }
     }

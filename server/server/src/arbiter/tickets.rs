@@ -8,11 +8,11 @@ use boardwire_batch::Player;
 use boardwire_kernel::Seat;
 use uuid::Uuid;
 
-use super::event::What;
-use super::standing::Holder;
+use super::event::EventKind;
+use super::state::Holder;
 use super::{Arbiter, Inner};
-use crate::record::fair::Part;
-use crate::secret::{self, Found};
+use crate::record::fair::Contribution;
+use crate::secret::{self, Secret};
 
 /// Who a token belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Role {
 #[derive(Debug, Default)]
 pub(super) struct Ticket {
     /// The invitation; none for a bot.
-    invitation: Option<Found>,
+    invitation: Option<Secret>,
     /// The token of who has taken it.
     token: Option<String>,
     /// Calls of the seat that wait.
@@ -38,14 +38,14 @@ impl Ticket {
     /// A ticket for the player at the seat: an invitation, unless it is a bot.
     pub(super) fn of(player: &Player) -> Self {
         match player {
-            Player::Agent => Self { invitation: Some(Found::fresh()), ..Self::default() },
+            Player::Agent => Self { invitation: Some(Secret::fresh()), ..Self::default() },
             Player::Bot(_) => Self::default(),
         }
     }
 
     /// A ticket of which no more is known than what its invitation is found by.
     pub(super) fn restored(invitation: [u8; 32]) -> Self {
-        Self { invitation: Some(Found::by(invitation)), ..Self::default() }
+        Self { invitation: Some(Secret::by(invitation)), ..Self::default() }
     }
 
     /// What the invitation is found by.
@@ -89,16 +89,16 @@ impl Arbiter {
     /// what to contribute when others have opened; a match that has ended for good; a journal that cannot be written.
     pub fn invite(self: &Arc<Self>, number: u32) -> Result<(Seat, String), Error> {
         let mut inner = self.change();
-        self.refuse_closed(&inner)?;
+        self.check_open(&inner)?;
         let agents = self.settings.agents();
         let seat = agents.iter().find(|seat| u32::from(seat.number()) == number);
         let seat = seat.ok_or_else(|| Error::field("seat", number, format!("an agent's seat: {agents}")))?;
-        if inner.standing.is_opening() {
-            inner.standing.check_dealt()?;
+        if inner.state.is_opening() {
+            inner.state.check_dealt()?;
         }
         inner.used = Instant::now();
-        let found = Found::fresh();
-        self.happened(&mut inner, [What::Invited { seat, invitation: found.digest }])?;
+        let found = Secret::fresh();
+        self.commit(&mut inner, [EventKind::Invited { seat, invitation: found.digest }])?;
         let ticket = &mut inner.tickets[seat.index()];
         (ticket.token, ticket.invitation) = (None, Some(found.clone()));
         Ok((seat, found.secret))
@@ -117,14 +117,14 @@ impl Arbiter {
         self: &Arc<Self>,
         seat: Seat,
         request: Option<Uuid>,
-        bound: Option<Part>,
+        bound: Option<Contribution>,
     ) -> Result<String, Error> {
         let mut inner = self.change();
-        self.refuse_closed(&inner)?;
-        let bound = inner.standing.deals.binding(bound)?;
+        self.check_open(&inner)?;
+        let bound = inner.state.deals.binding(bound)?;
         inner.used = Instant::now();
-        if let Some(holder) = &inner.standing.holders[seat.index()] {
-            let another = inner.standing.is_gathering() && inner.standing.deals.bound(seat) != bound;
+        if let Some(holder) = &inner.state.holders[seat.index()] {
+            let another = inner.state.is_gathering() && inner.state.deals.bound(seat) != bound;
             if request.is_none() || holder.request != request || another {
                 return Err(Error::InvitationUsed { match_id: self.name.id.clone(), seat: seat.number() });
             }
@@ -133,7 +133,7 @@ impl Arbiter {
             }
         }
         let token = secret::word();
-        self.happened(&mut inner, [What::Joined { seat, token: secret::digest(&token), request, bound }])?;
+        self.commit(&mut inner, [EventKind::Joined { seat, token: secret::digest(&token), request, bound }])?;
         inner.tickets[seat.index()].token = Some(token.clone());
         // Clocks may have waited for it.
         inner.run_clocks(self.bots_think());
@@ -158,7 +158,7 @@ impl Arbiter {
             return Ok(Role::Host);
         }
         let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == *digest);
-        let seat = inner.standing.holders.iter().position(own).and_then(|at| self.settings.seats().nth(at));
+        let seat = inner.state.holders.iter().position(own).and_then(|at| self.settings.seats().nth(at));
         seat.map(Role::Seat).ok_or_else(|| Error::TokenWrong { match_id: self.name.id.clone() })
     }
 

@@ -95,7 +95,7 @@ impl Arbiter {
             By::Server(role) => role,
         };
         inner.used = Instant::now();
-        self.refuse_cut(inner)?;
+        self.check_open_or_finished(inner)?;
         if let (true, None, Role::Seat(seat)) = (waits_after, &*waiter, role) {
             self.refuse_busy(inner, seat)?;
         }

@@ -10,7 +10,7 @@ use boardwire_kernel::{Seat, Viewer};
 
 use super::log::{Mark, written};
 use super::{Arbiter, CloseReason, Frame, Role};
-use crate::record::{Impossible, Record, Retrace, ShownDecisions};
+use crate::record::{InvalidEvent, Record, Replayer, ShownDecisions};
 use crate::secret;
 
 /// Somebody who watches a match. It takes frames when it has room for them, and nothing waits for it: whatever it has not
@@ -20,14 +20,14 @@ pub struct Watcher {
     /// The number of the frame shown last.
     after: u64,
     /// The episode that is shown, played once more, with as much of its record as is known.
-    shown: Option<(Record, Retrace)>,
+    shown: Option<(Record, Replayer)>,
     /// The frame that is to be shown next, once it may be.
     next: Option<Frame>,
 }
 
 /// Somebody who looks at a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looker {
+pub enum Audience {
     /// Who created it: sees what the public may, at once.
     Host,
     /// An agent at a seat.
@@ -36,7 +36,7 @@ pub enum Looker {
     Public,
 }
 
-impl Looker {
+impl Audience {
     /// Whose view it is shown.
     pub(super) fn viewer(self) -> Viewer {
         match self {
@@ -53,7 +53,7 @@ impl Looker {
 }
 
 /// What there is for a watcher.
-enum News {
+enum NextFrame {
     /// The frame after the last, when this has been written.
     Next(Mark),
     /// Nothing yet.
@@ -68,14 +68,14 @@ impl Arbiter {
     ///
     /// # Errors
     /// A private match without a token, or a token that is none of this match's.
-    pub fn looks(&self, token: Option<&str>) -> Result<Looker, Error> {
+    pub fn audience(&self, token: Option<&str>) -> Result<Audience, Error> {
         let is_spectator = |token| secret::digest(token) == self.name.spectator.digest;
         if token.map_or(!self.settings.private, is_spectator) {
-            return Ok(Looker::Public);
+            return Ok(Audience::Public);
         }
         Ok(match self.role(token)? {
-            Role::Seat(seat) => Looker::Seat(seat),
-            Role::Host => Looker::Host,
+            Role::Seat(seat) => Audience::Seat(seat),
+            Role::Host => Audience::Host,
         })
     }
 
@@ -91,9 +91,9 @@ impl Arbiter {
     /// A frame that is still to come.
     pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, Error> {
         let last = {
-            let standing = &self.lock().standing;
-            let shown = standing.shown(self.settings.watch_delay);
-            shown.map_or(standing.present.end(), |record| record.end()) - 1
+            let state = &self.lock().state;
+            let shown = state.shown(self.settings.watch_delay);
+            shown.map_or(state.present.end(), |record| record.end()) - 1
         };
         let after = after.unwrap_or(last.saturating_sub(1));
         if after > last {
@@ -115,9 +115,9 @@ impl Watcher {
             let mut changed = pin!(arbiter.changed.notified());
             changed.as_mut().enable();
             match self.look()? {
-                News::End => return Ok(false),
-                News::Nothing => changed.await,
-                News::Next(mark) => {
+                NextFrame::End => return Ok(false),
+                NextFrame::Nothing => changed.await,
+                NextFrame::Next(mark) => {
                     written(mark).await?;
                     let frame = self.advance()?;
                     arbiter.wait_until_shown(self.at(&frame)).await?;
@@ -140,14 +140,14 @@ impl Watcher {
     }
 
     /// Looks what there is, and takes over what is new in the record.
-    fn look(&mut self) -> Result<News, Error> {
+    fn look(&mut self) -> Result<NextFrame, Error> {
         let inner = self.arbiter.lock();
-        let (standing, next) = (&inner.standing, self.after + 1);
-        let Some(record) = standing.records().find(|record| next < record.end()) else {
-            return match &standing.closed {
-                None => Ok(News::Nothing),
-                Some(CloseReason::Host | CloseReason::Finished) => Ok(News::End),
-                Some(_) => self.arbiter.refuse_closed(&inner).map(|()| News::End),
+        let (state, next) = (&inner.state, self.after + 1);
+        let Some(record) = state.records().find(|record| next < record.end()) else {
+            return match &state.closed {
+                None => Ok(NextFrame::Nothing),
+                Some(CloseReason::Host | CloseReason::Finished) => Ok(NextFrame::End),
+                Some(_) => self.arbiter.check_open(&inner).map(|()| NextFrame::End),
             };
         };
         if next < record.first {
@@ -159,9 +159,9 @@ impl Watcher {
                 known.moves.extend_from_slice(&record.moves[known.moves.len()..]);
                 (known.forfeited, known.acted) = (record.forfeited, record.acted);
             }
-            shown => *shown = Some((record.clone(), Retrace::new(&self.arbiter.table, record))),
+            shown => *shown = Some((record.clone(), Replayer::new(&self.arbiter.table, record))),
         }
-        Ok(News::Next(inner.mark()))
+        Ok(NextFrame::Next(inner.mark()))
     }
 
     /// When the position of a frame came about.
@@ -175,7 +175,7 @@ impl Watcher {
         let (record, retrace) = self.shown.as_mut().ok_or_else(|| lost(table, "nothing is shown"))?;
         loop {
             let frame = retrace.advance(table, record, Viewer::Public, ShownDecisions::Own);
-            match frame.map_err(|Impossible(what)| lost(table, what))? {
+            match frame.map_err(|InvalidEvent(what)| lost(table, what))? {
                 Some(frame) if frame.sequence <= after => {}
                 Some(frame) => return Ok(frame),
                 None => return Err(lost(table, format!("there is no frame {}", after + 1))),
@@ -187,7 +187,7 @@ impl Watcher {
     fn depict(&self, frame: &Frame) -> Result<v1::Depiction, Error> {
         let table = &self.arbiter.table;
         let (_, retrace) = self.shown.as_ref().ok_or_else(|| lost(table, "nothing is shown"))?;
-        retrace.depict(table, Viewer::Public, frame).map_err(|Impossible(what)| lost(table, what))
+        retrace.depict(table, Viewer::Public, frame).map_err(|InvalidEvent(what)| lost(table, what))
     }
 }
 
@@ -213,8 +213,8 @@ impl Arbiter {
             changed.as_mut().enable();
             {
                 let inner = self.lock();
-                if inner.standing.closed == Some(CloseReason::ShuttingDown) {
-                    return self.refuse_closed(&inner);
+                if inner.state.closed == Some(CloseReason::ShuttingDown) {
+                    return self.check_open(&inner);
                 }
             }
             tokio::select! {

@@ -63,7 +63,7 @@ impl Accounts {
             read(&self.file).map_err(|problem| secret::about_file("accounts", &self.file, problem))?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut current.by_digest);
-        for Entry { name, digests, quotas } in entries {
+        for AccountEntry { name, digests, quotas } in entries {
             let account = *current.by_name.entry(name).or_insert_with_key(|name| Account::new(name));
             account.set(quotas);
             for digest in digests {
@@ -100,7 +100,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// An account as it is read.
-struct Entry {
+struct AccountEntry {
     name: String,
     digests: Vec<[u8; 32]>,
     quotas: Quotas,
@@ -109,7 +109,7 @@ struct Entry {
 /// An account as it is written. `quotas` cannot be flattened: unknown fields would no longer be refused.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct AccountLine {
     name: String,
     tokens: Vec<String>,
     matches: Option<usize>,
@@ -120,10 +120,10 @@ struct Written {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    account: Vec<Written>,
+    account: Vec<AccountLine>,
 }
 
-fn read(path: &Path) -> Result<Vec<Entry>, String> {
+fn read(path: &Path) -> Result<Vec<AccountEntry>, String> {
     let text = secret::read_text(path).map_err(|error| error.to_string())?;
     let File { account: written } = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -132,7 +132,7 @@ fn read(path: &Path) -> Result<Vec<Entry>, String> {
     })?;
     let (mut names, mut digests) = (BTreeSet::new(), BTreeSet::new());
     let mut entries = vec![];
-    for Written { name, tokens, matches, environments, calls } in written {
+    for AccountLine { name, tokens, matches, environments, calls } in written {
         if !is_name(&name) {
             return Err(format!(
                 "account {}: a name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and `.`",
@@ -151,7 +151,11 @@ fn read(path: &Path) -> Result<Vec<Entry>, String> {
         if !of_account.iter().all(|digest| digests.insert(*digest)) {
             return Err(format!("account `{name}` has a token that stands in the file twice"));
         }
-        entries.push(Entry { name, digests: of_account, quotas: Quotas { matches, environments, calls } });
+        entries.push(AccountEntry {
+            name,
+            digests: of_account,
+            quotas: Quotas { matches, environments, calls },
+        });
     }
     if digests.is_empty() {
         return Err("no account has a token: nobody could call".to_owned());

@@ -26,7 +26,7 @@ use super::caller::{self, Caller};
 use super::ledger::{Budget, CALL_BYTES, Charge};
 use super::methods::{Kind, Method, Shape};
 use super::traces;
-use super::wire::{Reply, Requests, Sent};
+use super::wire::{Reply, RequestStream, ResponseBody};
 use crate::secret;
 
 /// The header in which a request is named.
@@ -79,14 +79,14 @@ impl Call {
 
 /// Answers the calls of all connections.
 #[derive(Clone)]
-pub(crate) struct Gate(pub(crate) Arc<Edge>);
+pub(crate) struct GrpcService(pub(crate) Arc<Edge>);
 
-impl<B> Service<Request<B>> for Gate
+impl<B> Service<Request<B>> for GrpcService
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<StdError>,
 {
-    type Response = Response<Sent>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
     type Future = BoxFuture<Self::Response, Infallible>;
 
@@ -100,7 +100,7 @@ where
         let span = span(&parts, &id);
         let (edge, inside) = (Arc::clone(&self.0), span.clone());
         let caller = parts.extensions.get::<Caller>().expect("every connection names its caller").clone();
-        let unanswered = Unanswered { edge: Arc::clone(&edge), caller, is_answered: false };
+        let unanswered = ResetGuard { edge: Arc::clone(&edge), caller, is_answered: false };
         let answered = async move {
             // Moved as a whole, so that it is dropped with the call.
             let mut unanswered = unanswered;
@@ -115,13 +115,13 @@ where
 }
 
 /// A call under way: it was reset if this is dropped before the call is answered.
-struct Unanswered {
+struct ResetGuard {
     edge: Arc<Edge>,
     caller: Caller,
     is_answered: bool,
 }
 
-impl Drop for Unanswered {
+impl Drop for ResetGuard {
     fn drop(&mut self) {
         if !self.is_answered && self.edge.rates.is_reset_too_often(self.caller.origin()) {
             self.caller.place().close();
@@ -136,20 +136,20 @@ impl Edge {
         body: tonic::body::Body,
         caller: &mut Caller,
         span: Span,
-    ) -> Response<Sent> {
+    ) -> Response<ResponseBody> {
         if let Some(refused) = refuse_other(&parts) {
-            return refused.map(|()| Sent::empty(caller.budget(), span));
+            return refused.map(|()| ResponseBody::empty(caller.budget(), span));
         }
         let time = time(&parts.headers);
         let (call, method, in_use) = match self.admit(&mut parts, caller) {
             Ok(admitted) => admitted,
-            Err(error) => return Sent::respond(Err(error), caller.budget(), None, &span),
+            Err(error) => return ResponseBody::respond(Err(error), caller.budget(), None, &span),
         };
         // They may be large, and are not needed any more.
         drop(parts);
         let budget = caller.budget();
         let (bytes, message_time) = (method.message_bytes, self.access.bounds.handshake_timeout);
-        let requests = Requests::new(body, bytes, message_time, Arc::clone(budget));
+        let requests = RequestStream::new(body, bytes, message_time, Arc::clone(budget));
         let answered = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
         let answered = async {
             match caller.revoked() {
@@ -167,7 +167,7 @@ impl Edge {
                 tokio::time::timeout(time, answered).await.unwrap_or_else(timed_out)
             }
         };
-        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), budget, in_use, &span)
+        ResponseBody::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), budget, in_use, &span)
     }
 
     /// Finds the caller and the method of a call. Refuses it if the account is unknown, or if the caller makes too many calls or

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
-use super::connections::Place;
+use super::connections::ConnectionSlot;
 use super::ledger::{Budget, Charge, Ledger};
 use super::serve::CONNECTION_WINDOW;
 use crate::batches::Peer;
@@ -39,7 +39,7 @@ struct Connection {
     _charge: Charge,
     /// What may have come on it before it is read.
     unread: OnceLock<Charge>,
-    place: Place,
+    place: ConnectionSlot,
     last_read: LastRead,
 }
 
@@ -62,7 +62,13 @@ impl LastRead {
 
 impl Caller {
     /// A connection, which has been charged.
-    pub(crate) fn new(peer: Peer, origin: Origin, budget: Arc<Budget>, charge: Charge, place: Place) -> Self {
+    pub(crate) fn new(
+        peer: Peer,
+        origin: Origin,
+        budget: Arc<Budget>,
+        charge: Charge,
+        place: ConnectionSlot,
+    ) -> Self {
         let (calls, unread, last_read) = (TaskTracker::new(), OnceLock::new(), LastRead::new());
         let connection = Connection { peer, origin, calls, _charge: charge, unread, place, last_read };
         Self { connection: Arc::new(connection), account: None, budget }
@@ -115,7 +121,7 @@ impl Caller {
     }
 
     /// The connection's place.
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &ConnectionSlot {
         &self.connection.place
     }
 

@@ -19,12 +19,12 @@ use crate::origin::Origin;
 pub(crate) struct Connections {
     limit: usize,
     limit_per_caller: usize,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
     refused: Throttle,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     /// How many there have been.
     number: u64,
     /// How many strangers there are.
@@ -36,7 +36,7 @@ struct Open {
 
 /// A connection's place, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
     /// Whose place it is.
@@ -45,7 +45,7 @@ pub(crate) struct Place {
     closing: Arc<Notify>,
 }
 
-impl Open {
+impl OpenConnections {
     fn of(&self, origin: Origin) -> usize {
         self.by_origin.get(&origin).map_or(0, BTreeMap::len)
     }
@@ -86,7 +86,7 @@ impl Connections {
         Self { limit, limit_per_caller, open: Mutex::default(), refused: Throttle::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,10 +96,10 @@ impl Connections {
     }
 
     /// A place for a connection from `origin`, if there is one.
-    pub(crate) fn admit(self: &Arc<Self>, origin: Origin) -> Option<Place> {
+    pub(crate) fn admit(self: &Arc<Self>, origin: Origin) -> Option<ConnectionSlot> {
         let mut open = self.lock();
         let (own, is_known) = (open.of(origin), origin.is_known());
-        let is_full = |open: &Open| {
+        let is_full = |open: &OpenConnections| {
             open.all >= self.limit || (!is_known && open.strangers >= Origin::share(self.limit))
         };
         if own < self.limit_per_caller && is_full(&open) {
@@ -117,11 +117,11 @@ impl Connections {
         let (number, closing) = (open.number, Arc::new(Notify::new()));
         open.enter(origin, number, Arc::clone(&closing));
         let (connections, origin) = (Arc::clone(self), Mutex::new(origin));
-        Some(Place { connections, number, origin, is_known: AtomicBool::new(is_known), closing })
+        Some(ConnectionSlot { connections, number, origin, is_known: AtomicBool::new(is_known), closing })
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// An account has called on this connection: it is a stranger's no more, unless the account has as many as it may.
     pub(crate) fn prove(&self, account: Origin) {
         if self.is_known.swap(true, Ordering::Relaxed) {
@@ -148,7 +148,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let origin = *self.origin.lock().unwrap_or_else(PoisonError::into_inner);
         self.connections.lock().leave(origin, self.number);

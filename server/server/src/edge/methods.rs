@@ -7,7 +7,7 @@ use prost::Message;
 use tonic::codegen::BoxFuture;
 
 use super::call::Call;
-use super::wire::{Reply, Requests};
+use super::wire::{Reply, RequestStream};
 use crate::telemetry::timed;
 use boardwire_api::Error;
 use boardwire_api::MAX_MESSAGE_BYTES;
@@ -28,7 +28,7 @@ const BULK: &[(&str, usize)] = &[
 ];
 
 /// Answers a call, whose request is still to be read.
-type Handler = Box<dyn Fn(Call, Requests) -> BoxFuture<Reply, Error> + Send + Sync>;
+type Handler = Box<dyn Fn(Call, RequestStream) -> BoxFuture<Reply, Error> + Send + Sync>;
 
 /// What answers the calls of one method.
 type Handling<P, M, F> = fn(Arc<P>, Call, M) -> F;
@@ -134,7 +134,11 @@ impl<P: Send + Sync + 'static> Service<P> {
     }
 
     /// Adds a method that takes and gives streams.
-    pub(crate) fn stream<F: Answering>(self, name: &'static str, handler: Handling<P, Requests, F>) -> Self {
+    pub(crate) fn stream<F: Answering>(
+        self,
+        name: &'static str,
+        handler: Handling<P, RequestStream, F>,
+    ) -> Self {
         let plane = Arc::clone(&self.plane);
         let handler: Handler =
             Box::new(move |call, requests| Box::pin(handler(Arc::clone(&plane), call, requests)));

@@ -23,7 +23,7 @@ use tonic_web::GrpcWebLayer;
 use tower::{Layer as _, service_fn};
 
 use super::Edge;
-use super::call::Gate;
+use super::call::GrpcService;
 use crate::{page, telemetry};
 
 const WRONG_NAME: &str =
@@ -36,7 +36,7 @@ const CALLS: &[&str] = &[
 ];
 
 /// What answers the requests of a browser.
-pub(crate) trait Page:
+pub(crate) trait PageService:
     Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send>
     + Clone
     + Send
@@ -44,7 +44,7 @@ pub(crate) trait Page:
 {
 }
 
-impl<S> Page for S where
+impl<S> PageService for S where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send>
         + Clone
         + Send
@@ -53,11 +53,11 @@ impl<S> Page for S where
 }
 
 /// The page that follows matches, and the services as far as it calls them.
-pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl Page + use<> {
+pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl PageService + use<> {
     let (html, policy) = page::watch();
     let policy = HeaderValue::try_from(policy).expect("letters, and hashes in base 64");
     let html = Bytes::from(html);
-    let (edge, services) = (Arc::clone(edge), GrpcWebLayer::new().layer(Gate(Arc::clone(edge))));
+    let (edge, services) = (Arc::clone(edge), GrpcWebLayer::new().layer(GrpcService(Arc::clone(edge))));
     service_fn(move |request: Request<Incoming>| {
         let path = request.uri().path();
         let called = (is_allowed(&request, &edge.access.page_hosts) && CALLS.contains(&path))
@@ -80,7 +80,7 @@ pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl Page + use<> {
 }
 
 /// What Prometheus reads: the page `/metrics`.
-pub(crate) fn metrics_page(edge: &Arc<Edge>) -> impl Page + use<> {
+pub(crate) fn metrics_page(edge: &Arc<Edge>) -> impl PageService + use<> {
     let edge = Arc::clone(edge);
     service_fn(move |request: Request<Incoming>| {
         let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -16,14 +16,14 @@ use super::tasks::Tasks;
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A connection whose preface has been read, and is read again.
-pub(crate) struct Begun<IO> {
+pub(crate) struct PrefacedIo<IO> {
     io: IO,
     tasks: Tasks,
     last_read: LastRead,
     replay: &'static [u8],
 }
 
-impl<IO: AsyncRead + Unpin> Begun<IO> {
+impl<IO: AsyncRead + Unpin> PrefacedIo<IO> {
     /// Reads the preface.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl<IO: AsyncRead + Unpin> Begun<IO> {
     }
 }
 
-impl<IO: AsyncRead + Unpin> AsyncRead for Begun<IO> {
+impl<IO: AsyncRead + Unpin> AsyncRead for PrefacedIo<IO> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Begun<IO> {
     }
 }
 
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Begun<IO> {
+impl<IO: AsyncWrite + Unpin> AsyncWrite for PrefacedIo<IO> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.get_mut().io).poll_write(context, bytes)
     }
@@ -109,7 +109,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         });
-        let mut begun = Begun::read(server, Tasks::new(1), LastRead::new()).await.expect("a preface");
+        let mut begun = PrefacedIo::read(server, Tasks::new(1), LastRead::new()).await.expect("a preface");
         sending.await.expect("no panic");
         let mut read = Vec::new();
         begun.read_to_end(&mut read).await.expect("it ends");
@@ -129,7 +129,10 @@ mod tests {
                 drop(client);
             }
             assert_eq!(
-                Begun::read(server, Tasks::new(1), LastRead::new()).await.err().map(|error| error.kind()),
+                PrefacedIo::read(server, Tasks::new(1), LastRead::new())
+                    .await
+                    .err()
+                    .map(|error| error.kind()),
                 Some(kind),
                 "{sent}"
             );

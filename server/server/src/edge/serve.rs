@@ -29,7 +29,7 @@ use tower::util::MapRequest;
 use super::accept::{Accept, Accepted, Incoming};
 use super::caller::Caller;
 use super::ledger::CONNECTION_BYTES;
-use super::preface::Begun;
+use super::preface::PrefacedIo;
 use super::proxy;
 use super::tasks::Tasks;
 use super::{Bounds, Edge};
@@ -48,11 +48,11 @@ const MAX_HEADER_BYTES: u32 = 16 << 10;
 /// What is read of a browser's request, or written to it, before the rest.
 const PAGE_BUFFER: usize = 32 << 10;
 /// How long a connection without calls may take to say goodbye once the server stops.
-const FAREWELL: Duration = Duration::from_millis(200);
+const GOODBYE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// What the connections of a listener speak.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Speech {
+pub(crate) enum Protocol {
     /// HTTP/2, as gRPC does.
     Grpc,
     /// HTTP/1.1, as browsers do without TLS.
@@ -61,7 +61,7 @@ pub(crate) enum Speech {
 
 /// Serves the connections of one listener with `service` until the server stops and all have ended. Dropping
 /// the future cuts off those that are left.
-pub(crate) async fn serve<A, S, B>(edge: Arc<Edge>, listener: A, (speech, service): (Speech, S))
+pub(crate) async fn serve<A, S, B>(edge: Arc<Edge>, listener: A, (protocol, service): (Protocol, S))
 where
     A: Accept,
     S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
@@ -80,7 +80,7 @@ where
         };
         let (edge, service) = (Arc::clone(&edge), service.clone());
         connections.spawn(async move {
-            let named = named(io, (speech, origin), &edge).await;
+            let named = named(io, (protocol, origin), &edge).await;
             let Some((io, origin)) = named else { return };
             let Some(place) = edge.connections.admit(origin) else { return };
             edge.rates.forget();
@@ -88,7 +88,7 @@ where
             let Ok(charge) = budget.charge(CONNECTION_BYTES) else { return };
             let connected = edge.batches.connect();
             let caller = Caller::new(connected.peer, origin, budget, charge, place);
-            connection(io, (speech, service), caller, &edge).await;
+            connection(io, (protocol, service), caller, &edge).await;
             drop(connected);
         });
     }
@@ -101,11 +101,11 @@ where
 /// scrapers, which name nobody.
 async fn named<IO: Accepted>(
     mut io: IO,
-    (speech, peer): (Speech, Origin),
+    (protocol, peer): (Protocol, Origin),
     edge: &Edge,
 ) -> Option<(IO, Origin)> {
     let trusted = |address: SocketAddr| {
-        matches!(speech, Speech::Grpc) && edge.access.proxies.contains(&address.ip().to_canonical())
+        matches!(protocol, Protocol::Grpc) && edge.access.proxies.contains(&address.ip().to_canonical())
     };
     let Some(tcp) = io.tcp().filter(|tcp| tcp.peer_addr().is_ok_and(trusted)) else {
         return Some((io, peer));
@@ -126,7 +126,7 @@ async fn named<IO: Accepted>(
 }
 
 /// Serves one connection until it ends, or until the server stops and no call is under way on it.
-async fn connection<IO, S, B>(accepted: IO, (speech, service): (Speech, S), caller: Caller, edge: &Edge)
+async fn connection<IO, S, B>(accepted: IO, (protocol, service): (Protocol, S), caller: Caller, edge: &Edge)
 where
     IO: Accepted,
     S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
@@ -145,9 +145,9 @@ where
     let tasks = Tasks::new(2 * bounds.connection_streams as usize);
     let opened = async {
         let io = accepted.open().await?;
-        Ok(match speech {
-            Speech::Grpc => Opened::Grpc(Begun::read(io, tasks.clone(), caller.reading()).await?),
-            Speech::Page => Opened::Page(io),
+        Ok(match protocol {
+            Protocol::Grpc => Opened::Grpc(PrefacedIo::read(io, tasks.clone(), caller.reading()).await?),
+            Protocol::Page => Opened::Page(io),
         })
     };
     let opened = tokio::time::timeout(bounds.handshake_timeout, opened);
@@ -171,7 +171,7 @@ where
 
 /// A connection on which the first call can be read.
 enum Opened<IO> {
-    Grpc(Begun<IO>),
+    Grpc(PrefacedIo<IO>),
     Page(IO),
 }
 
@@ -236,7 +236,7 @@ async fn unused(calls: &TaskTracker) {
     calls.close();
     loop {
         calls.wait().await;
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(GOODBYE_TIMEOUT).await;
         if calls.is_empty() {
             return;
         }

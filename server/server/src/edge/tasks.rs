@@ -10,16 +10,16 @@ use hyper::rt::Executor;
 /// Starts the tasks of a connection and counts them. While there are too many, nothing is read from it: HTTP/2 limits the
 /// calls that are open, but not those that are reset as soon as they are made.
 #[derive(Clone)]
-pub(crate) struct Tasks(Arc<Running>);
+pub(crate) struct Tasks(Arc<TaskCount>);
 
-struct Running {
+struct TaskCount {
     limit: usize,
     count: AtomicUsize,
     reading: AtomicWaker,
 }
 
 /// One of them; it has ended when this is dropped.
-struct Task(Arc<Running>);
+struct Task(Arc<TaskCount>);
 
 impl Drop for Task {
     fn drop(&mut self) {
@@ -30,7 +30,7 @@ impl Drop for Task {
 
 impl Tasks {
     pub(crate) fn new(limit: usize) -> Self {
-        Self(Arc::new(Running { limit, count: AtomicUsize::new(0), reading: AtomicWaker::new() }))
+        Self(Arc::new(TaskCount { limit, count: AtomicUsize::new(0), reading: AtomicWaker::new() }))
     }
 
     /// Ready while there are not too many. To be asked before the connection is read.

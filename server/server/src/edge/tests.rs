@@ -12,7 +12,7 @@ use tonic_types::StatusExt as _;
 use tracing::Level;
 
 use super::*;
-use crate::batches::{Batches, Limits};
+use crate::batches::{BatchLimits, Batches};
 use boardwire_api::Error;
 
 /// A service with a mistake in it.
@@ -45,7 +45,7 @@ async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
         .call("ListGames", Mistaken::list_games)
         .call("GetGame", Mistaken::get_game);
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-    let batches = Arc::new(Batches::new(Limits::default(), None, pool));
+    let batches = Arc::new(Batches::new(BatchLimits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
     let edge = Edge::new(Access::default(), Methods::default().with(service), batches, stopping);
     tokio::spawn(async move {

@@ -151,27 +151,27 @@ fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'s
 }
 
 /// A TCP listener whose connections speak TLS.
-pub(crate) struct Secured {
+pub(crate) struct TlsListener {
     pub(crate) listener: TcpListener,
     pub(crate) tls: Arc<Tls>,
 }
 
-impl Accept for Secured {
-    type Io = Greeted;
+impl Accept for TlsListener {
+    type Io = BeforeHandshake;
 
-    async fn accept(&self) -> io::Result<(Greeted, Origin)> {
+    async fn accept(&self) -> io::Result<(BeforeHandshake, Origin)> {
         let (io, origin) = Accept::accept(&self.listener).await?;
-        Ok((Greeted { io, acceptor: self.tls.acceptor() }, origin))
+        Ok((BeforeHandshake { io, acceptor: self.tls.acceptor() }, origin))
     }
 }
 
 /// A connection before the handshake.
-pub(crate) struct Greeted {
+pub(crate) struct BeforeHandshake {
     io: TcpStream,
     acceptor: TlsAcceptor,
 }
 
-impl Accepted for Greeted {
+impl Accepted for BeforeHandshake {
     type Io = TlsStream<TcpStream>;
 
     fn tcp(&mut self) -> Option<&mut TcpStream> {

@@ -51,7 +51,7 @@ const VIEW: u8 = 15 << 3 | 2;
 const COPIED: usize = 64 << 10;
 
 /// The messages of a request, each read when it is asked for.
-pub(crate) struct Requests {
+pub(crate) struct RequestStream {
     body: Body,
     /// The most bytes of a message.
     limit: usize,
@@ -67,7 +67,7 @@ pub(crate) struct Requests {
     charged: usize,
 }
 
-impl Requests {
+impl RequestStream {
     pub(super) fn new(body: Body, limit: usize, time: Duration, budget: Arc<Budget>) -> Self {
         let (since, read, charge, charged) = (None, BytesMut::new(), None, REQUEST_BYTES);
         Self { body, limit, budget, time, since, read, charge, charged }
@@ -187,13 +187,13 @@ fn undecodable(problem: impl Into<String>) -> Error {
 
 /// One message of an answer, which is charged until its last byte has been sent.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct EncodedMessage {
     head: Bytes,
     /// The views of a step, which are sent as they lie.
     views: Bytes,
 }
 
-impl Answer {
+impl EncodedMessage {
     /// Encodes a message, out of what has been charged for it.
     ///
     /// # Errors
@@ -255,9 +255,9 @@ fn put_key(out: &mut BytesMut, key: u8, number: usize) {
 /// What a call is answered with.
 pub(crate) enum Reply {
     /// One message, until it has been sent.
-    One(Option<Answer>),
+    One(Option<EncodedMessage>),
     /// As many as there will be.
-    Many(Pin<Box<dyn Stream<Item = Result<Answer, Error>> + Send>>),
+    Many(Pin<Box<dyn Stream<Item = Result<EncodedMessage, Error>> + Send>>),
     /// Nothing further: the status has been sent.
     Over,
 }
@@ -266,13 +266,15 @@ impl Reply {
     /// One message, out of what has been charged for it.
     ///
     /// # Errors
-    /// As [`Answer::new`].
+    /// As [`EncodedMessage::new`].
     pub(crate) fn message(charge: Charge, message: &impl Message) -> Result<Self, Error> {
-        Ok(Self::One(Some(Answer::new(charge, message)?)))
+        Ok(Self::One(Some(EncodedMessage::new(charge, message)?)))
     }
 
     /// A stream of answers.
-    pub(crate) fn stream(answers: impl Stream<Item = Result<Answer, Error>> + Send + 'static) -> Self {
+    pub(crate) fn stream(
+        answers: impl Stream<Item = Result<EncodedMessage, Error>> + Send + 'static,
+    ) -> Self {
         Self::Many(Box::pin(answers))
     }
 
@@ -290,7 +292,7 @@ impl Reply {
 }
 
 /// The body of a response: the answers, and last the status. One that panics ends with INTERNAL.
-pub(crate) struct Sent {
+pub(crate) struct ResponseBody {
     reply: Reply,
     /// The views of the answer whose beginning has been sent.
     views: Bytes,
@@ -300,7 +302,7 @@ pub(crate) struct Sent {
     span: Span,
 }
 
-impl Sent {
+impl ResponseBody {
     /// The response to a call.
     pub(super) fn respond(
         reply: Result<Reply, Error>,
@@ -350,7 +352,7 @@ impl Sent {
             Reply::Over => None,
         };
         Poll::Ready(answer.map(|answer| {
-            answer.map(|Answer { head, views }| {
+            answer.map(|EncodedMessage { head, views }| {
                 self.views = views;
                 head
             })
@@ -358,7 +360,7 @@ impl Sent {
     }
 }
 
-impl http_body::Body for Sent {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 

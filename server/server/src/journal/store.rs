@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, Tr
 use rustix::fs::OFlags;
 
 use super::tail::{self, Tail};
-use super::{Damage, Entry, Keeping, Kept, Sync, chained};
+use super::{Damage, Entry, Retention, SavedMatch, Sync, chained};
 
 /// What the file is told to be by: `BWjl`.
 const APPLICATION: i32 = 0x4257_6a6c;
@@ -54,7 +54,7 @@ const MOST_TAIL_BYTES: u64 = 64 << 10;
 #[derive(Debug)]
 pub(super) struct Store {
     connection: Connection,
-    keeping: Keeping,
+    keeping: Retention,
     path: PathBuf,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Store {
 #[derive(Debug)]
 pub(super) struct Writer {
     connection: Connection,
-    keeping: Keeping,
+    keeping: Retention,
     tail: Tail,
     /// The open matches by their ids: the key, and the last line.
     open: HashMap<Arc<str>, (i64, i64)>,
@@ -134,7 +134,7 @@ fn regular(path: &Path) -> std::io::Result<PathBuf> {
 
 impl Store {
     /// Opens a file, which is created if there is none; no other process may have it open.
-    pub(super) fn open(path: &Path, keeping: Keeping) -> Result<Self, String> {
+    pub(super) fn open(path: &Path, keeping: Retention) -> Result<Self, String> {
         let path = &regular(path).map_err(|error| error.to_string())?;
         Self::set_up(path, keeping).map_err(|error| match error {
             Problem::Damage(damage) => format!(
@@ -146,7 +146,7 @@ impl Store {
         })
     }
 
-    fn set_up(path: &Path, keeping: Keeping) -> Result<Self, Problem> {
+    fn set_up(path: &Path, keeping: Retention) -> Result<Self, Problem> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         // Where something is lost, the log stays as it is, to be looked at.
@@ -186,7 +186,7 @@ impl Store {
     }
 
     /// All matches that have not ended, and what is wrong with those whose lines do not hold together.
-    pub(super) fn read(&self) -> anyhow::Result<(Vec<Kept>, Vec<Damage>)> {
+    pub(super) fn read(&self) -> anyhow::Result<(Vec<SavedMatch>, Vec<Damage>)> {
         let mut claims = tail::claims(&self.path)?;
         let mut matches = self.matches()?;
         let mut orphans = 0;
@@ -207,7 +207,7 @@ impl Store {
             match (own.state.as_str(), own.check(written)) {
                 ("lost", _) | ("closed", Ok(())) => {}
                 (_, Err(problem)) => damaged.push(Damage { id: own.id, problem }),
-                (_, Ok(())) => kept.push(Kept { id: own.id, lines: own.kept }),
+                (_, Ok(())) => kept.push(SavedMatch { id: own.id, lines: own.kept }),
             }
         }
         // A match that had ended may have been forgotten since.
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn matches_that_have_ended_are_found_by_an_index_without_open_ones() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(&folder.path().join("journal"), Keeping::default()).expect("a new file");
+        let store = Store::open(&folder.path().join("journal"), Retention::default()).expect("a new file");
         let plan = format!("EXPLAIN QUERY PLAN {ENDED}");
         let found = store.connection.query_row(&plan, params![0, 1], |row| row.get::<_, String>("detail"));
         assert_eq!(found.expect("a plan"), "SEARCH matches USING INDEX ended (changed<?)");

@@ -24,12 +24,12 @@ impl File {
         self.0.path().join("journal")
     }
 
-    fn open(&self) -> Result<Reading, String> {
-        Reading::open(&self.path(), Keeping::default())
+    fn open(&self) -> Result<JournalReader, String> {
+        JournalReader::open(&self.path(), Retention::default())
     }
 
     /// What it has kept, and what is damaged.
-    fn read(&self) -> (Vec<Kept>, Vec<Damage>) {
+    fn read(&self) -> (Vec<SavedMatch>, Vec<Damage>) {
         self.open().expect("it opens").read().expect("it is read")
     }
 
@@ -55,8 +55,8 @@ async fn three_matches() -> File {
     file
 }
 
-fn kept(id: &str) -> Kept {
-    Kept { id: id.to_owned(), lines: ["created", "one", "two"].map(str::to_owned).to_vec() }
+fn kept(id: &str) -> SavedMatch {
+    SavedMatch { id: id.to_owned(), lines: ["created", "one", "two"].map(str::to_owned).to_vec() }
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn matches_that_ended_long_ago_are_forgotten() {
         rows.collect::<Result<_, _>>().expect("they are words")
     };
     let tend = |ended| {
-        let reading = Reading::open(&file.path(), Keeping { ended, ..Keeping::default() });
+        let reading = JournalReader::open(&file.path(), Retention { ended, ..Retention::default() });
         reading.expect("it opens").write(&[]).expect("it is written").close();
     };
     file.alter("UPDATE matches SET changed = changed - 100");
@@ -131,8 +131,8 @@ async fn what_is_given_up_is_kept_from_then_on() {
     file.alter("UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 1");
     let (_, damaged) = file.read();
     assert_eq!(damaged.len(), 1);
-    let keeping = Keeping { ended: Some(Duration::from_secs(99)), ..Keeping::default() };
-    let reading = Reading::open(&file.path(), keeping).expect("it opens");
+    let keeping = Retention { ended: Some(Duration::from_secs(99)), ..Retention::default() };
+    let reading = JournalReader::open(&file.path(), keeping).expect("it opens");
     reading.write(&damaged).expect("it is written").close();
     let connection = Connection::open(file.path()).expect("it opens");
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
@@ -152,7 +152,7 @@ async fn a_match_that_lost_all_its_lines_gives_its_number_to_no_other() {
     journal.close();
     let (kept_now, damaged) = file.read();
     assert_eq!(damaged, []);
-    let new = Kept { id: "d".to_owned(), lines: vec!["created".to_owned()] };
+    let new = SavedMatch { id: "d".to_owned(), lines: vec!["created".to_owned()] };
     assert_eq!(kept_now, [kept("a"), kept("b"), new]);
 }
 
@@ -171,7 +171,7 @@ async fn a_file_that_is_torn_or_no_journal_is_refused() {
     let file = three_matches().await;
     file.alter("PRAGMA user_version = 1");
     assert!(refused(&file).contains("Boardwire 0.2.0 or an earlier one saved it and alone reads it"));
-    let missing = Reading::open(Path::new("/nowhere/journal"), Keeping::default())
+    let missing = JournalReader::open(Path::new("/nowhere/journal"), Retention::default())
         .expect_err("there is no such folder");
     assert!(missing.starts_with("No such file"), "{missing}");
     let file = three_matches().await;
@@ -351,7 +351,7 @@ async fn an_ended_match_is_not_missed() {
 fn nothing_but_a_regular_file_is_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |name: &str| {
-        let opened = Reading::open(&folder.path().join(name), Keeping::default());
+        let opened = JournalReader::open(&folder.path().join(name), Retention::default());
         opened.expect_err("it is no file")
     };
     let fifo = folder.path().join("fifo");
@@ -360,10 +360,11 @@ fn nothing_but_a_regular_file_is_opened() {
     assert!(refused("fifo").ends_with("it is no regular file"), "{}", refused("fifo"));
     assert!(refused("").contains("directory"), "{}", refused(""));
     for name in [":memory:", "file:journal?mode=memory"] {
-        Reading::open(&folder.path().join(name), Keeping::default()).expect("it is a path");
+        JournalReader::open(&folder.path().join(name), Retention::default()).expect("it is a path");
         assert!(folder.path().join(name).is_file(), "{name}");
     }
-    let null = Reading::open(Path::new("/dev/null"), Keeping::default()).expect_err("it keeps nothing");
+    let null =
+        JournalReader::open(Path::new("/dev/null"), Retention::default()).expect_err("it keeps nothing");
     assert!(null.ends_with("it is no regular file"), "{null}");
 }
 

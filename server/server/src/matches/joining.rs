@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Matches;
 use crate::arbiter::{Arbiter, Role};
-use crate::record::fair::Part;
+use crate::record::fair::Contribution;
 use crate::secret;
 use boardwire_api::Error;
 
@@ -45,7 +45,7 @@ impl Matches {
         &self,
         invitation: &str,
         request: Option<Uuid>,
-        bound: Option<Part>,
+        bound: Option<Contribution>,
     ) -> Result<(Arc<Arbiter>, Seat, String), Error> {
         let (arbiter, seat, token) = {
             // Under the lock: else the seat could be given away in between.

@@ -15,14 +15,14 @@ const CLOSED_REMEMBERED: usize = 1_000;
 /// The matches that are open or have been closed not long ago.
 #[derive(Default)]
 pub(super) struct Register {
-    pub(super) open: BTreeMap<String, Open>,
+    pub(super) open: BTreeMap<String, OpenMatch>,
     pub(super) closed: VecDeque<Arc<Arbiter>>,
     /// The seat of each invitation, by the digest of its code.
     pub(super) invitations: HashMap<[u8; 32], (Arc<Arbiter>, Seat)>,
 }
 
 /// An open match.
-pub(super) struct Open {
+pub(super) struct OpenMatch {
     pub(super) arbiter: Arc<Arbiter>,
     /// The id of the request that created it.
     pub(super) request: Option<Uuid>,
@@ -31,7 +31,7 @@ pub(super) struct Open {
 
 impl Register {
     /// Puts a match among the open ones.
-    pub(super) fn enter(&mut self, open: Open) {
+    pub(super) fn enter(&mut self, open: OpenMatch) {
         let arbiter = &open.arbiter;
         for (seat, invitation) in arbiter.invited() {
             self.invitations.insert(invitation, (Arc::clone(arbiter), seat));
@@ -42,7 +42,7 @@ impl Register {
     /// Puts an ended match among the closed ones; gives its request id, and a match that is shown no longer. As long as a match
     /// is shown, a caller with one of its invitations is told that it is closed.
     pub(super) fn put_away(&mut self, arbiter: &Arbiter) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
-        let Open { request, arbiter, .. } = self.open.remove(arbiter.id())?;
+        let OpenMatch { request, arbiter, .. } = self.open.remove(arbiter.id())?;
         self.closed.push_back(arbiter);
         let forgotten = if self.closed.len() > CLOSED_REMEMBERED { self.closed.pop_front() } else { None };
         if let Some(forgotten) = &forgotten {

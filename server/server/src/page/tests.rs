@@ -14,11 +14,11 @@ fn table() -> Arc<Table> {
 }
 
 /// Ten plies of two players with these names.
-fn film(players: [&str; 2]) -> Film {
+fn film(players: [&str; 2]) -> ReplayPage {
     let table = table();
     let (info, mut play) = (table.rules.info(), Arc::clone(&table.rules).deal(7.into()));
     let mut film =
-        Film::new(info, &players.map(str::to_owned), "seed 7".to_owned(), Viewer::all(2).collect());
+        ReplayPage::new(info, &players.map(str::to_owned), "seed 7".to_owned(), Viewer::all(2).collect());
     for _ in 0..10 {
         film.show(info, &*play, "</script><script>alert()".to_owned()).expect("a position of the table");
         let seat = play.pending().iter().next().expect("it goes on");

@@ -7,11 +7,11 @@ use boardwire_batch::tables::Table;
 use boardwire_draw::draw;
 use boardwire_kernel::{ScoreLine, Seat, Viewer};
 
-use super::{Cause, Forfeited, Impossible, Move, Record, after_decision, after_forfeit};
+use super::{Cause, Forfeited, InvalidEvent, Move, Record, after_decision, after_forfeit};
 use crate::convert::{numbers, to_the_second};
 
 /// An episode that is played once more, frame by frame.
-pub(crate) struct Retrace {
+pub(crate) struct Replayer {
     play: Box<dyn Play>,
     key: [u8; 32],
     head: [u8; 32],
@@ -19,7 +19,7 @@ pub(crate) struct Retrace {
     next: usize,
 }
 
-impl Retrace {
+impl Replayer {
     /// Before the first frame.
     pub(crate) fn new(table: &Table, record: &Record) -> Self {
         let key = record.opened.key;
@@ -37,20 +37,20 @@ impl Retrace {
         record: &Record,
         viewer: Viewer,
         shown: ShownDecisions,
-    ) -> Result<Option<v1::Frame>, Impossible> {
+    ) -> Result<Option<v1::Frame>, InvalidEvent> {
         let index = self.next;
         let sequence = record.first.checked_add(index as u64);
-        let sequence = sequence.ok_or_else(|| Impossible(format!("frame {index} has no number left")))?;
+        let sequence = sequence.ok_or_else(|| InvalidEvent(format!("frame {index} has no number left")))?;
         let played = index.checked_sub(1).and_then(|at| record.moves.get(at));
         let forfeited = record.forfeited.filter(|_| index == record.moves.len() + 1);
         if index > 0 && played.is_none() && forfeited.is_none() {
             return Ok(None);
         }
         if forfeited.is_some() && self.play.pending().is_empty() {
-            return Err(Impossible(format!("frame {index}: nobody forfeits an episode that is over")));
+            return Err(InvalidEvent(format!("frame {index}: nobody forfeits an episode that is over")));
         }
         if let Some(played) = played {
-            let refused = |error| Impossible(format!("ply {index}: {error}"));
+            let refused = |error| InvalidEvent(format!("ply {index}: {error}"));
             self.play.apply(played.seat, u32::from(played.action)).map_err(refused)?;
             self.head = after_decision(&self.key, &self.head, played);
         }
@@ -106,8 +106,8 @@ impl Retrace {
         table: &Table,
         viewer: Viewer,
         frame: &v1::Frame,
-    ) -> Result<v1::Depiction, Impossible> {
-        let picture = draw(table.rules.info(), viewer, &frame.view).map_err(Impossible)?;
+    ) -> Result<v1::Depiction, InvalidEvent> {
+        let picture = draw(table.rules.info(), viewer, &frame.view).map_err(InvalidEvent)?;
         Ok(v1::Depiction { picture: picture.svg(), text: self.play.text(viewer) })
     }
 }

@@ -7,8 +7,8 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
-use super::{Cause, Forfeited, Impossible, Move, Record, Retrace, ShownDecisions, fair};
-use crate::secret::{Opened, SeedSource};
+use super::{Cause, Forfeited, InvalidEvent, Move, Record, Replayer, ShownDecisions, fair};
+use crate::secret::{EpisodeKey, SeedSource};
 
 /// What is wrong with a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -66,7 +66,7 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
         None => Viewer::Public,
         Some(number) => Viewer::from(seat(number, shown)?),
     };
-    let mut retrace = Retrace::new(&table, &record);
+    let mut retrace = Replayer::new(&table, &record);
     let mut last = None;
     for (index, given) in shown.frames.iter().enumerate() {
         if let Some(played) = index.checked_sub(1).and_then(|at| record.moves.get(at)) {
@@ -76,7 +76,7 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
                 .map_err(|what| unreadable(&format!("frame {index}: {what}")))?;
         }
         let frame = retrace.advance(&table, &record, viewer, ShownDecisions::All);
-        let frame = frame.map_err(|Impossible(what)| Mismatch(what))?;
+        let frame = frame.map_err(|InvalidEvent(what)| Mismatch(what))?;
         let Some(frame) = frame else {
             let given = shown.frames.len();
             return Err(Mismatch(format!(
@@ -115,13 +115,13 @@ pub(super) fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
 }
 
 /// What the episode follows from, if that is what was committed to.
-fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
+fn opened(shown: &v1::Replay, spec: &Digest) -> Result<EpisodeKey, Mismatch> {
     let missing = "its key is not shown: it is once the episode is over, and if its seed was given, to the host alone until the match is closed";
     let opening = shown.seed_opening.as_ref().ok_or_else(|| unreadable(&missing))?;
     let key: [u8; 32] = opening.key[..].try_into().map_err(|_| unreadable(&"the key has not 32 bytes"))?;
     let salt = opening.salt[..].try_into().map_err(|_| unreadable(&"the salt has not 16 bytes"))?;
     let source = opening.seed.map_or(SeedSource::Drawn, SeedSource::Given);
-    let opened = Opened { source, key: key.into(), salt };
+    let opened = EpisodeKey { source, key: key.into(), salt };
     match (source, opened.key.seed()) {
         (SeedSource::Given(told), seed) if seed != Some(told) => {
             return Err(Mismatch(format!("the key does not follow from seed {told}")));

@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{message_bytes, request_id};
-use crate::batches::{Batches, InUse, Terms};
-use crate::edge::{Answer, Budget, Call, Charge, Kind, Reply, Requests, Service};
+use crate::batches::{Batches, InUse, LeaseTerms};
+use crate::edge::{Budget, Call, Charge, EncodedMessage, Kind, Reply, RequestStream, Service};
 use crate::matches::Matches;
 use crate::secret;
 use crate::status;
@@ -61,7 +61,7 @@ impl BatchPlane {
             seed: config.seed.unwrap_or_else(secret::seed),
             message_bytes: message_bytes(asked.max_message_bytes),
         };
-        let terms = Terms {
+        let terms = LeaseTerms {
             peer: Some(call.caller().peer()).filter(|_| !asked.keep),
             origin: call.caller().origin(),
             request: id,
@@ -88,7 +88,7 @@ impl BatchPlane {
         one(step(&self.batches, call.token(), call.budget(), &asked).await?)
     }
 
-    async fn run(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
+    async fn run(self: Arc<Self>, call: Call, requests: RequestStream) -> Result<Reply, Error> {
         let batches = Arc::clone(&self.batches);
         let requests = requests.stream().take_until(self.matches.stopped());
         let (answering, answered) = mpsc::channel(AHEAD);
@@ -151,7 +151,7 @@ type Rows = (Charge, Step);
 
 /// Answers with the rows of a step.
 fn one((charge, step): Rows) -> Result<Reply, Error> {
-    Ok(Reply::One(Some(Answer::step(charge, step, None)?)))
+    Ok(Reply::One(Some(EncodedMessage::step(charge, step, None)?)))
 }
 
 /// Charges the rows of `count` environments, all of them when it is 0.
@@ -188,7 +188,7 @@ async fn answer(
     token: &str,
     budget: &Arc<Budget>,
     asked: RunBatchRequest,
-) -> Result<Answer, Error> {
+) -> Result<EncodedMessage, Error> {
     let token = Some(token);
     let stepped = match &asked.request {
         Some(run_batch_request::Request::Step(asked)) => {
@@ -200,11 +200,11 @@ async fn answer(
         None => Err(Error::field("request", "nothing", "one of step, reset")),
     };
     match stepped {
-        Ok((charge, step)) => Answer::step(charge, step, Some(asked.tag)),
+        Ok((charge, step)) => EncodedMessage::step(charge, step, Some(asked.tag)),
         Err(error) => {
             let refused = run_batch_response::Answer::Error(status::message(&error));
             let refused = RunBatchResponse { tag: asked.tag, answer: Some(refused) };
-            Answer::new(budget.reserve(REFUSAL_BYTES).await?, &refused)
+            EncodedMessage::new(budget.reserve(REFUSAL_BYTES).await?, &refused)
         }
     }
 }

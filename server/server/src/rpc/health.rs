@@ -10,12 +10,12 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use super::{batch, catalog, match_, search};
-use crate::edge::{Answer, Call, Kind, Reply, Service};
+use crate::edge::{Call, EncodedMessage, Kind, Reply, Service};
 use crate::matches::Matches;
 use boardwire_api::Error;
 
 /// How often it is looked whether the journal can be written.
-const OFTEN: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The server as a whole, as the protocol of health names it.
 const ALL: &str = "";
 /// What needs the journal.
@@ -67,7 +67,7 @@ async fn follow(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> R
             None if told_unknown => return std::future::pending().await,
             None => None,
         };
-        let answer = Answer::new(call.budget().reserve(ANSWER_BYTES).await?, &told(status))?;
+        let answer = EncodedMessage::new(call.budget().reserve(ANSWER_BYTES).await?, &told(status))?;
         Ok(Some((answer, (call, serves, true))))
     })))
 }
@@ -87,7 +87,7 @@ impl Health {
 
     /// Follows the journal of `matches`, for ever: without it there are no matches, but all else.
     pub(crate) async fn follow(&self, matches: &Matches) {
-        let (mut often, mut failed) = (tokio::time::interval(OFTEN), false);
+        let (mut often, mut failed) = (tokio::time::interval(CHECK_INTERVAL), false);
         loop {
             often.tick().await;
             let fails = matches.journal_fails();

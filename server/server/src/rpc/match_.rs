@@ -19,11 +19,11 @@ use tokio::time::Instant;
 
 use super::pages::Paging;
 use super::request_id;
-use crate::arbiter::{self, Act, Arbiter, Decision, Looker, Settings};
+use crate::arbiter::{self, Act, Arbiter, Audience, Decision, Settings};
 use crate::convert;
-use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
+use crate::edge::{Call, EncodedMessage, Kind, Reply, RequestStream, Service};
 use crate::matches::{Matches, lost};
-use crate::record::fair::Part;
+use crate::record::fair::Contribution;
 use crate::requests::RequestId;
 use crate::status;
 use crate::telemetry::timed;
@@ -64,8 +64,8 @@ const WATCHER_BYTES: usize = 16 << 10;
 const PICTURE_BYTES: usize = 256 << 10;
 
 /// A match as it stands, once all is written that this tells.
-async fn described(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, Error> {
-    let described = arbiter.describe(looker);
+async fn described(arbiter: &Arbiter, audience: Audience) -> Result<Option<v1::Match>, Error> {
+    let described = arbiter.describe(audience);
     arbiter.kept().await?;
     Ok(Some(described))
 }
@@ -80,7 +80,7 @@ impl MatchPlane {
         tracing::info!(match_id = arbiter.id(), game, ?players, "match created");
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         call.answer(&CreateMatchResponse {
-            r#match: described(&arbiter, Looker::Host).await?,
+            r#match: described(&arbiter, Audience::Host).await?,
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
             spectator_token: arbiter.spectator_token().to_owned(),
@@ -89,8 +89,8 @@ impl MatchPlane {
 
     async fn get(self: Arc<Self>, call: Call, asked: GetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
-        let looker = arbiter.looks(call.token())?;
-        call.answer(&GetMatchResponse { r#match: described(&arbiter, looker).await? })
+        let audience = arbiter.audience(call.token())?;
+        call.answer(&GetMatchResponse { r#match: described(&arbiter, audience).await? })
     }
 
     async fn list(self: Arc<Self>, call: Call, mut asked: ListMatchesRequest) -> Result<Reply, Error> {
@@ -103,7 +103,7 @@ impl MatchPlane {
         let charge = call.budget().reserve(2 * paging.size * MATCH_BYTES).await?;
         let (origin, after) = (call.caller().origin(), paging.after.clone());
         let tell =
-            move |arbiter: &Arbiter| is_wanted(arbiter, &asked).then(|| arbiter.describe(Looker::Public));
+            move |arbiter: &Arbiter| is_wanted(arbiter, &asked).then(|| arbiter.describe(Audience::Public));
         let page = self.0.list(origin, after, paging.size, tell).await?;
         self.0.kept().await?;
         let answer = ListMatchesResponse { matches: page.matches, next_page_token: paging.next(page.last) };
@@ -116,7 +116,7 @@ impl MatchPlane {
         let bound = if commitment.is_empty() { None } else { Some(part("commitment", &commitment)?) };
         let (arbiter, seat, token) = self.0.join(code.trim(), request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
-        let r#match = described(&arbiter, Looker::Seat(seat)).await?;
+        let r#match = described(&arbiter, Audience::Seat(seat)).await?;
         call.answer(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
     }
 
@@ -151,7 +151,7 @@ impl MatchPlane {
     async fn reset_match(self: Arc<Self>, call: Call, asked: ResetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
         arbiter.reset_match(call.token(), asked.seed, asked.episode).await?;
-        call.answer(&ResetMatchResponse { r#match: described(&arbiter, Looker::Host).await? })
+        call.answer(&ResetMatchResponse { r#match: described(&arbiter, Audience::Host).await? })
     }
 
     async fn resign(self: Arc<Self>, call: Call, asked: ResignRequest) -> Result<Reply, Error> {
@@ -159,7 +159,7 @@ impl MatchPlane {
         call.answer(&resigned)
     }
 
-    async fn play(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
+    async fn play(self: Arc<Self>, call: Call, requests: RequestStream) -> Result<Reply, Error> {
         call.token().ok_or(Error::TokenMissing)?;
         let requests = Box::pin(requests.stream().take_until(self.0.stopped()));
         let state = (self, call, requests);
@@ -168,21 +168,21 @@ impl MatchPlane {
             let arrived = call.caller().last_read();
             let charge = call.budget().reserve(ANSWER_BYTES).await?;
             let answer = call.budget().in_turn(plane.answered(call.token(), arrived, asked)).await;
-            let answer = Answer::new(charge, &answer)?;
+            let answer = EncodedMessage::new(charge, &answer)?;
             Ok(Some((answer, (plane, call, requests))))
         })))
     }
 
     async fn replay(self: Arc<Self>, call: Call, asked: GetReplayRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
-        arbiter.looks(call.token())?;
+        arbiter.audience(call.token())?;
         // The replay, and the message that it is copied to.
         let charge = call.budget().reserve(2 * arbiter.replay_bytes()).await?;
         // The seat may have been given to somebody else while there was no room.
-        let looker = arbiter.looks(call.token())?;
+        let audience = arbiter.audience(call.token())?;
         let (played, owner) = (Arc::clone(&arbiter), self.0.owner(call.caller().origin()));
         let replayed = owner.run(move || {
-            let replay = Some(played.replay(looker, asked.episode)?);
+            let replay = Some(played.replay(audience, asked.episode)?);
             Reply::message(charge, &GetReplayResponse { replay })
         });
         let reply = replayed.await.ok_or_else(|| lost("a replay"))??;
@@ -192,7 +192,7 @@ impl MatchPlane {
 
     async fn watch(self: Arc<Self>, call: Call, asked: WatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.find(&asked.match_id)?;
-        arbiter.looks(call.token())?;
+        arbiter.audience(call.token())?;
         let WatchRequest { after, depict, .. } = asked;
         let kept = call.budget().charge(WATCHER_BYTES)?;
         let watcher = arbiter.watch(after)?;
@@ -206,7 +206,7 @@ impl MatchPlane {
             let charge = call.budget().reserve(bytes).await?;
             let show = move || {
                 let (frame, depiction) = watcher.show(depict)?;
-                let answer = Answer::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
+                let answer = EncodedMessage::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
                 Ok::<_, Error>((answer, watcher))
             };
             // A picture takes a while.
@@ -221,7 +221,7 @@ impl MatchPlane {
 
     async fn close(self: Arc<Self>, call: Call, asked: CloseMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.0.close(&asked.match_id, call.token())?;
-        let r#match = described(&arbiter, Looker::Host).await?;
+        let r#match = described(&arbiter, Audience::Host).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
         call.answer(&CloseMatchResponse { r#match })
     }
@@ -235,7 +235,7 @@ fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>
 }
 
 /// What somebody contributes to deals, or is bound by.
-fn part(field: &'static str, bytes: &[u8]) -> Result<Part, Error> {
+fn part(field: &'static str, bytes: &[u8]) -> Result<Contribution, Error> {
     bytes.try_into().map_err(|_| Error::field(field, format!("{} bytes", bytes.len()), "32 bytes"))
 }
 
@@ -333,14 +333,14 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::matches::Limits;
+    use crate::matches::MatchLimits;
     use crate::origin::Origin;
 
     #[tokio::test]
     async fn a_match_takes_no_more_on_a_page_than_there_is_room_for() {
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let matches = Matches::new(tables, Limits::default(), pool);
+        let matches = Matches::new(tables, MatchLimits::default(), pool);
         let asked = CreateMatchRequest {
             config: Some(MatchConfig {
                 game: "faraway".to_owned(),
@@ -353,7 +353,7 @@ mod tests {
         };
         let (table, settings) = settings(&matches, &asked).expect("it is right");
         let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("it is created");
-        let bytes = arbiter.describe(Looker::Public).encoded_len();
+        let bytes = arbiter.describe(Audience::Public).encoded_len();
         assert!((3_000..MATCH_BYTES).contains(&bytes), "{bytes}");
     }
 }

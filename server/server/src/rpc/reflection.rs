@@ -14,7 +14,7 @@ use tonic_reflection::pb::v1::{
 
 use boardwire_api::Error;
 
-use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
+use crate::edge::{Call, EncodedMessage, Kind, Reply, RequestStream, Service};
 
 /// What is described.
 pub(super) const SETS: [&[u8]; 4] = [
@@ -43,13 +43,13 @@ pub(super) fn services() -> [Service<Reflection>; 2] {
 }
 
 impl Reflection {
-    async fn tell(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, Error> {
+    async fn tell(self: Arc<Self>, call: Call, requests: RequestStream) -> Result<Reply, Error> {
         let state = (self, call, Box::pin(requests.stream()));
         Ok(Reply::stream(stream::try_unfold(state, |(reflection, call, mut requests)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
             let charge = call.budget().reserve(FILE_BYTES).await?;
             let answer = call.budget().in_turn(async { reflection.answer(asked) }).await?;
-            let answer = Answer::new(charge, &answer)?;
+            let answer = EncodedMessage::new(charge, &answer)?;
             Ok(Some((answer, (reflection, call, requests))))
         })))
     }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 
 use super::{message_bytes, request_id};
 use crate::arbiter::Arbiter;
-use crate::batches::{Batches, InUse, Terms};
+use crate::batches::{Batches, InUse, LeaseTerms};
 use crate::edge::{Call, Kind, Reply, Service};
 use crate::matches::Matches;
 use crate::secret;
@@ -52,7 +52,7 @@ impl SearchPlane {
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
         let charge = call.budget().reserve(2 * bytes).await?;
-        let terms = Terms { peer, origin, request: id };
+        let terms = LeaseTerms { peer, origin, request: id };
         let places = opening.places;
         let draw = |group| async move {
             let insights = source.insights().await?;

@@ -278,9 +278,9 @@ pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let registry = Registry::standard();
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-    let limits = matches::Limits::default();
+    let limits = matches::MatchLimits::default();
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
-    let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+    let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
     let listeners = vec![Listener::Tcp(listener)];
     tokio::spawn(run(
         Access::default(),

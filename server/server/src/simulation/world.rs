@@ -72,8 +72,8 @@ impl World {
     pub(super) fn new(game: &'static str, looks: Duration) -> Rc<Self> {
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let tables = Tables::new(Registry::standard());
-        let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+        let matches = Arc::new(Matches::new(tables, matches::MatchLimits::default(), Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
         let (arbiter, seen, told) = (Mutex::default(), Mutex::default(), Mutex::default());
         Rc::new(Self { matches, batches, arbiter, seen, looks, told, stop: watch::Sender::new(false), game })
     }

@@ -94,16 +94,16 @@ fn every_limit_of_what_is_held_has_a_flag() {
     let settings = flags(&line.split_whitespace().collect::<Vec<_>>());
     let idle = Duration::from_secs(4);
     let opening = Duration::from_secs(9);
-    let expected = matches::Limits { matches: 1, per_caller: 2, waiting: 3, idle, opening };
+    let expected = matches::MatchLimits { matches: 1, per_caller: 2, waiting: 3, idle, opening };
     assert_eq!(settings.match_limits(), expected);
     let idle = Duration::from_secs(8);
-    let expected = batches::Limits { batches: 5, environments: 6, per_caller: 7, idle };
+    let expected = batches::BatchLimits { batches: 5, environments: 6, per_caller: 7, idle };
     assert_eq!(settings.batch_limits(), expected);
 }
 
 #[test]
 fn the_defaults_in_the_help_are_those_of_the_code() {
-    let (matches, batches) = (matches::Limits::default(), batches::Limits::default());
+    let (matches, batches) = (matches::MatchLimits::default(), batches::BatchLimits::default());
     let Bounds { connections, connections_per_caller, connection_streams, .. } = Bounds::default();
     let Bounds { connection_bytes, bytes, rate, handshake_timeout, drain_timeout, .. } = Bounds::default();
     let command = <Line as clap::CommandFactory>::command();
@@ -156,9 +156,9 @@ fn times_are_never_longer_than_clocks_can_reckon_and_a_time_out_of_nothing_is_no
         let settings = settings(time);
         let (matches, bounds) = (settings.match_limits(), settings.bounds());
         let all = [matches.idle, matches.opening, settings.batch_limits().idle, bounds.handshake_timeout];
-        assert_eq!(all, [LONGEST; 4], "{time}");
-        let drains = if time == "0" { Duration::ZERO } else { LONGEST };
+        assert_eq!(all, [MAX_TIMEOUT; 4], "{time}");
+        let drains = if time == "0" { Duration::ZERO } else { MAX_TIMEOUT };
         assert_eq!(bounds.drain_timeout, drains, "a server may stop at once");
-        assert!(std::time::Instant::now().checked_add(2 * LONGEST).is_some());
+        assert!(std::time::Instant::now().checked_add(2 * MAX_TIMEOUT).is_some());
     }
 }

@@ -198,10 +198,10 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
             let settings = settings(&[AGENT, Player::Bot(bot)]);
             let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3));
             {
-                let standing = &mut arbiter.lock().standing;
+                let state = &mut arbiter.lock().state;
                 let play =
-                    std::mem::replace(&mut standing.play, table("faraway", 2).rules.clone().deal(1.into()));
-                standing.play = Box::new(Faulty(play, fault));
+                    std::mem::replace(&mut state.play, table("faraway", 2).rules.clone().deal(1.into()));
+                state.play = Box::new(Faulty(play, fault));
             }
             arbiter.begin();
             let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;

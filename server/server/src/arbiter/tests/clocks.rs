@@ -34,20 +34,20 @@ async fn settle() {
 }
 
 /// What the clock of a seat shows.
-struct Reading {
+struct JournalReader {
     left: Duration,
     bank: Duration,
     running: bool,
     strikes: u32,
 }
 
-async fn reading(arbiter: &Arc<Arbiter>, seat: Seat) -> Reading {
+async fn reading(arbiter: &Arc<Arbiter>, seat: Seat) -> JournalReader {
     settle().await;
     let v1::ClockReading { left, bank, running, strikes } = look(arbiter, seat).await.clocks[seat.index()];
     let time = |time: Option<prost_types::Duration>| {
         time.unwrap_or_default().try_into().expect("it is not negative")
     };
-    Reading { left: time(left), bank: time(bank), running, strikes }
+    JournalReader { left: time(left), bank: time(bank), running, strikes }
 }
 
 /// Who has forfeited an episode, and why.
@@ -59,9 +59,9 @@ fn loser(seen: &Observation) -> Option<(Seat, Forfeit)> {
 /// Ends a match, and checks what was played as anybody may.
 fn check(arbiter: &Arc<Arbiter>) {
     arbiter.close(CloseReason::Host);
-    let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Host, None).expect("it is kept");
     let verified = verify(&replay, &tables()).expect("it is as it should be");
-    assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
+    assert_eq!(verified.decisions, arbiter.lock().state.present.moves.len());
 }
 
 /// Makes the lowest legal choice of a seat.
@@ -84,12 +84,12 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     assert_eq!(reading(&arbiter, seat).await.bank, 8 * SECOND + SECOND / 2);
     choose(&arbiter, seat, None).await.expect("it is in time");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
-    let moves = arbiter.lock().standing.present.moves.clone();
+    let moves = arbiter.lock().state.present.moves.clone();
     let took = moves.iter().filter(|played| played.seat == seat).map(|played| played.took);
-    let exactly = |all| Some(Took { all, refund: Duration::ZERO });
+    let exactly = |all| Some(DecisionTime { all, refund: Duration::ZERO });
     assert_eq!(took.collect::<Vec<_>>(), [exactly(3 * SECOND), exactly(Duration::ZERO)]);
     // A repeated act is answered, and costs nothing more.
-    let last = arbiter.lock().standing.places[0].last.expect("it has chosen");
+    let last = arbiter.lock().state.by_seat[0].last.expect("it has chosen");
     arbiter.act(seat, last).await.expect("a repetition is answered");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
     // The next episode begins with a full bank.
@@ -182,7 +182,7 @@ async fn others_decide_for_whoever_is_late() {
                 settle().await;
                 over = arbiter.observe(seat, true, Extras::default()).await.expect("open");
             }
-            let moves = arbiter.lock().standing.present.moves.clone();
+            let moves = arbiter.lock().state.present.moves.clone();
             let late = moves.iter().filter(|played| matches!(played.cause, Cause::Late { bot: false, .. }));
             assert!(late.count() > 5, "{game}");
             check(&arbiter);
@@ -198,13 +198,13 @@ async fn a_bot_decides_for_whoever_is_late() {
         let (limit, bank) = (Duration::from_millis(20), Duration::ZERO);
         let arbiter = timed(game, &[AGENT, RANDOM], &Clock { limit, bank, ..clock(on_timeout) });
         let seat = Seat::new(0);
-        while arbiter.lock().standing.places[0].decision < 2 {
+        while arbiter.lock().state.by_seat[0].decision < 2 {
             arbiter.changed.notified().await;
         }
-        let moves = arbiter.lock().standing.present.moves.clone();
+        let moves = arbiter.lock().state.present.moves.clone();
         let late = moves.iter().filter(|played| matches!(played.cause, Cause::Late { bot: true, .. }));
         assert_eq!(late.count(), 2, "{game}");
-        let after = arbiter.lock().standing.bot_rng(seat).words();
+        let after = arbiter.lock().state.bot_rng(seat).words();
         assert!(after > 0, "{game}: it goes on drawing where it was");
         arbiter.close(CloseReason::Host);
     }
@@ -245,7 +245,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
         advance(all).await;
         choose(&arbiter, seat, thought).await.expect("it is in time");
         settle().await;
-        let took = arbiter.lock().standing.present.moves.iter().rev().find_map(|played| played.took);
+        let took = arbiter.lock().state.present.moves.iter().rev().find_map(|played| played.took);
         let took = took.expect("it has a clock");
         assert_eq!((took.all, took.charged()), (all, charged));
         assert!(took.refund <= 7 * gain);
@@ -257,7 +257,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
         advance(all).await;
         choose(&arbiter, seat, Some(Duration::ZERO)).await.expect("it is in time");
         settle().await;
-        let took = arbiter.lock().standing.present.moves.iter().rev().find_map(|played| played.took);
+        let took = arbiter.lock().state.present.moves.iter().rev().find_map(|played| played.took);
         most = took.expect("it has a clock").charged();
     }
     assert!(most > SECOND.saturating_sub(gain), "{most:?}");
@@ -307,7 +307,7 @@ async fn clocks_stand_while_bots_think() {
 
 #[test]
 fn clocks_that_cannot_be_are_refused() {
-    let day = clock::LONGEST;
+    let day = clock::MAX_CLOCK;
     for wrong in [
         Clock { limit: Duration::ZERO, bank: Duration::ZERO, ..clock(OnTimeout::Forfeit) },
         Clock { limit: day + SECOND, ..clock(OnTimeout::Forfeit) },

@@ -1,18 +1,18 @@
 //! How a match stands follows from its events alone.
 
 use super::*;
-use crate::record::{Cause, Forfeited, Impossible};
+use crate::record::{Cause, Forfeited, InvalidEvent};
 use boardwire_api::v1::IllegalActionPolicy;
 
 /// Everything a match knows: what seats are told, what follows, and what is hidden.
-pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
+pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
-    let Standing {
+    let State {
         id,
         play,
         present,
         past,
-        places,
+        by_seat,
         seeds,
         holders,
         votes,
@@ -21,16 +21,16 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
         deals,
         agents,
         invited,
-    } = standing;
+    } = state;
     let seats = || arbiter.settings.seats();
-    let seen = seats().map(|seat| standing.observe(&arbiter.table, &arbiter.settings, seat, extras));
-    let rngs = seats().map(|seat| (standing.bot_rng(seat).seed(), standing.substitute_rng(seat).seed()));
+    let seen = seats().map(|seat| state.observe(&arbiter.table, &arbiter.settings, seat, extras));
+    let rngs = seats().map(|seat| (state.bot_rng(seat).seed(), state.substitute_rng(seat).seed()));
     let (seen, rngs): (Vec<_>, Vec<_>) = (seen.collect(), rngs.collect());
     let digest = play.digest();
     format!(
         "{:?}",
         (
-            (id, present, past, places, seeds),
+            (id, present, past, by_seat, seeds),
             (invited, holders, votes, closed, clocks, deals, agents),
             (seen, rngs, digest)
         )
@@ -41,8 +41,8 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
 fn same_again(arbiter: &Arbiter) {
     let inner = arbiter.lock();
     let (opened, seeds) = inner.first.clone();
-    let deals = Deals::restored(inner.standing.deals.root(), arbiter.settings.players.len());
-    let mut again = Standing::new(
+    let deals = Deals::restored(inner.state.deals.root(), arbiter.settings.players.len());
+    let mut again = State::new(
         &arbiter.table,
         &arbiter.settings,
         arbiter.id(),
@@ -54,7 +54,7 @@ fn same_again(arbiter: &Arbiter) {
     for event in &inner.events {
         again.apply(&arbiter.table, event).expect("it has happened");
     }
-    assert!(all_of(arbiter, &again) == all_of(arbiter, &inner.standing), "after {:?}", inner.events.last());
+    assert!(all_of(arbiter, &again) == all_of(arbiter, &inner.state), "after {:?}", inner.events.last());
 }
 
 /// The first illegal action of every third decision, else the lowest legal one.
@@ -103,20 +103,20 @@ async fn a_match_is_a_fold_over_its_events() {
                 .expect("on");
             arbiter.close(CloseReason::Host);
             same_again(&arbiter);
-            let happened = arbiter.lock().events.clone();
-            let any = |wanted: fn(&What) -> bool| happened.iter().any(|event| wanted(&event.what));
-            assert!(any(|what| matches!(what, What::Played { cause: Cause::Agent, .. })));
-            assert!(any(|what| matches!(what, What::Played { cause: Cause::Bot { .. }, .. })));
-            assert!(any(|what| matches!(what, What::Dealt { .. })));
-            assert!(any(|what| matches!(what, What::Closed(CloseReason::Host))));
+            let commit = arbiter.lock().events.clone();
+            let any = |wanted: fn(&EventKind) -> bool| commit.iter().any(|event| wanted(&event.what));
+            assert!(any(|what| matches!(what, EventKind::Played { cause: Cause::Agent, .. })));
+            assert!(any(|what| matches!(what, EventKind::Played { cause: Cause::Bot { .. }, .. })));
+            assert!(any(|what| matches!(what, EventKind::Dealt { .. })));
+            assert!(any(|what| matches!(what, EventKind::Closed(CloseReason::Host))));
             let treated = match illegal_actions {
                 IllegalActionPolicy::Forfeit => {
-                    any(|what| matches!(what, What::Forfeited { given: Some(_), .. }))
+                    any(|what| matches!(what, EventKind::Forfeited { given: Some(_), .. }))
                 }
-                _ => any(|what| matches!(what, What::Played { cause: Cause::Substituted { .. }, .. })),
+                _ => any(|what| matches!(what, EventKind::Played { cause: Cause::Substituted { .. }, .. })),
             };
             assert!(treated, "{game}");
-            assert!(any(|what| matches!(what, What::Voted { .. })) == (agents.len() > 1));
+            assert!(any(|what| matches!(what, EventKind::Voted { .. })) == (agents.len() > 1));
         }
     }
 }
@@ -126,16 +126,16 @@ async fn a_match_is_a_fold_over_its_events() {
 fn what_cannot_have_happened_is_refused() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let mut inner = arbiter.lock();
-    let before = all_of(&arbiter, &inner.standing);
+    let before = all_of(&arbiter, &inner.state);
     for (seat, action) in [(0, 255), (0, 112), (1, 255)] {
-        let what = What::Played { seat: Seat::new(seat), action, cause: Cause::Agent, took: None };
+        let what = EventKind::Played { seat: Seat::new(seat), action, cause: Cause::Agent, took: None };
         let event = Event { at: SystemTime::now(), what };
-        let Impossible(why) = inner.standing.apply(&arbiter.table, &event).expect_err("it is not legal");
+        let InvalidEvent(why) = inner.state.apply(&arbiter.table, &event).expect_err("it is not legal");
         assert!(why.starts_with(&format!("action {action}: ")), "{why}");
-        assert_eq!(all_of(&arbiter, &inner.standing), before);
+        assert_eq!(all_of(&arbiter, &inner.state), before);
     }
     let what =
-        What::Forfeited { forfeited: Forfeited { seat: Seat::new(1), why: Forfeit::Host }, given: None };
-    inner.standing.apply(&arbiter.table, &Event { at: SystemTime::now(), what }).expect("it can be");
-    assert!(inner.standing.is_over());
+        EventKind::Forfeited { forfeited: Forfeited { seat: Seat::new(1), why: Forfeit::Host }, given: None };
+    inner.state.apply(&arbiter.table, &Event { at: SystemTime::now(), what }).expect("it can be");
+    assert!(inner.state.is_over());
 }

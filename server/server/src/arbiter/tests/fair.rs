@@ -13,12 +13,12 @@ fn fair(players: &[Player]) -> Arc<Arbiter> {
 }
 
 /// What the agent at a seat contributes.
-fn own(seat: Seat) -> Part {
+fn own(seat: Seat) -> Contribution {
     [seat.number() + 1; 32]
 }
 
 fn join(arbiter: &Arc<Arbiter>, seat: Seat) {
-    arbiter.join(seat, Some(Uuid::from_u128(9)), Some(binds(&own(seat)))).expect("it is free");
+    arbiter.join(seat, Some(Uuid::from_u128(9)), Some(commitment_to(&own(seat)))).expect("it is free");
 }
 
 /// A match that has been dealt.
@@ -38,15 +38,15 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let arbiter = fair(&[AGENT, RANDOM, AGENT]);
     let (first, last) = (Seat::new(0), Seat::new(2));
     let missing = |what| {
-        let summary = arbiter.describe(Looker::Seat(Seat::FIRST));
+        let summary = arbiter.describe(Audience::Seat(Seat::FIRST));
         assert_eq!((arbiter.phase(), summary.seed_opening), (Phase::Gathering, None));
         assert!(summary.seed_commitment.is_empty());
-        let told = arbiter.lock().standing.check_dealt().expect_err("nothing is dealt");
+        let told = arbiter.lock().state.check_dealt().expect_err("nothing is dealt");
         assert!(told.to_string().ends_with(what), "{told}");
         summary.waiting_for
     };
     assert_eq!(missing("have yet to join"), [0, 2]);
-    let bound = |seat| Some(binds(&own(seat)));
+    let bound = |seat| Some(commitment_to(&own(seat)));
     assert!(arbiter.join(first, None, None).is_err(), "it is not bound to anything");
     arbiter.join(first, None, bound(first)).expect("it is free");
     // It must not open before the other is bound, who could choose what to be bound to.
@@ -71,7 +71,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
         arbiter.insight(first).await.map(drop),
         arbiter.resign(first, None, None, Extras::default()).await.map(drop),
         arbiter.reset_match(Role::Host, None, None).await,
-        arbiter.replay(Looker::Host, None).map(drop),
+        arbiter.replay(Audience::Host, None).map(drop),
     ] {
         assert!(matches!(refused, Err(Error::NotDealt { .. })), "{refused:?}");
     }
@@ -108,14 +108,14 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
     let server = fair_deal(&arbiter).server_commitment;
     let mut keys = Vec::new();
     for episode in 0..3 {
-        let before = arbiter.describe(Looker::Seat(Seat::FIRST)).seed_opening;
+        let before = arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening;
         assert_eq!(before, None, "it is still to be played");
         play_out(&arbiter).await;
-        let opening = arbiter.describe(Looker::Seat(Seat::FIRST)).seed_opening.expect("it is over");
-        let part = Part::try_from(&opening.server_secret[..]).expect("32 bytes");
+        let opening = arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening.expect("it is over");
+        let part = Contribution::try_from(&opening.server_secret[..]).expect("32 bytes");
         let mut hash = part;
         for _ in 0..=episode {
-            hash = binds(&hash);
+            hash = commitment_to(&hash);
         }
         assert_eq!(hash[..], server);
         let key = opening.key;
@@ -132,7 +132,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
         assert_eq!(key, digest(&SHA256, &bytes.concat()).as_ref());
         assert!(!keys.contains(&key));
         keys.push(key);
-        let replay = arbiter.replay(Looker::Host, None).expect("kept");
+        let replay = arbiter.replay(Audience::Host, None).expect("kept");
         let verified = verify(&replay, &tables()).expect("it is as it should be");
         assert_eq!(verified.contributed, arbiter.settings.agents());
         arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
@@ -145,7 +145,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
 async fn a_deal_that_somebody_chose_is_found() {
     let arbiter = dealt(&[AGENT, AGENT]).await;
     arbiter.resign(Role::Host, Some(1), None, Extras::default()).await.expect("it goes on");
-    let good = arbiter.replay(Looker::Host, None).expect("kept");
+    let good = arbiter.replay(Audience::Host, None).expect("kept");
     let why = |change: &dyn Fn(&mut v1::Replay, &mut v1::FairDeal)| {
         let mut changed = good.clone();
         let mut deal = changed.fair.take().expect("it is fair");
@@ -167,7 +167,7 @@ async fn a_deal_that_somebody_chose_is_found() {
         ),
         (
             why(&|_, deal| {
-                let (part, bound) = ([7; 32], binds(&[7; 32]));
+                let (part, bound) = ([7; 32], commitment_to(&[7; 32]));
                 (deal.seat_secrets[1], deal.seat_commitments[1]) =
                     (part.to_vec().into(), bound.to_vec().into());
             }),
@@ -197,7 +197,7 @@ async fn whoever_does_not_open_loses() {
     assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
     // What the honest one has opened is shown to nobody, and no key of a deal that never was.
-    let summary = arbiter.describe(Looker::Seat(Seat::FIRST));
+    let summary = arbiter.describe(Audience::Seat(Seat::FIRST));
     assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None, None]));
     assert!(summary.seed_commitment.is_empty() && summary.seed_opening.is_none());
 }

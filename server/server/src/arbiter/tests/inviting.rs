@@ -1,10 +1,10 @@
 //! Seats that are given away anew.
 
 use super::*;
-use crate::matches::{Limits, Matches};
+use crate::matches::{MatchLimits, Matches};
 
 fn matches() -> Matches {
-    Matches::new(tables(), Limits::default(), Arc::new(Pool::new(1).expect("a thread starts")))
+    Matches::new(tables(), MatchLimits::default(), Arc::new(Pool::new(1).expect("a thread starts")))
 }
 
 #[tokio::test]
@@ -45,19 +45,19 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[AGENT, AGENT]) });
     let [one, two] = [[1; 32], [2; 32]];
     let (first, second) = (Seat::new(0), Seat::new(1));
-    arbiter.join(first, None, Some(binds(&one))).expect("it is free");
+    arbiter.join(first, None, Some(commitment_to(&one))).expect("it is free");
     arbiter.invite(0).expect("nobody can have opened");
     assert_eq!(fair_deal(&arbiter).seat_commitments, parts(&[None, None]));
-    arbiter.join(first, None, Some(binds(&two))).expect("it is free");
-    arbiter.join(second, None, Some(binds(&one))).expect("it is free");
+    arbiter.join(first, None, Some(commitment_to(&two))).expect("it is free");
+    arbiter.join(second, None, Some(commitment_to(&one))).expect("it is free");
     arbiter.open(first, two).await.expect("all have joined");
     assert!(matches!(arbiter.invite(1), Err(Error::NotDealt { .. })));
     arbiter.open(second, one).await.expect("all have joined");
     arbiter.invite(1).expect("it is dealt");
     let request = Some(Uuid::from_u128(7));
-    let token = arbiter.join(second, request, Some(binds(&[3; 32]))).expect("it is free");
-    assert_eq!(arbiter.join(second, request, Some(binds(&[3; 32]))), Ok(token));
-    let bound = parts(&[Some(binds(&two)), Some(binds(&one))]);
+    let token = arbiter.join(second, request, Some(commitment_to(&[3; 32]))).expect("it is free");
+    assert_eq!(arbiter.join(second, request, Some(commitment_to(&[3; 32]))), Ok(token));
+    let bound = parts(&[Some(commitment_to(&two)), Some(commitment_to(&one))]);
     assert_eq!(fair_deal(&arbiter).seat_commitments, bound, "what was dealt from stays as it is");
 }
 

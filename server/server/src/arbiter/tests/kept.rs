@@ -7,11 +7,12 @@ use std::panic::AssertUnwindSafe;
 
 use serde_json::Value;
 
-use crate::journal::{Journal, Keeping, Kept, Reading};
+use crate::journal::{Journal, JournalReader, Retention, SavedMatch};
 
 /// The journal in a folder, with what it has kept.
-fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<Kept>) {
-    let reading = Reading::open(&folder.path().join("journal"), Keeping::default()).expect("it opens");
+fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<SavedMatch>) {
+    let reading =
+        JournalReader::open(&folder.path().join("journal"), Retention::default()).expect("it opens");
     let (kept, damaged) = reading.read().expect("it is read");
     assert_eq!(damaged, []);
     (reading.write(&[]).expect("it is written"), kept)
@@ -88,7 +89,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
                 .expect("it goes on");
             let same = {
                 let (before, after) = (arbiter.lock(), again.lock());
-                (all_of(&arbiter, &before.standing), all_of(&again, &after.standing))
+                (all_of(&arbiter, &before.state), all_of(&again, &after.state))
             };
             assert_eq!(same.0, same.1, "{game}");
             assert_eq!(again.id(), arbiter.id());
@@ -216,7 +217,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
         arbiter.begin();
         for seat in [Seat::FIRST, Seat::new(2)] {
             let part = [seat.number(); 32];
-            arbiter.join(seat, None, fair_deals.then(|| binds(&part))).expect("it is free");
+            arbiter.join(seat, None, fair_deals.then(|| commitment_to(&part))).expect("it is free");
         }
         if fair_deals {
             for seat in [Seat::FIRST, Seat::new(2)] {
@@ -241,12 +242,12 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
                     let again = Arbiter::restored(&kept, &tables, pool().alone().owner(), 3, None)?;
                     let again = Arc::new(again);
                     let mut inner = again.lock();
-                    all_of(&again, &inner.standing);
+                    all_of(&again, &inner.state);
                     again.settle(&mut inner);
-                    inner.clocks.next(&inner.standing);
-                    inner.clocks.readings(&inner.standing);
+                    inner.clocks.next(&inner.state);
+                    inner.clocks.readings(&inner.state);
                     drop(inner);
-                    assert_eq!(again.describe(Looker::Host).id, again.id());
+                    assert_eq!(again.describe(Audience::Host).id, again.id());
                     Ok::<_, String>(())
                 }));
                 match tried.unwrap_or_else(|_| panic!("line {at}: {line}")) {
@@ -272,7 +273,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
         let seat = Seat::new(if step % 2 == 0 { 0 } else { 2 });
         let part = [seat.number(); 32];
         match step {
-            0 | 1 => drop(arbiter.join(seat, None, Some(binds(&part))).expect("it is free")),
+            0 | 1 => drop(arbiter.join(seat, None, Some(commitment_to(&part))).expect("it is free")),
             2 | 3 => arbiter.open(seat, part).await.expect("all have joined"),
             _ => {
                 play_out(&arbiter).await;
@@ -286,7 +287,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
             .expect("it goes on");
         {
             let (before, after) = (arbiter.lock(), again.lock());
-            assert_eq!(all_of(&arbiter, &before.standing), all_of(&again, &after.standing), "step {step}");
+            assert_eq!(all_of(&arbiter, &before.state), all_of(&again, &after.state), "step {step}");
         }
         assert_eq!(fair_deal(&again).server_commitment, server);
         assert_eq!(again.phase() == Phase::Gathering, step < 3);
@@ -325,14 +326,14 @@ async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
 /// A request whose answer nobody waited for is given the same match when it is repeated.
 #[tokio::test]
 async fn a_match_is_created_once_however_its_call_ends() {
-    use crate::matches::{Limits, Matches};
+    use crate::matches::{MatchLimits, Matches};
     use crate::origin::Origin;
     use crate::requests::RequestId;
 
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-    let matches = Matches::new(tables(), Limits::default(), pool).kept_in(Arc::clone(&writing));
+    let matches = Matches::new(tables(), MatchLimits::default(), pool).kept_in(Arc::clone(&writing));
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let create = || {
         let request = RequestId { id: Uuid::from_u128(5), asked: [1; 32], origin: Origin::Unknown };
@@ -347,15 +348,16 @@ async fn a_match_is_created_once_however_its_call_ends() {
 /// Nobody is told of an end that the next server would not know of.
 #[tokio::test]
 async fn a_match_is_not_closed_while_that_cannot_be_written() {
-    use crate::matches::{Limits, Matches};
+    use crate::matches::{MatchLimits, Matches};
     use crate::origin::Origin;
 
     let folder = tempfile::tempdir().expect("a folder");
-    let reading = Reading::open(&folder.path().join("journal"), Keeping::default()).expect("it opens");
+    let reading =
+        JournalReader::open(&folder.path().join("journal"), Retention::default()).expect("it opens");
     reading.limit(16);
     let writing = reading.write(&[]).expect("it is written");
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-    let limits = Limits { idle: Duration::ZERO, ..Limits::default() };
+    let limits = MatchLimits { idle: Duration::ZERO, ..MatchLimits::default() };
     let matches = Matches::new(tables(), limits, pool).kept_in(Arc::clone(&writing));
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[AGENT, AGENT]));
@@ -375,13 +377,13 @@ async fn a_match_is_not_closed_while_that_cannot_be_written() {
 /// A host is not told that a match is closed with which the next server goes on.
 #[tokio::test]
 async fn a_match_is_not_closed_by_a_server_that_stops() {
-    use crate::matches::{Limits, Matches};
+    use crate::matches::{MatchLimits, Matches};
     use crate::origin::Origin;
 
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-    let matches = Matches::new(tables(), Limits::default(), pool).kept_in(Arc::clone(&writing));
+    let matches = Matches::new(tables(), MatchLimits::default(), pool).kept_in(Arc::clone(&writing));
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[AGENT, AGENT]));
     let arbiter = create().await.expect("there is room");

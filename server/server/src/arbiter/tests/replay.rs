@@ -14,7 +14,7 @@ async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
             let seen = arbiter.observe(seat, false, extras).await.expect("the match is open");
             shown[seat.index()].push((seen.ply, seen));
         }
-        let Some(seat) = arbiter.lock().standing.pending().lowest() else { return shown };
+        let Some(seat) = arbiter.lock().state.pending().lowest() else { return shown };
         let seen = look(arbiter, seat).await;
         let action = if seen.decision % 3 == 1 { illegal(&seen) } else { legal(&seen)[0] };
         arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
@@ -22,8 +22,8 @@ async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
 }
 
 fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
-    let looker = viewer.seat().map_or(Looker::Host, Looker::Seat);
-    arbiter.replay(looker, None).expect("it is kept")
+    let audience = viewer.seat().map_or(Audience::Host, Audience::Seat);
+    arbiter.replay(audience, None).expect("it is kept")
 }
 
 /// A seat's frames are what it was shown at every ply, in every game; nobody's decision but its own is among them before
@@ -36,7 +36,7 @@ async fn a_replay_shows_what_its_seat_was_shown() {
         let arbiter = arbiter(table(game, 3), settings);
         let half = {
             for _ in 0..7 {
-                let seat = arbiter.lock().standing.pending().lowest().expect("it goes on");
+                let seat = arbiter.lock().state.pending().lowest().expect("it goes on");
                 let seen = look(&arbiter, seat).await;
                 arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
             }
@@ -68,7 +68,7 @@ async fn a_replay_shows_what_its_seat_was_shown() {
                 assert_eq!(frame.outcome.is_some(), seen.outcome.is_some());
             }
         }
-        let moves = &arbiter.lock().standing.present.moves;
+        let moves = &arbiter.lock().state.present.moves;
         let substituted = moves.iter().any(|played| matches!(played.cause, Cause::Substituted { .. }));
         assert!(substituted, "{game}: an illegal action is shown as what it was treated as");
     }
@@ -138,10 +138,10 @@ async fn episodes_are_kept_for_a_while() {
         sequence = last.sequence + 1;
         arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     }
-    assert_eq!(arbiter.replay(Looker::Host, Some(2)).map(|replay| replay.episode), Ok(2));
-    let early = arbiter.replay(Looker::Host, Some(1)).expect_err("it is not kept");
+    assert_eq!(arbiter.replay(Audience::Host, Some(2)).map(|replay| replay.episode), Ok(2));
+    let early = arbiter.replay(Audience::Host, Some(1)).expect_err("it is not kept");
     assert!(early.to_string().contains("2 or more"), "{early}");
-    let late = arbiter.replay(Looker::Host, Some(7)).expect_err("it has not come");
+    let late = arbiter.replay(Audience::Host, Some(7)).expect_err("it has not come");
     assert!(late.to_string().contains("6 or less"), "{late}");
 }
 
@@ -169,8 +169,8 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
         }
         for viewer in Viewer::all(3) {
             let verified = verify(&shown_to(&arbiter, viewer), &tables()).expect("it is as it should be");
-            assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
-            assert_eq!(verified.head, arbiter.lock().standing.present.head()[..]);
+            assert_eq!(verified.decisions, arbiter.lock().state.present.moves.len());
+            assert_eq!(verified.head, arbiter.lock().state.present.head()[..]);
             assert_eq!(verified.source, SeedSource::Drawn);
             assert_eq!(verified.scores.len(), 3);
         }

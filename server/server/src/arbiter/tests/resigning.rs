@@ -68,8 +68,8 @@ async fn nobody_resigns_for_another_seat_but_the_host() {
 #[tokio::test]
 async fn a_match_tells_what_it_waits_for() {
     let arbiter = faraway(settings(&[AGENT, AGENT, AGENT]));
-    let waiting_for = || arbiter.describe(Looker::Host).waiting_for;
-    let last_action = || arbiter.lock().standing.present.acted;
+    let waiting_for = || arbiter.describe(Audience::Host).waiting_for;
+    let last_action = || arbiter.lock().state.present.acted;
     assert_eq!(waiting_for(), [0, 1, 2]);
     let seen = look(&arbiter, Seat::new(1)).await;
     let dealt = last_action();

@@ -6,24 +6,24 @@ impl Arbiter {
     /// Draws everything anew that `seat` cannot know; gives what was true.
     pub(crate) fn determinize(&self, seat: Seat, rng: &mut boardwire_kernel::RngStream) -> Truth {
         let mut inner = self.lock();
-        let other = inner.standing.determinized(seat, rng);
-        Truth(std::mem::replace(&mut inner.standing, other))
+        let other = inner.state.determinized(seat, rng);
+        Truth(std::mem::replace(&mut inner.state, other))
     }
 
     /// Puts back what was true.
-    pub(crate) fn put_back(&self, Truth(standing): Truth) {
-        self.lock().standing = standing;
+    pub(crate) fn put_back(&self, Truth(state): Truth) {
+        self.lock().state = state;
     }
 }
 
 /// How a match truly stands.
-pub(crate) struct Truth(Standing);
+pub(crate) struct Truth(State);
 
 /// Every answer the wire could give `seat` in this position, as bytes.
-fn every_answer(standing: &Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
+fn every_answer(state: &State, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
-    let seen = standing.observe(table, settings, seat, extras);
+    let seen = state.observe(table, settings, seat, extras);
     let legal = legal(&seen);
     let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
     let mut tried: Vec<Decision> =
@@ -32,7 +32,7 @@ fn every_answer(standing: &Standing, table: &Table, settings: &Settings, seat: S
     tried.push(Decision { episode: seen.episode + 1, ..answer(&seen, 0) });
     // All that is sent of a refusal is made from the error and nothing else.
     let refusals = tried.into_iter().map(|decision| {
-        let refused = standing.act(table, settings, seat, decision).expect_err("it is not legal now");
+        let refused = state.act(table, settings, seat, decision).expect_err("it is not legal now");
         format!("{refused:?}").into_bytes()
     });
     let refusals: Vec<Vec<u8>> = refusals.collect();
@@ -49,7 +49,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
             let settings = settings(&vec![AGENT; seats as usize]);
             let (deals, opened, seeds) = Deals::first(&settings);
             let at = SystemTime::UNIX_EPOCH;
-            let mut truth = Standing::new(&table, &settings, "match", opened, seeds, deals, at);
+            let mut truth = State::new(&table, &settings, "match", opened, seeds, deals, at);
             let mut rng = RngStream::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
                 for seat in settings.seats() {
@@ -82,9 +82,9 @@ async fn a_server_that_stops_shows_no_more_than_before() {
             arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
         }
         let told = || {
-            let replay = arbiter.replay(Looker::Seat(Seat::FIRST), None).expect("it is kept");
-            let shown = [Looker::Host, Looker::Public].map(|to| arbiter.describe(to).seed_opening);
-            (replay, arbiter.describe(Looker::Seat(Seat::FIRST)).seed_opening, shown)
+            let replay = arbiter.replay(Audience::Seat(Seat::FIRST), None).expect("it is kept");
+            let shown = [Audience::Host, Audience::Public].map(|to| arbiter.describe(to).seed_opening);
+            (replay, arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening, shown)
         };
         let before = told();
         arbiter.close(CloseReason::ShuttingDown);

@@ -25,7 +25,7 @@ fn told() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
 }
 
 /// A match that stands so; seat 0 is free.
-async fn standing(phase: usize) -> Arc<Arbiter> {
+async fn state(phase: usize) -> Arc<Arbiter> {
     let (players, seed) = ([AGENT; 2], Some(7));
     let fair_deals = phase == 0;
     let settings = Settings { fair_deals, seed: seed.filter(|_| !fair_deals), ..settings(&players) };
@@ -45,9 +45,9 @@ async fn what_a_method_does_as_a_match_stands_is_what_the_protocol_says() {
     for (method, reasons) in &told {
         assert_eq!(reasons.len(), 4, "{method}: {reasons:?}");
         for (phase, reason) in reasons.iter().enumerate() {
-            let arbiter = standing(phase).await;
-            let number = arbiter.lock().standing.places[seat.index()].decision;
-            let action = u32::from(arbiter.lock().standing.play.legal(seat).lowest().unwrap_or_default());
+            let arbiter = state(phase).await;
+            let number = arbiter.lock().state.by_seat[seat.index()].decision;
+            let action = u32::from(arbiter.lock().state.play.legal(seat).lowest().unwrap_or_default());
             let done = match *method {
                 "JoinMatch" => arbiter.join(seat, None, Some([7; 32])).map(drop),
                 "Invite" => arbiter.invite(0).map(drop),
@@ -57,7 +57,7 @@ async fn what_a_method_does_as_a_match_stands_is_what_the_protocol_says() {
                 "Reset" => reset(&arbiter, seat, None, None).now_or_never().unwrap_or(Ok(())),
                 "ResetMatch" => arbiter.reset_match(Role::Host, None, None).await,
                 "Resign" => arbiter.resign(seat, None, None, Extras::default()).await.map(drop),
-                "GetReplay" => arbiter.replay(Looker::Host, None).map(drop),
+                "GetReplay" => arbiter.replay(Audience::Host, None).map(drop),
                 "OpenDeal" | "Watch" => continue,
                 other => panic!("{other} is no method of a match"),
             };

@@ -39,7 +39,7 @@ async fn a_watcher_sees_every_position_once() {
         };
         let ((), seen) = tokio::join!(playing, watching);
         let all = (0..5).flat_map(|episode| {
-            let replay = arbiter.replay(Looker::Host, Some(episode)).expect("it is kept");
+            let replay = arbiter.replay(Audience::Host, Some(episode)).expect("it is kept");
             replay.frames.into_iter().map(|frame| Frame { played: None, ..frame })
         });
         let all: Vec<Frame> = all.collect();
@@ -61,7 +61,7 @@ async fn a_slow_watcher_is_told_what_it_has_missed() {
     let mut slow = arbiter.watch(Some(0)).expect("the first frame is there");
     assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
     play(&arbiter, 6).await;
-    let oldest = arbiter.replay(Looker::Host, Some(2)).expect("it is kept").frames[0].sequence;
+    let oldest = arbiter.replay(Audience::Host, Some(2)).expect("it is kept").frames[0].sequence;
     assert_eq!(next(&mut slow).await, Err(Error::FramesGone { after: 1, oldest }));
     let mut again = arbiter.watch(Some(oldest - 1)).expect("it is kept");
     assert_eq!(taken(&mut again, 1).await[0].sequence, oldest);
@@ -85,14 +85,14 @@ async fn a_watcher_is_told_how_the_match_ends() {
 async fn positions_are_held_back_as_long_as_the_host_said() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
-    let replay = |looker| arbiter.replay(looker, None).expect("it is kept");
+    let replay = |audience| arbiter.replay(audience, None).expect("it is kept");
     play_out(&arbiter).await;
     let begun = tokio::time::Instant::now();
     let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
     taken(&mut watcher, 1).await;
     let waited = begun.elapsed();
     assert!((Duration::from_mins(59)..=watch_delay).contains(&waited), "{waited:?}");
-    let [late, own] = [replay(Looker::Public), replay(Looker::Seat(Seat::FIRST))];
+    let [late, own] = [replay(Audience::Public), replay(Audience::Seat(Seat::FIRST))];
     assert!(own.over && own.seed_opening.is_none() && own.frames.len() > 1, "its seed was given");
     assert!(!late.over && late.seed_opening.is_none());
     assert_eq!((late.frames.len(), late.frames[0].outcome.is_some()), (1, false), "the deal alone");
@@ -104,13 +104,13 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
         faraway(Settings { private: true, ..settings(&[AGENT, RANDOM]) })
     });
     let seat = private.join(Seat::new(0), None, None).expect("it is free");
-    assert_eq!(open.looks(None), Ok(Looker::Public));
-    assert_eq!(private.looks(None), Err(Error::TokenMissing));
-    assert_eq!(private.looks(Some(private.spectator_token())), Ok(Looker::Public));
-    assert_eq!(private.looks(Some(private.host_token())), Ok(Looker::Host));
-    assert_eq!(private.looks(Some(&seat)), Ok(Looker::Seat(Seat::new(0))));
+    assert_eq!(open.audience(None), Ok(Audience::Public));
+    assert_eq!(private.audience(None), Err(Error::TokenMissing));
+    assert_eq!(private.audience(Some(private.spectator_token())), Ok(Audience::Public));
+    assert_eq!(private.audience(Some(private.host_token())), Ok(Audience::Host));
+    assert_eq!(private.audience(Some(&seat)), Ok(Audience::Seat(Seat::new(0))));
     for foreign in [open.spectator_token(), open.host_token(), ""] {
-        assert!(matches!(private.looks(Some(foreign)), Err(Error::TokenWrong { .. })));
+        assert!(matches!(private.audience(Some(foreign)), Err(Error::TokenWrong { .. })));
     }
     // It looks, and does nothing else.
     assert!(matches!(private.role(Some(private.spectator_token())), Err(Error::TokenWrong { .. })));
@@ -123,7 +123,7 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
     {
-        let present = &mut arbiter.lock().standing.present;
+        let present = &mut arbiter.lock().state.present;
         let long_ago = present.acted - Duration::from_hours(1);
         present.dealt = Some(long_ago);
         // All but the sixth.
@@ -134,15 +134,15 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
             .filter(|(at, _)| *at != 5)
             .for_each(|(_, played)| played.at = long_ago);
     }
-    let replay = arbiter.replay(Looker::Public, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Public, None).expect("it is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "the deal and five decisions");
     {
-        let present = &mut arbiter.lock().standing.present;
+        let present = &mut arbiter.lock().state.present;
         present.moves.truncate(8);
         present.acted = present.moves[7].at;
         present.forfeited = Some(Forfeited { seat: Seat::new(0), why: Forfeit::Host });
     }
-    let replay = arbiter.replay(Looker::Public, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Public, None).expect("it is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "nor is the end shown");
 }
 
@@ -153,27 +153,27 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play(&arbiter, 2).await;
     play_out(&arbiter).await;
-    let full = arbiter.describe(Looker::Seat(Seat::FIRST));
+    let full = arbiter.describe(Audience::Seat(Seat::FIRST));
     assert_eq!((full.state(), full.episode), (MatchState::Over, 2));
-    let shown = arbiter.describe(Looker::Public);
+    let shown = arbiter.describe(Audience::Public);
     assert_eq!((shown.state(), shown.episode, shown.ply), (MatchState::Playing, 0, 0));
     assert!(shown.waiting_for.is_empty() && shown.seed_commitment != full.seed_commitment);
     assert_eq!(arbiter.shown_state(), MatchState::Playing);
     let refused = arbiter.watch(Some(2)).err().expect("it is to come").to_string();
     assert!(refused.contains("1 or less"), "{refused}");
-    let refused = arbiter.replay(Looker::Public, Some(1)).expect_err("it is to come").to_string();
+    let refused = arbiter.replay(Audience::Public, Some(1)).expect_err("it is to come").to_string();
     assert!(refused.contains("0 or less"), "{refused}");
     arbiter.close(CloseReason::Host);
-    assert_eq!(arbiter.describe(Looker::Public).state(), MatchState::Playing, "its end is to come");
-    let [own, other] = [Looker::Host, Looker::Public].map(|to| arbiter.describe(to));
+    assert_eq!(arbiter.describe(Audience::Public).state(), MatchState::Playing, "its end is to come");
+    let [own, other] = [Audience::Host, Audience::Public].map(|to| arbiter.describe(to));
     assert_eq!((own.ply, other.ply), (full.ply, 0));
     // Long afterwards all is shown.
     {
-        let present = &mut arbiter.lock().standing.present;
+        let present = &mut arbiter.lock().state.present;
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
         times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
     }
-    assert_eq!(arbiter.describe(Looker::Public), arbiter.describe(Looker::Seat(Seat::FIRST)));
+    assert_eq!(arbiter.describe(Audience::Public), arbiter.describe(Audience::Seat(Seat::FIRST)));
 }
 
 #[tokio::test]
@@ -182,8 +182,8 @@ async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
     let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(fair);
     assert_eq!(
-        (arbiter.describe(Looker::Public), arbiter.shown_state()),
-        (arbiter.describe(Looker::Seat(Seat::FIRST)), MatchState::Gathering)
+        (arbiter.describe(Audience::Public), arbiter.shown_state()),
+        (arbiter.describe(Audience::Seat(Seat::FIRST)), MatchState::Gathering)
     );
 }
 
@@ -193,7 +193,7 @@ async fn a_clock_that_is_set_back_stalls_no_watcher() {
     for watch_delay in [Duration::ZERO, Duration::from_mins(1)] {
         let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
-        arbiter.lock().standing.present.dealt = Some(SystemTime::now() + Duration::from_hours(9));
+        arbiter.lock().state.present.dealt = Some(SystemTime::now() + Duration::from_hours(9));
         let begun = tokio::time::Instant::now();
         taken(&mut watcher, 1).await;
         assert_eq!(begun.elapsed(), watch_delay);
@@ -221,7 +221,7 @@ async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     // As if the present episode had been played so much earlier.
     let age = || {
-        let present = &mut arbiter.lock().standing.present;
+        let present = &mut arbiter.lock().state.present;
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
         times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
     };
@@ -229,14 +229,14 @@ async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
     age();
     arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     arbiter.close(CloseReason::Host);
-    let first = |looker| arbiter.replay(looker, Some(0)).expect("it is kept");
-    assert!(first(Looker::Host).seed_opening.is_some());
+    let first = |audience| arbiter.replay(audience, Some(0)).expect("it is kept");
+    assert!(first(Audience::Host).seed_opening.is_some());
     assert!(
-        first(Looker::Public).over && first(Looker::Public).seed_opening.is_none(),
+        first(Audience::Public).over && first(Audience::Public).seed_opening.is_none(),
         "the next episode has just begun"
     );
     age();
-    assert!(first(Looker::Public).seed_opening.is_some());
+    assert!(first(Audience::Public).seed_opening.is_some());
 }
 
 /// Neither do spectators of a match that has ended learn its seed before they may see its positions.
@@ -245,8 +245,8 @@ fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {
     for (watch_delay, is_shown) in [(Duration::ZERO, true), (Duration::from_hours(1), false)] {
         let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         arbiter.close(CloseReason::Host);
-        let opening = |looker| arbiter.describe(looker).seed_opening;
-        assert!(opening(Looker::Host).is_some());
-        assert_eq!(opening(Looker::Public).is_some(), is_shown);
+        let opening = |audience| arbiter.describe(audience).seed_opening;
+        assert!(opening(Audience::Host).is_some());
+        assert_eq!(opening(Audience::Public).is_some(), is_shown);
     }
 }

@@ -22,10 +22,10 @@ fn framed(message: &[u8]) -> Vec<u8> {
 }
 
 /// Requests that come in these pieces.
-fn requests(limit: usize, budget: &Arc<Budget>, pieces: &[&[u8]]) -> Requests {
+fn requests(limit: usize, budget: &Arc<Budget>, pieces: &[&[u8]]) -> RequestStream {
     let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece))));
-    Requests::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(budget))
+    RequestStream::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(budget))
 }
 
 fn named(bytes: usize) -> ObserveRequest {
@@ -126,7 +126,7 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
             Ok::<_, Infallible>(Frame::data(piece))
         });
         let body = Body::new(StreamBody::new(Box::pin(frames)));
-        let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
+        let mut requests = RequestStream::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
         let message: Option<ObserveRequest> =
             if is_single { Some(requests.one().await?) } else { requests.next().await? };
         assert_eq!(message, Some(named(200_000)));
@@ -141,7 +141,7 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
         Ok::<_, Infallible>(Frame::data(Bytes::from(framed(&named(1).encode_to_vec()))))
     });
     let body = Body::new(StreamBody::new(Box::pin(late)));
-    let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
+    let mut requests = RequestStream::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
     assert_eq!(requests.next().await, Ok(Some(named(1))));
 }
 
@@ -168,14 +168,14 @@ fn rows(rows: usize) -> Step {
     }
 }
 
-fn step(rows: Step, tag: Option<u32>) -> Answer {
-    Answer::step(budget(1).overdraw(0), rows, tag).expect("it is short")
+fn step(rows: Step, tag: Option<u32>) -> EncodedMessage {
+    EncodedMessage::step(budget(1).overdraw(0), rows, tag).expect("it is short")
 }
 
 /// The messages of a response as bytes, and the trailers.
-async fn sent(answers: Vec<Result<Answer, Error>>) -> (Vec<Vec<u8>>, HeaderMap) {
+async fn sent(answers: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, HeaderMap) {
     let reply = Reply::stream(stream::iter(answers));
-    let mut body = Sent::respond(Ok(reply), &budget(1), None, &Span::none()).into_body();
+    let mut body = ResponseBody::respond(Ok(reply), &budget(1), None, &Span::none()).into_body();
     let (mut bytes, mut messages) = (vec![], vec![]);
     loop {
         let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
@@ -229,7 +229,8 @@ async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
     for count in [1, 5_000] {
         let budget = budget(10_000_000);
         let charge = budget.reserve(5_000_000).await.expect("it is free");
-        let Answer { head, views } = Answer::step(charge, rows(count), None).expect("it is short");
+        let EncodedMessage { head, views } =
+            EncodedMessage::step(charge, rows(count), None).expect("it is short");
         let bytes = head.len() + views.len();
         assert_eq!(budget.free(), 10_000_000 - bytes - FRAME_BYTES, "{count} rows wait");
         drop(head);
@@ -241,7 +242,7 @@ async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
 #[tokio::test]
 async fn a_message_that_no_client_takes_is_refused() {
     let columns = Step { view: vec![0; MAX_MESSAGE_BYTES].into(), ..Step::default() };
-    let refused = Answer::step(budget(1).overdraw(0), columns, None);
+    let refused = EncodedMessage::step(budget(1).overdraw(0), columns, None);
     assert!(matches!(refused, Err(Error::MessageTooLarge { .. })), "{refused:?}");
 }
 
@@ -255,7 +256,7 @@ async fn answers_follow_one_another_and_a_failure_ends_them() {
     };
     let (messages, trailers) = sent(vec![
         Ok(step(rows(900), Some(0))),
-        Answer::new(budget(1).overdraw(0), &refused),
+        EncodedMessage::new(budget(1).overdraw(0), &refused),
         Ok(step(rows(900), Some(u32::MAX))),
         Err(Error::TimedOut),
         Ok(step(rows(1), Some(1))),
@@ -269,9 +270,10 @@ async fn answers_follow_one_another_and_a_failure_ends_them() {
 async fn a_stream_that_panics_ends_with_its_status() {
     let answers = stream::iter(0..3).map(|at| {
         assert!(at < 1, "a secret");
-        Answer::new(budget(1).overdraw(0), &named(3))
+        EncodedMessage::new(budget(1).overdraw(0), &named(3))
     });
-    let mut body = Sent::respond(Ok(Reply::stream(answers)), &budget(1), None, &Span::none()).into_body();
+    let mut body =
+        ResponseBody::respond(Ok(Reply::stream(answers)), &budget(1), None, &Span::none()).into_body();
     let mut frames = vec![];
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         frames.push(frame);
@@ -286,7 +288,7 @@ async fn a_stream_that_panics_ends_with_its_status() {
 async fn a_refusal_is_charged_until_it_has_been_sent() {
     let ledger = Ledger::new(0, 1 << 20);
     let budget = ledger.budget(Origin::Unknown);
-    let response = Sent::respond(Err(Error::TimedOut), &budget, None, &Span::none());
+    let response = ResponseBody::respond(Err(Error::TimedOut), &budget, None, &Span::none());
     let (parts, body) = response.into_parts();
     assert!(body.is_end_stream());
     drop(body);

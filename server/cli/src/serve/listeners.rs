@@ -7,25 +7,25 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 
 use super::Settings;
-use crate::address::{Address, Place};
+use crate::address::{Address, Resolved};
 use boardwire_server::edge::{Accounts, Tls};
 use boardwire_server::run::Listener;
 
 /// Where a server is to be reached, and what it asks of whom.
-pub(super) struct Front {
+pub(super) struct ListenerConfig {
     /// What TLS is spoken with, if it is.
     pub(super) tls: Option<Arc<Tls>>,
     /// Who may call, if not everybody may.
     pub(super) accounts: Option<Arc<Accounts>>,
     /// Where it listens.
-    pub(super) places: Vec<(Address, Place)>,
+    pub(super) places: Vec<(Address, Resolved)>,
     /// Where it answers Prometheus.
     pub(super) metrics: Option<SocketAddr>,
     /// Where it serves browsers.
     pub(super) watch_page: Option<SocketAddr>,
 }
 
-impl Front {
+impl ListenerConfig {
     /// That of a server with these settings.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ mod tests {
             ("metrics = '0.0.0.0:1'", "--insecure"),
         ] {
             let settings = toml::from_str(text).expect("known settings");
-            let wrong = format!("{:#}", Front::of(&settings).err().expect(text));
+            let wrong = format!("{:#}", ListenerConfig::of(&settings).err().expect(text));
             assert!(wrong.contains(named), "{wrong}");
         }
     }

@@ -8,16 +8,16 @@ use boardwire_batch::tables::Table;
 use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
 
-use super::clock::{Clock, Time};
-use super::event::{Event, What};
+use super::clock::{Clock, TimeLeft};
+use super::event::{Event, EventKind};
 use super::fair::Deals;
 use super::replay::KEPT;
-use super::{CloseReason, Decision, Opened, Settings};
-use crate::record::{Cause, Impossible, Move, Record};
+use super::{CloseReason, Decision, EpisodeKey, Settings};
+use crate::record::{Cause, InvalidEvent, Move, Record};
 use crate::secret::Seeds;
 
 /// How a match stands.
-pub(super) struct Standing {
+pub(super) struct State {
     /// The match's id.
     pub(super) id: Box<str>,
     /// How its deals come about.
@@ -33,7 +33,7 @@ pub(super) struct Standing {
     /// Some episodes before it, the oldest first.
     pub(super) past: VecDeque<Record>,
     /// What each seat has done in it.
-    pub(super) places: Vec<Place>,
+    pub(super) by_seat: Vec<SeatState>,
     /// What the next one follows from.
     pub(super) seeds: Seeds,
     /// The digest of the invitation to each seat that was given to another agent.
@@ -48,7 +48,7 @@ pub(super) struct Standing {
 
 /// What a seat has done in the present episode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SeatState {
     /// How many decisions it has made.
     pub(super) decision: u32,
     /// Whether another action was played for its last one.
@@ -60,7 +60,7 @@ pub(super) struct Place {
     /// Whether its time has run out for the present decision, which is to be made for it.
     pub(super) lapsed: bool,
     /// What its clock has left.
-    pub(super) time: Time,
+    pub(super) time: TimeLeft,
     pub(super) last: Option<Decision>,
     /// Words used of the stream that its bot draws from.
     bot: u64,
@@ -80,13 +80,13 @@ pub(super) struct Holder {
 /// More words than any stream gives in an episode.
 const MOST_WORDS: u64 = 1 << 48;
 
-impl Standing {
+impl State {
     /// A match whose first episode has been dealt at `at`; nobody has joined or moved.
     pub(super) fn new(
         table: &Table,
         settings: &Settings,
         id: &str,
-        opened: Opened,
+        opened: EpisodeKey,
         seeds: Seeds,
         deals: Deals,
         at: SystemTime,
@@ -100,7 +100,7 @@ impl Standing {
             play: table.rules.clone().deal(opened.key),
             present,
             past: VecDeque::new(),
-            places: settings.seats().map(|seat| Place::new(settings.clock(seat))).collect(),
+            by_seat: settings.seats().map(|seat| SeatState::new(settings.clock(seat))).collect(),
             seeds,
             invited: vec![None; settings.players.len()],
             holders: vec![None; settings.players.len()],
@@ -113,51 +113,51 @@ impl Standing {
     ///
     /// # Errors
     /// An event that cannot follow upon those before it; then everything is as it was.
-    pub(super) fn apply(&mut self, table: &Table, event: &Event) -> Result<(), Impossible> {
+    pub(super) fn apply(&mut self, table: &Table, event: &Event) -> Result<(), InvalidEvent> {
         if let Some(seat) = event.what.seat()
-            && seat.index() >= self.places.len()
+            && seat.index() >= self.by_seat.len()
         {
-            return Err(Impossible(format!("there is no seat {}", seat.number())));
+            return Err(InvalidEvent(format!("there is no seat {}", seat.number())));
         }
         match &event.what {
-            What::Joined { seat, token, request, bound } => {
+            EventKind::Joined { seat, token, request, bound } => {
                 // After the deal it stays as it is, also with another agent at the seat.
                 if self.is_gathering() {
                     self.deals.bind(*seat, *bound);
                 }
                 self.holders[seat.index()] = Some(Holder { token: *token, request: *request });
             }
-            What::Invited { seat, invitation } => {
+            EventKind::Invited { seat, invitation } => {
                 self.holders[seat.index()] = None;
                 self.invited[seat.index()] = Some(*invitation);
                 if self.is_gathering() {
                     self.deals.bind(*seat, None);
                 }
             }
-            What::Opened { seat, part } => self.deals.open(*seat, *part)?,
-            What::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone()),
-            &What::Played { seat, action, cause, took } => {
+            EventKind::Opened { seat, part } => self.deals.open(*seat, *part)?,
+            EventKind::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone()),
+            &EventKind::Played { seat, action, cause, took } => {
                 self.played(Move { seat, action, cause, took, at: event.at })?;
             }
-            What::Forfeited { forfeited, given } => {
+            EventKind::Forfeited { forfeited, given } => {
                 if let Some(given) = given {
-                    self.places[forfeited.seat.index()].decide(self.present.episode, *given, false);
+                    self.by_seat[forfeited.seat.index()].decide(self.present.episode, *given, false);
                 }
                 self.present.forfeited = Some(*forfeited);
                 self.present.acted = event.at;
             }
-            What::RanOut { seat } => {
-                let place = &mut self.places[seat.index()];
+            EventKind::RanOut { seat } => {
+                let place = &mut self.by_seat[seat.index()];
                 place.lapsed = !place.time.run_out();
             }
-            What::Voted { seat } => self.votes.insert(*seat),
-            What::Closed(reason) => self.closed = Some(reason.clone()),
+            EventKind::Voted { seat } => self.votes.insert(*seat),
+            EventKind::Closed(reason) => self.closed = Some(reason.clone()),
         }
         Ok(())
     }
 
     /// After an episode has been dealt.
-    fn dealt(&mut self, table: &Table, at: SystemTime, opened: Opened, seeds: Seeds) {
+    fn dealt(&mut self, table: &Table, at: SystemTime, opened: EpisodeKey, seeds: Seeds) {
         let is_first = self.is_gathering();
         let (episode, first) = if is_first { (0, 1) } else { (self.present.episode + 1, self.present.end()) };
         let mut dealt = Record::new((&*self.id, &table.digest), episode, first, opened, at);
@@ -172,25 +172,25 @@ impl Standing {
             self.past.pop_front();
         }
         self.past.push_back(left);
-        for (place, seat) in self.places.iter_mut().zip(0..) {
-            *place = Place::new(self.clocks.get(seat).and_then(Option::as_ref));
+        for (place, seat) in self.by_seat.iter_mut().zip(0..) {
+            *place = SeatState::new(self.clocks.get(seat).and_then(Option::as_ref));
         }
         self.votes = SeatSet::EMPTY;
     }
 
     /// After an action has been played.
-    fn played(&mut self, played: Move) -> Result<(), Impossible> {
+    fn played(&mut self, played: Move) -> Result<(), InvalidEvent> {
         let Move { seat, action, cause, took, at } = played;
         if let Cause::Bot { words } | Cause::Substituted { words, .. } | Cause::Late { words, .. } = cause
             && words > MOST_WORDS
         {
-            return Err(Impossible(format!("a stream gave {words} words")));
+            return Err(InvalidEvent(format!("a stream gave {words} words")));
         }
-        let refused = |error| Impossible(format!("action {action}: {error}"));
+        let refused = |error| InvalidEvent(format!("action {action}: {error}"));
         self.play.apply(seat, action.into()).map_err(refused)?;
         self.present.acted = at;
         self.present.moves.push(played);
-        let place = &mut self.places[seat.index()];
+        let place = &mut self.by_seat[seat.index()];
         if let (Some(took), Some(Some(clock))) = (took, self.clocks.get(seat.index())) {
             place.time.charge(clock, took);
         }
@@ -222,14 +222,14 @@ impl Standing {
 
     /// What the bot of a seat draws from.
     pub(super) fn bot_rng(&self, seat: Seat) -> RngStream {
-        let words = self.places[seat.index()].bot;
+        let words = self.by_seat[seat.index()].bot;
         RngStream::resume(self.present.opened.key, BOT_STREAM + u64::from(seat.number()), words)
     }
 
     /// What is drawn from for the illegal actions of a seat: a stream for every seat, so that what one does never
     /// shifts what is played for another.
     pub(super) fn substitute_rng(&self, seat: Seat) -> RngStream {
-        let words = self.places[seat.index()].substitutes;
+        let words = self.by_seat[seat.index()].substitutes;
         RngStream::resume(self.present.opened.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
     }
 
@@ -246,7 +246,7 @@ impl Standing {
             clocks: self.clocks.clone(),
             present: self.present.clone(),
             past: self.past.clone(),
-            places: self.places.clone(),
+            by_seat: self.by_seat.clone(),
             seeds: self.seeds.clone(),
             invited: self.invited.clone(),
             holders: self.holders.clone(),
@@ -256,9 +256,9 @@ impl Standing {
     }
 }
 
-impl Place {
+impl SeatState {
     fn new(clock: Option<&Clock>) -> Self {
-        Self { time: Time::new(clock), ..Self::default() }
+        Self { time: TimeLeft::new(clock), ..Self::default() }
     }
 
     /// After a decision that was made for the seat, since its time had run out.

@@ -8,18 +8,18 @@ use boardwire_bots::BotFault;
 use boardwire_kernel::Seat;
 
 use super::decide::Next;
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::{Arbiter, CloseReason, Inner, log};
-use crate::record::Impossible;
+use crate::record::InvalidEvent;
 
 impl Arbiter {
     /// Plays what follows upon a change without an agent; bots that have to think begin when the lock is released.
     pub(super) fn settle(&self, inner: &mut Inner) {
-        let round = self.play_on(inner).unwrap_or_else(|fault| {
+        let round = self.play_bots(inner).unwrap_or_else(|fault| {
             self.bot_failed(inner, fault);
             None
         });
-        if inner.standing.is_over() && self.settings.is_last(inner.standing.present.episode) {
+        if inner.state.is_over() && self.settings.is_last(inner.state.present.episode) {
             self.end(inner, CloseReason::Finished);
         }
         inner.rounds += u64::from(round.is_some());
@@ -30,9 +30,9 @@ impl Arbiter {
     }
 
     /// Lets everything happen that needs no agent and next to no time; gives the round of bots that have to think.
-    fn play_on(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
+    fn play_bots(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
         loop {
-            match inner.standing.next(&self.settings)? {
+            match inner.state.next(&self.settings)? {
                 Next::Nothing => return Ok(None),
                 Next::Think(round) => return Ok(Some(round)),
                 Next::Events(played) => self.bots_played(inner, played)?,
@@ -44,41 +44,41 @@ impl Arbiter {
     ///
     /// # Errors
     /// A journal that cannot be written: nothing happens then.
-    pub(super) fn happened(
+    pub(super) fn commit(
         &self,
         inner: &mut Inner,
-        decided: impl IntoIterator<Item = What>,
+        decided: impl IntoIterator<Item = EventKind>,
     ) -> Result<(), Error> {
         let place = || self.table.rules.info().id.to_owned();
-        let impossible = |Impossible(what)| Error::Internal { place: place(), what };
+        let impossible = |InvalidEvent(what)| Error::Internal { place: place(), what };
         decided.into_iter().try_for_each(|what| {
             inner.check_journal()?;
-            self.happen(inner, what).map_err(impossible)
+            self.commit_one(inner, what).map_err(impossible)
         })
     }
 
     /// Lets happen what bots have chosen. It is kept together: none of a round would choose the same again once another's
     /// choice stands.
-    pub(super) fn bots_played(&self, inner: &mut Inner, played: Vec<What>) -> Result<(), BotFault> {
+    pub(super) fn bots_played(&self, inner: &mut Inner, played: Vec<EventKind>) -> Result<(), BotFault> {
         let all = played.into_iter().try_for_each(|what| {
             let seat = what.seat().unwrap_or(Seat::FIRST);
-            self.note(inner, what).map_err(|Impossible(what)| BotFault { seat, what })
+            self.note(inner, what).map_err(|InvalidEvent(what)| BotFault { seat, what })
         });
-        inner.hand_over();
+        inner.flush();
         all
     }
 
-    pub(super) fn happen(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
+    pub(super) fn commit_one(&self, inner: &mut Inner, what: EventKind) -> Result<(), InvalidEvent> {
         self.note(inner, what)?;
-        inner.hand_over();
+        inner.flush();
         Ok(())
     }
 
     /// Lets it happen, but for what is kept of it, which waits to be handed over.
-    fn note(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
+    fn note(&self, inner: &mut Inner, what: EventKind) -> Result<(), InvalidEvent> {
         let event = Event { at: log::now(), what };
-        inner.standing.apply(&self.table, &event)?;
-        if let What::Played { .. } = event.what {
+        inner.state.apply(&self.table, &event)?;
+        if let EventKind::Played { .. } = event.what {
             self.table.decisions.increment(1);
         }
         inner.note(&event);
