@@ -1,13 +1,13 @@
-//! The arbiter of one match: its episode, its seats, and what each of them is told.
+//! The arbiter of one match: it keeps the state, accepts decisions, and answers the seats.
 //!
-//! A match is a fold over events: `decide` tells what follows upon what somebody asks for, or refuses it, and
-//! changes nothing; `state` takes what has happened and draws nothing, asks no clock and no bot. The arbiter
-//! stands between the two and the world.
+//! The state of a match follows from its events. `decide` turns a request into events or refuses it, and changes nothing.
+//! `state` applies events: it draws no random values, and reads no clock. The arbiter connects both to callers, clocks, bots
+//! and the journal.
 //!
-//! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
-//! in the pool, from a copy of what their seat knows. Waiting calls are woken after every change and look again.
+//! One plain lock protects all state of a match. It is never held across an await. Slow bots think on the thread pool, from a
+//! copy of what their seat knows. Every change wakes the waiting calls, and they check again.
 
-pub(crate) mod clock;
+mod clock;
 mod closing;
 mod commit;
 mod decide;
@@ -45,7 +45,7 @@ pub use fair::OPENING_TIMEOUT;
 pub use settings::{MAX_TIMEOUT, Settings};
 pub use summary::{Phase, Position};
 pub use tickets::Role;
-pub use waiting::By;
+pub use waiting::Credential;
 pub use watching::{Audience, Watcher};
 
 use crate::record::fair::Contribution;
@@ -58,7 +58,7 @@ use event::EventKind;
 use fair::Deals;
 use log::Log;
 use state::State;
-use thinking::Thinking;
+use thinking::BotRound;
 use tickets::Ticket;
 use timekeeping::Clocks;
 
@@ -67,25 +67,25 @@ use timekeeping::Clocks;
 pub struct Decision {
     /// The episode it belongs to.
     pub episode: u32,
-    /// Which of the seat's decisions it is.
+    /// The number of the seat's decision in the episode, from 0.
     pub number: u32,
     /// The action chosen.
     pub action: u32,
 }
 
-/// A decision as it arrived, and how it is answered.
+/// A decision with its arrival time, and what the response must contain.
 #[derive(Debug, Clone, Copy)]
 pub struct Act {
     /// The decision.
     pub decision: Decision,
     /// When it arrived.
     pub arrived: tokio::time::Instant,
-    /// How long the agent says that it thought. The rest of the time was on the wire, and within bounds the seat's clock does not
-    /// count it.
+    /// How long the agent says that it thought. Within bounds, the seat's clock does not count the rest of the time: it was
+    /// spent on the network.
     pub thought: Option<Duration>,
-    /// Whether the answer waits until the seat is due again, or the episode over.
+    /// Whether the call waits until the seat owes its next decision, or the episode is over.
     pub wait: bool,
-    /// Which parts of the observation are asked for.
+    /// The optional parts of the observation to return.
     pub extras: Extras,
 }
 
@@ -98,24 +98,24 @@ impl From<Decision> for Act {
 
 /// One match.
 pub struct Arbiter {
-    name: Name,
+    identity: Identity,
     table: Arc<Table>,
     settings: Settings,
     inner: Mutex<Inner>,
     changed: Notify,
-    /// On whose behalf bots think.
+    /// The owner of the bots' work in the thread pool.
     owner: Owner,
     /// The number of the round that bots think about; 0 for none.
     round: AtomicU64,
-    /// The most calls a seat may have waiting.
-    most_waiting: usize,
+    /// The most waiting calls of a seat.
+    waiting_limit: usize,
 }
 
-/// What a match is known by, from its beginning on.
-struct Name {
+/// The id and the secrets of a match, which never change.
+struct Identity {
     id: String,
     host: secret::Secret,
-    /// What lets spectators look at a private match.
+    /// Lets spectators watch a private match.
     spectator: secret::Secret,
     created: SystemTime,
 }
@@ -124,91 +124,75 @@ struct Inner {
     state: State,
     tickets: Vec<Ticket>,
     clocks: Clocks,
-    /// Where what happens is written, if it is kept.
+    /// None without a journal.
     log: Option<Log>,
-    /// How many rounds of bots have begun.
+    /// How many rounds of bots have started.
     rounds: u64,
-    /// The round that has just begun, until a thread of the pool is given it.
-    round: Option<Box<dyn Round>>,
-    /// Whether anything has changed since the lock was taken.
+    /// The round to hand to the thread pool when the lock is released.
+    new_round: Option<Box<dyn Round>>,
+    /// Whether the match has changed since the lock was taken.
     has_changed: bool,
-    /// When the match was last used.
-    used: Instant,
-    /// What the first episode followed from, and all that has happened since.
+    last_used: Instant,
+    /// The key of the first episode, the seeds after it, and all events so far.
     #[cfg(test)]
     first: (EpisodeKey, secret::Seeds),
     #[cfg(test)]
     events: Vec<Event>,
 }
 
-impl Inner {
-    fn new(state: State, settings: &Settings, age: Duration, tickets: Vec<Ticket>) -> Self {
-        #[cfg(test)]
-        let first = (state.present.opened, state.seeds.clone());
-        Self {
-            clocks: Clocks::new(settings, age),
+impl Arbiter {
+    /// Creates a match and deals its first episode; [`begin`](Self::begin) starts it. Its bots think on behalf of `owner`.
+    #[must_use]
+    pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, waiting_limit: usize) -> Self {
+        let [host, spectator] = [(); 2].map(|()| secret::Secret::fresh());
+        let identity = Identity { id: secret::word(), host, spectator, created: log::now() };
+        let (deals, key, seeds) = Deals::first(&settings);
+        let state = State::new(&table, &settings, &identity.id, key, seeds, deals, identity.created);
+        let tickets = settings.players.iter().map(Ticket::of).collect();
+        Self::assemble(identity, table, settings, owner, waiting_limit, state, tickets)
+    }
+
+    fn assemble(
+        identity: Identity,
+        table: Arc<Table>,
+        settings: Settings,
+        owner: Owner,
+        waiting_limit: usize,
+        state: State,
+        tickets: Vec<Ticket>,
+    ) -> Self {
+        let age = SystemTime::now().duration_since(identity.created).unwrap_or_default();
+        let inner = Inner {
+            clocks: Clocks::new(&settings, age),
+            #[cfg(test)]
+            first: (state.present.key, state.seeds.clone()),
+            #[cfg(test)]
+            events: Vec::new(),
             state,
             tickets,
             log: None,
             rounds: 0,
-            round: None,
+            new_round: None,
             has_changed: false,
-            used: Instant::now(),
-            #[cfg(test)]
-            first,
-            #[cfg(test)]
-            events: Vec::new(),
-        }
-    }
-}
-
-impl Arbiter {
-    /// Deals the first episode of a match, in which bots think on behalf of `owner` and each seat may have so many
-    /// calls waiting. [`begin`](Self::begin) lets it begin.
-    #[must_use]
-    pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
-        let [host, spectator] = [(); 2].map(|()| secret::Secret::fresh());
-        let name = Name { id: secret::word(), host, spectator, created: log::now() };
-        let (deals, opened, seeds) = Deals::first(&settings);
-        let state = State::new(&table, &settings, &name.id, opened, seeds, deals, name.created);
-        let tickets = settings.players.iter().map(Ticket::of).collect();
-        let inner = Inner::new(state, &settings, Duration::ZERO, tickets);
-        Self::over(name, table, settings, inner, owner, most_waiting)
-    }
-
-    fn over(
-        name: Name,
-        table: Arc<Table>,
-        settings: Settings,
-        inner: Inner,
-        owner: Owner,
-        most_waiting: usize,
-    ) -> Self {
-        Self {
-            name,
-            table,
-            settings,
-            inner: Mutex::new(inner),
-            changed: Notify::new(),
-            owner,
-            round: AtomicU64::new(0),
-            most_waiting,
-        }
+            last_used: Instant::now(),
+        };
+        let (inner, changed, round) = (Mutex::new(inner), Notify::new(), AtomicU64::new(0));
+        Self { identity, table, settings, inner, changed, owner, round, waiting_limit }
     }
 
     /// The match's id.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.name.id
+        &self.identity.id
     }
 
-    /// The table it is played at.
+    /// The table of the match.
     #[must_use]
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// What it was created with.
+    /// The settings that the match was created with.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -218,35 +202,36 @@ impl Arbiter {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Since when nobody has used the match; none while somebody waits or bots think.
+    /// When the match was last used; none while a call waits or bots think.
     #[must_use]
     pub fn idle_since(&self) -> Option<Instant> {
         let inner = self.lock();
-        let used = self.bots_think() || inner.tickets.iter().any(|ticket| ticket.waiting > 0);
-        (!used).then_some(inner.used)
+        let in_use = self.bots_think() || inner.tickets.iter().any(|ticket| ticket.waiting > 0);
+        (!in_use).then_some(inner.last_used)
     }
 
-    /// The match under the lock, to be changed. When the lock is released, bots that have to think begin, and waiting calls look
-    /// again.
+    /// Locks the match for a change. When the lock is released, a new round of bots starts and waiting calls wake up.
     fn change(self: &Arc<Self>) -> Change<'_> {
         Change { arbiter: self, inner: Some(self.lock()) }
     }
 
-    /// The observation of a seat: at once, or when it is due and no bot thinks, or when the episode is over.
+    /// The observation of a seat. With `wait` the call first waits until no bot thinks and the seat owes a decision, or until
+    /// the episode is over.
     ///
     /// # Errors
-    /// A token of no seat, a match that has ended for good; more waiting calls than a seat may have.
+    /// The token belongs to no seat; the match is closed; the seat has too many waiting calls.
     pub async fn observe(
         self: &Arc<Self>,
-        by: impl Into<By>,
+        credential: impl Into<Credential>,
         wait: bool,
         extras: Extras,
     ) -> Result<Observation, Error> {
-        self.answered(by, false, |inner, role| self.observed(inner, self.seat_of(role)?, wait, extras)).await
+        let ready = |inner: &mut Inner, role| self.observe_if_ready(inner, self.seat_of(role)?, wait, extras);
+        self.respond_when(credential, false, ready).await
     }
 
-    /// The observation of a seat, if it need not wait.
-    fn observed(
+    /// The observation of a seat; none if the call has to wait.
+    fn observe_if_ready(
         &self,
         inner: &Inner,
         seat: Seat,
@@ -257,7 +242,7 @@ impl Arbiter {
         if !wait {
             state.check_dealt()?;
         }
-        // A call that waits also waits for the bots: else the observation would depend on how fast they think.
+        // A call that waits also waits for bots: otherwise the observation would depend on how fast they think.
         let due = state.pending().contains(seat) && !self.bots_think();
         let ready = !wait || state.is_over() || due;
         Ok(ready.then(|| Observation {
@@ -266,26 +251,33 @@ impl Arbiter {
         }))
     }
 
-    /// What a seat knows, which must owe a decision, once no bot thinks.
+    /// What a seat that owes a decision knows, when no bot thinks.
     ///
     /// # Errors
-    /// A token of no seat, a seat that owes no decision, an episode that is over, a match that has ended for good; more waiting
-    /// calls than a seat may have.
-    pub async fn insight(self: &Arc<Self>, by: impl Into<By>) -> Result<Box<dyn Insight>, Error> {
+    /// The token belongs to no seat; the seat owes no decision; the episode is over; the match is closed; the seat has too
+    /// many waiting calls.
+    pub async fn insight(
+        self: &Arc<Self>,
+        credential: impl Into<Credential>,
+    ) -> Result<Box<dyn Insight>, Error> {
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
             if self.bots_think() { Ok(None) } else { inner.state.insight(seat).map(Some) }
         };
-        self.answered(by, false, ready).await
+        self.respond_when(credential, false, ready).await
     }
 
-    /// Makes the decision of a seat, once no bot thinks, and gives its next observation. A decision that was made already with the
+    /// Makes the decision of a seat when no bot thinks, and returns the seat's next observation. A repeated decision with the
     /// same action changes nothing.
     ///
     /// # Errors
-    /// A token of no seat, a decision that is not due or too late, an action that is not legal, a match that has ended for good;
-    /// more waiting calls than a seat may have.
-    pub async fn act(self: &Arc<Self>, by: impl Into<By>, act: impl Into<Act>) -> Result<Observation, Error> {
+    /// The token belongs to no seat; the decision is not due or too late; the action is not legal; the match is closed; the
+    /// seat has too many waiting calls.
+    pub async fn act(
+        self: &Arc<Self>,
+        credential: impl Into<Credential>,
+        act: impl Into<Act>,
+    ) -> Result<Observation, Error> {
         let (act, mut is_made) = (act.into(), false);
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
@@ -297,64 +289,65 @@ impl Arbiter {
                 self.decide(inner, seat, &act)?;
                 is_made = true;
             }
-            self.observed(inner, seat, act.wait, act.extras)
+            self.observe_if_ready(inner, seat, act.wait, act.extras)
         };
-        self.answered(by, act.wait, ready).await
+        self.respond_when(credential, act.wait, ready).await
     }
 
     fn decide(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
-        let Decision { episode, number: decision, .. } = act.decision;
-        let mut decided = inner.state.act(&self.table, &self.settings, seat, act.decision)?;
-        if let Some(EventKind::Played { took: place, .. }) = &mut decided
-            && self.settings.clock(seat).is_some()
-        {
-            let took = inner.clocks.took(&inner.state, seat, act.arrived, act.thought);
-            if took.is_none() {
-                self.time_runs_out(inner, seat)?;
-                if inner.state.by_seat[seat.index()].lapsed {
+        let decide = |state: &State| state.act(&self.table, &self.settings, seat, act.decision);
+        let Some(mut event) = decide(&inner.state)? else { return Ok(()) };
+        if let (EventKind::Played { took, .. }, Some(clock)) = (&mut event, self.settings.clock(seat)) {
+            let time = inner.clocks.time_taken(clock, &inner.state, seat, act.arrived, act.thought);
+            if time.is_none() {
+                self.expire(inner, seat)?;
+                if inner.state.by_seat[seat.index()].is_expired {
                     self.settle(inner);
-                    // What a repetition would be told.
-                    let again = inner.state.act(&self.table, &self.settings, seat, act.decision);
-                    return Err(again.err().unwrap_or(Error::DecisionLate { episode, decision }));
+                    // A repeated request gets the same error.
+                    let Decision { episode, number: decision, .. } = act.decision;
+                    let late = Error::DecisionLate { episode, decision };
+                    return Err(decide(&inner.state).err().unwrap_or(late));
                 }
             }
-            *place = Some(took.unwrap_or_default());
+            *took = Some(time.unwrap_or_default());
         }
-        if decided.is_some() {
-            self.commit(inner, decided)?;
-            inner.clocks.restart(seat);
-            self.settle(inner);
-        }
+        self.commit(inner, [event])?;
+        inner.clocks.restart(seat);
+        self.settle(inner);
         Ok(())
     }
 
-    /// Opens what a seat contributes to the deals, once all seats are bound to what they do; the last that does so has the
-    /// first episode dealt. Repeated it changes nothing.
+    /// Opens a seat's secret for the deals. The call waits until all agents have joined. After the last seat's secret the
+    /// first episode is dealt. A repeated call changes nothing.
     ///
     /// # Errors
-    /// A token of no seat, a match whose deals are the server's, another part than the seat is bound to, a match that has ended
-    /// for good; more waiting calls than a seat may have.
-    pub async fn open(self: &Arc<Self>, by: impl Into<By>, part: Contribution) -> Result<(), Error> {
+    /// The token belongs to no seat; the server deals alone; the secret does not match the seat's commitment; the match is
+    /// closed; the seat has too many waiting calls.
+    pub async fn open(
+        self: &Arc<Self>,
+        credential: impl Into<Credential>,
+        part: Contribution,
+    ) -> Result<(), Error> {
         let ready = |inner: &mut Inner, role| {
-            let Some(opened) = inner.state.open(self.seat_of(role)?, part)? else { return Ok(None) };
-            // Nothing new happens when it is repeated: bots that think go on thinking.
-            if !opened.is_empty() {
-                self.commit(inner, opened)?;
+            let Some(events) = inner.state.open(self.seat_of(role)?, part)? else { return Ok(None) };
+            // A repeated call must not restart bots that think.
+            if !events.is_empty() {
+                self.commit(inner, events)?;
                 self.settle(inner);
             }
             Ok(Some(()))
         };
-        self.answered(by, false, ready).await
+        self.respond_when(credential, false, ready).await
     }
 
-    /// Plays what needs no agent at the beginning of a match.
+    /// Starts the match: plays what needs no agent, and starts the clocks.
     pub fn begin(self: &Arc<Self>) {
-        let gathers = {
+        let is_gathering = {
             let mut inner = self.change();
             self.settle(&mut inner);
             inner.state.is_gathering()
         };
-        if gathers || !self.settings.clocks.is_empty() {
+        if is_gathering || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());
         }
     }
@@ -364,10 +357,10 @@ impl Arbiter {
     }
 }
 
-/// A match under the lock, see [`Arbiter::change`].
+/// A locked match, see [`Arbiter::change`].
 struct Change<'a> {
     arbiter: &'a Arc<Arbiter>,
-    /// Absent once the lock is released.
+    /// Present until the drop.
     inner: Option<MutexGuard<'a, Inner>>,
 }
 
@@ -375,25 +368,25 @@ impl Deref for Change<'_> {
     type Target = Inner;
 
     fn deref(&self) -> &Inner {
-        self.inner.as_ref().expect("it is there until it is dropped")
+        self.inner.as_ref().expect("it is present until the drop")
     }
 }
 
 impl DerefMut for Change<'_> {
     fn deref_mut(&mut self) -> &mut Inner {
-        self.inner.as_mut().expect("it is there until it is dropped")
+        self.inner.as_mut().expect("it is present until the drop")
     }
 }
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
         let Some(mut inner) = self.inner.take() else { return };
-        let (round, number) = (inner.round.take(), inner.rounds);
+        let (round, number) = (inner.new_round.take(), inner.rounds);
         let has_changed = std::mem::take(&mut inner.has_changed);
-        // The pool may drop other work at once, which takes the lock.
+        // Unlock first: the pool may drop other work at once, and that work takes the lock.
         drop(inner);
         if let Some(round) = round {
-            self.arbiter.owner.spawn(Thinking::new(self.arbiter, number, round));
+            self.arbiter.owner.spawn(BotRound::new(self.arbiter, number, round));
         }
         if has_changed {
             self.arbiter.changed.notify_waiters();

@@ -1,7 +1,6 @@
-//! How long seats may think.
+//! The clocks of seats: their settings, and the time that is left in an episode.
 //!
-//! What a clock says is a fold over events: each decision carries how long it took, a clock that has run out is an event
-//! of its own.
+//! Both follow from events: each decision has the time that it took, and the end of a seat's time is an event of its own.
 
 use std::time::Duration;
 
@@ -14,26 +13,25 @@ use boardwire_bots::{Bot, UnknownBot};
 use crate::convert::{duration, time};
 use crate::record::DecisionTime;
 
-/// The longest that a part of a clock may be.
-pub(crate) const MAX_CLOCK: Duration = Duration::from_hours(24);
-/// The most times that a clock may forgive.
-const MOST_STRIKES: u32 = 100;
-/// For how many decisions' time on the wire a seat begins with, and how many it can save up.
+/// The longest limit, bank and increment of a clock.
+pub(super) const MAX_CLOCK: Duration = Duration::from_hours(24);
+const MAX_STRIKES: u32 = 100;
+/// The quota for network time, in gains: at the beginning of an episode, and at most.
 const FIRST_GAINS: u32 = 3;
-const MOST_GAINS: u32 = 7;
+const MAX_GAINS: u32 = 7;
 
 /// How long a seat may think, and what happens when its time has run out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
-    /// For every decision, before the bank is drawn on.
+    /// The time for each decision before the bank is used.
     pub limit: Duration,
-    /// For the whole episode: what decisions take beyond the limit.
+    /// The time for the whole episode, used by decisions that take longer than the limit.
     pub bank: Duration,
-    /// What is put into the bank after every decision that was made in time.
+    /// The time that every decision in time adds to the bank.
     pub increment: Duration,
-    /// How often in an episode a decision starts again when its time has run out.
+    /// How often in an episode the clock restarts a decision whose time has run out.
     pub strikes: u32,
-    /// What happens when it is not forgiven.
+    /// What happens when no strike is left.
     pub on_timeout: OnTimeout,
 }
 
@@ -42,11 +40,11 @@ pub struct Clock {
 pub enum OnTimeout {
     /// The episode ends; the seat is last.
     Forfeit,
-    /// The legal action with the lowest index is played for it.
+    /// The engine plays the legal action with the lowest index.
     FirstLegal,
-    /// A legal action drawn from the episode's seed is played for it.
+    /// The engine plays a legal action, drawn from the episode's key.
     SeededLegal,
-    /// A bot makes the decision from what the seat knows.
+    /// A bot decides from what the seat knows.
     Bot(Bot),
 }
 
@@ -79,20 +77,20 @@ impl OnTimeout {
     }
 }
 
-/// What a seat's clock has left, beside the time of the present decision.
+/// What a seat has left in an episode, beside the limit of the present decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct TimeLeft {
+pub(super) struct TimeBank {
     pub(super) bank: Duration,
-    /// What can still be given back for time on the wire.
+    /// The most network time that the clock can still refund.
     pub(super) quota: Duration,
     pub(super) strikes: u32,
 }
 
 impl Clock {
-    /// The clock of each seat, from none, one, or as many as there are seats.
+    /// The clock of each seat, from a list of none, one for all, or one for each seat.
     ///
     /// # Errors
-    /// Another number of clocks, a time or a bot that cannot be.
+    /// The list has another length; a time is out of range; there is no such bot.
     pub(super) fn read_all(
         given: &[v1::Clock],
         players: &[Player],
@@ -106,12 +104,11 @@ impl Clock {
             return Err(Error::field("clocks", given.len(), format!("none, 1 or {}", players.len())));
         }
         let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
-        let each = players.iter().zip(given.iter().cycle());
-        let each = each.map(|(player, given)| match player {
+        let clock = |(player, given): (&Player, &v1::Clock)| match player {
             Player::Agent if !is_none(given) => Self::read(given, tables, table).map(Some),
             Player::Agent | Player::Bot(_) => Ok(None),
-        });
-        each.collect()
+        };
+        players.iter().zip(given.iter().cycle()).map(clock).collect()
     }
 
     fn read(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
@@ -126,17 +123,16 @@ impl Clock {
         Ok(clock)
     }
 
-    /// The clock as a message.
     pub(super) fn to_message(&self) -> v1::Clock {
         let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(time);
         let (policy, bot) = self.on_timeout.to_message();
         v1::Clock { limit, bank, increment, strikes: self.strikes, on_timeout: policy.into(), bot }
     }
 
-    /// Refuses times that cannot be.
+    /// Checks the ranges of a clock.
     ///
     /// # Errors
-    /// Parts that are too long, too many strikes, no time at all.
+    /// A time is too long, all times are zero, or there are too many strikes.
     pub fn check(&self) -> Result<(), Error> {
         let Self { limit, bank, increment, strikes, .. } = self;
         if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > MAX_CLOCK) {
@@ -146,23 +142,23 @@ impl Clock {
         if (*limit + *bank).is_zero() {
             return Err(Error::field("clocks", "no limit and no bank", "some time to think"));
         }
-        if *strikes > MOST_STRIKES {
-            let expected = format!("at most {MOST_STRIKES} strikes");
+        if *strikes > MAX_STRIKES {
+            let expected = format!("at most {MAX_STRIKES} strikes");
             return Err(Error::field("clocks", format!("{strikes} strikes"), expected));
         }
         Ok(())
     }
 
-    /// What a seat may be given back for the time that a decision is on the wire, unless it has saved some up: as lichess has
-    /// it, less for machines.
+    /// The network time that the clock refunds for each decision; a seat can save it up. It follows lichess's rule for lag
+    /// compensation, with smaller amounts.
     fn gain(&self) -> Duration {
         let expected = self.bank + 40 * (self.limit + self.increment);
         (Duration::from_millis(50) + expected / 250).min(Duration::from_secs(1))
     }
 }
 
-impl TimeLeft {
-    /// At the beginning of an episode.
+impl TimeBank {
+    /// The bank at the beginning of an episode.
     pub(super) fn new(clock: Option<&Clock>) -> Self {
         clock.map_or_else(Self::default, |clock| Self {
             bank: clock.bank,
@@ -171,26 +167,26 @@ impl TimeLeft {
         })
     }
 
-    /// After a decision that was made in time.
+    /// Charges a decision that was made in time.
     pub(super) fn charge(&mut self, clock: &Clock, took: DecisionTime) {
         let beyond = took.charged().saturating_sub(clock.limit);
         self.bank = (self.bank.saturating_sub(beyond) + clock.increment).min(MAX_CLOCK);
-        self.quota = (self.quota.saturating_sub(took.refund) + clock.gain()).min(MOST_GAINS * clock.gain());
+        self.quota = (self.quota.saturating_sub(took.refund) + clock.gain()).min(MAX_GAINS * clock.gain());
     }
 
-    /// After time has run out; whether that was forgiven.
-    pub(super) fn run_out(&mut self) -> bool {
-        let forgiven = self.strikes > 0;
-        if forgiven {
+    /// Uses a strike after the time has run out. Without one, empties the bank and returns false.
+    pub(super) fn forgive(&mut self) -> bool {
+        let is_forgiven = self.strikes > 0;
+        if is_forgiven {
             self.strikes -= 1;
         } else {
             self.bank = Duration::ZERO;
         }
-        forgiven
+        is_forgiven
     }
 
-    /// What the seat has for a decision.
-    pub(super) fn for_one(&self, clock: &Clock) -> Duration {
+    /// The time for one decision.
+    pub(super) fn available(&self, clock: &Clock) -> Duration {
         clock.limit + self.bank
     }
 }

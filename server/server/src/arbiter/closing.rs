@@ -1,4 +1,4 @@
-//! How a match ends for good.
+//! Closing a match.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,39 +15,38 @@ use super::{Arbiter, Inner};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloseReason {
-    /// Its host closed it.
+    /// The host closed it.
     Host,
-    /// Nobody used it for too long.
+    /// No caller used it for too long.
     Idle {
-        /// How long.
+        /// The longest time without a call.
         limit: Duration,
     },
-    /// A bot of it failed.
+    /// A bot failed.
     BotFailed {
-        /// At which seat.
+        /// The bot's seat.
         seat: Seat,
-        /// How.
+        /// The problem.
         what: String,
     },
-    /// Agents have not opened what they were bound to contribute: they have forfeited it.
+    /// Agents did not open their secrets for the deal in time: they forfeit the match.
     Withheld {
-        /// At which seats.
+        /// Their seats.
         seats: SeatSet,
     },
-    /// All its episodes have been played: the last one can still be seen as it ended.
+    /// All its episodes have been played; the last observation can still be read.
     Finished,
     /// The server stops.
     ShuttingDown,
 }
 
 impl CloseReason {
-    /// Whether the match is over: a server that stops leaves it to the next one, if it is kept.
+    /// Whether the match is over. When the server stops it is not: the next server continues a match that is in the journal.
     #[must_use]
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::ShuttingDown)
     }
 
-    /// The reason as a message.
     pub(super) fn to_message(&self) -> v1::CloseReason {
         match self {
             Self::Host => v1::CloseReason::Host,
@@ -61,14 +60,14 @@ impl CloseReason {
 }
 
 impl Arbiter {
-    /// Ends the match for good, unless it has ended already; waiting calls fail.
+    /// Closes the match, unless it is closed already. Waiting calls fail.
     pub fn close(self: &Arc<Self>, reason: CloseReason) {
         self.end(&mut self.change(), reason);
         self.round.store(0, Ordering::Relaxed);
         self.owner.cancel();
     }
 
-    /// Whether nothing will happen in the match any more, not even on a server to come: nothing of it is secret then.
+    /// Whether the match is closed and no server will continue it. Nothing about it is secret then.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.lock().state.has_ended()
@@ -76,32 +75,27 @@ impl Arbiter {
 
     pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
         if inner.state.closed.is_none() {
-            self.commit_one(inner, EventKind::Closed(reason)).expect("any open match can be closed");
+            self.commit_event(inner, EventKind::Closed(reason)).expect("any open match can be closed");
         }
     }
 
-    /// Refuses when the match has ended for good, unless all its episodes have been played: whoever has played the last one is
-    /// still shown how that ended.
+    /// Fails when the match is closed, except after its last episode: its seats may still see how that ended.
     pub(super) fn check_open_or_finished(&self, inner: &Inner) -> Result<(), Error> {
         if inner.state.closed == Some(CloseReason::Finished) { Ok(()) } else { self.check_open(inner) }
     }
 
-    /// Fails when the match has ended for good.
+    /// Fails when the match is closed.
     pub(super) fn check_open(&self, inner: &Inner) -> Result<(), Error> {
-        let id = || self.name.id.clone();
-        Err(match &inner.state.closed {
-            None => return Ok(()),
-            Some(CloseReason::Host | CloseReason::Finished) => Error::MatchClosed { match_id: id() },
-            Some(CloseReason::Idle { limit }) => {
-                Error::MatchExpired { match_id: id(), seconds: limit.as_secs() }
+        let Some(reason) = &inner.state.closed else { return Ok(()) };
+        let id = self.identity.id.clone();
+        Err(match reason {
+            CloseReason::Host | CloseReason::Finished => Error::MatchClosed { match_id: id },
+            CloseReason::Idle { limit } => Error::MatchExpired { match_id: id, seconds: limit.as_secs() },
+            CloseReason::BotFailed { seat, what } => {
+                Error::BotFailed { id, seat: seat.number(), problem: what.clone() }
             }
-            Some(CloseReason::BotFailed { seat, what }) => {
-                Error::BotFailed { id: id(), seat: seat.number(), problem: what.clone() }
-            }
-            Some(CloseReason::Withheld { seats }) => {
-                Error::DealWithheld { match_id: id(), seats: seats.to_string() }
-            }
-            Some(CloseReason::ShuttingDown) => Error::ShuttingDown,
+            CloseReason::Withheld { seats } => Error::DealWithheld { match_id: id, seats: seats.to_string() },
+            CloseReason::ShuttingDown => Error::ShuttingDown,
         })
     }
 }

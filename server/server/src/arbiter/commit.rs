@@ -1,4 +1,4 @@
-//! What happens: decided by somebody who plays, or by itself.
+//! Commits events, and plays everything that needs no agent.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use super::{Arbiter, CloseReason, Inner, log};
 use crate::record::InvalidEvent;
 
 impl Arbiter {
-    /// Plays what follows upon a change without an agent; bots that have to think begin when the lock is released.
+    /// Plays what follows a change without an agent. Slow bots start to think when the lock is released.
     pub(super) fn settle(&self, inner: &mut Inner) {
         let round = self.play_bots(inner).unwrap_or_else(|fault| {
             self.bot_failed(inner, fault);
@@ -25,78 +25,75 @@ impl Arbiter {
         inner.rounds += u64::from(round.is_some());
         let number = if round.is_some() { inner.rounds } else { 0 };
         self.round.store(number, Ordering::Relaxed);
-        inner.run_clocks(round.is_some());
-        (inner.round, inner.has_changed) = (round, true);
+        inner.clocks.run(&inner.state, round.is_some());
+        (inner.new_round, inner.has_changed) = (round, true);
     }
 
-    /// Lets everything happen that needs no agent and next to no time; gives the round of bots that have to think.
+    /// Commits all events that need no agent and almost no time. Returns the round of bots that have to think.
     fn play_bots(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
         loop {
             match inner.state.next(&self.settings)? {
                 Next::Nothing => return Ok(None),
                 Next::Think(round) => return Ok(Some(round)),
-                Next::Events(played) => self.bots_played(inner, played)?,
+                Next::Events(events) => self.commit_round(inner, events)?,
             }
         }
     }
 
-    /// Lets what was decided happen, now.
+    /// Commits the events that a call causes.
     ///
     /// # Errors
-    /// A journal that cannot be written: nothing happens then.
+    /// The journal cannot be written: then the match does not change.
     pub(super) fn commit(
         &self,
         inner: &mut Inner,
-        decided: impl IntoIterator<Item = EventKind>,
+        events: impl IntoIterator<Item = EventKind>,
     ) -> Result<(), Error> {
-        let place = || self.table.rules.info().id.to_owned();
-        let impossible = |InvalidEvent(what)| Error::Internal { place: place(), what };
-        decided.into_iter().try_for_each(|what| {
+        events.into_iter().try_for_each(|what| {
             inner.check_journal()?;
-            self.commit_one(inner, what).map_err(impossible)
+            self.commit_event(inner, what).map_err(|error| self.internal(error))
         })
     }
 
-    /// Lets happen what bots have chosen. It is kept together: none of a round would choose the same again once another's
-    /// choice stands.
-    pub(super) fn bots_played(&self, inner: &mut Inner, played: Vec<EventKind>) -> Result<(), BotFault> {
-        let all = played.into_iter().try_for_each(|what| {
+    /// Commits the choices of a round of bots. The journal gets them together: with a part of them, the other bots would
+    /// choose differently after a restart.
+    pub(super) fn commit_round(&self, inner: &mut Inner, events: Vec<EventKind>) -> Result<(), BotFault> {
+        let applied = events.into_iter().try_for_each(|what| {
             let seat = what.seat().unwrap_or(Seat::FIRST);
-            self.note(inner, what).map_err(|InvalidEvent(what)| BotFault { seat, what })
+            self.apply(inner, what).map_err(|InvalidEvent(what)| BotFault { seat, what })
         });
         inner.flush();
-        all
+        applied
     }
 
-    pub(super) fn commit_one(&self, inner: &mut Inner, what: EventKind) -> Result<(), InvalidEvent> {
-        self.note(inner, what)?;
+    pub(super) fn commit_event(&self, inner: &mut Inner, what: EventKind) -> Result<(), InvalidEvent> {
+        self.apply(inner, what)?;
         inner.flush();
         Ok(())
     }
 
-    /// Lets it happen, but for what is kept of it, which waits to be handed over.
-    fn note(&self, inner: &mut Inner, what: EventKind) -> Result<(), InvalidEvent> {
+    /// Applies an event and adds it to the journal's next write.
+    fn apply(&self, inner: &mut Inner, what: EventKind) -> Result<(), InvalidEvent> {
         let event = Event { at: log::now(), what };
         inner.state.apply(&self.table, &event)?;
         if let EventKind::Played { .. } = event.what {
             self.table.decisions.increment(1);
         }
-        inner.note(&event);
+        inner.log_event(&event);
         inner.has_changed = true;
         #[cfg(test)]
         inner.events.push(event);
         Ok(())
     }
 
-    /// Ends the match for good, since nobody can play for the bot.
-    pub(super) fn bot_failed(&self, inner: &mut Inner, fault: BotFault) {
-        tracing::error!(
-            match_id = self.name.id,
-            seat = fault.seat.number(),
-            what = fault.what,
-            "a bot failed"
-        );
-        let BotFault { seat, what } = fault;
+    /// Closes the match: without the bot it cannot continue.
+    pub(super) fn bot_failed(&self, inner: &mut Inner, BotFault { seat, what }: BotFault) {
+        tracing::error!(match_id = self.identity.id, seat = seat.number(), what, "a bot failed");
         self.end(inner, CloseReason::BotFailed { seat, what });
+    }
+
+    /// The error of a match whose own events do not fit.
+    pub(super) fn internal(&self, InvalidEvent(what): InvalidEvent) -> Error {
+        Error::Internal { place: self.table.rules.info().id.to_owned(), what }
     }
 }

@@ -1,4 +1,4 @@
-//! What follows upon what somebody asks for, and upon nothing at all: events, or a refusal.
+//! Turns requests into events or refuses them, and finds the events that need no agent. Nothing here changes the state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,18 +17,17 @@ use super::{Decision, EpisodeKey, Settings};
 use crate::record::{Cause, Forfeited};
 use crate::secret::Seeds;
 
-/// What comes next without an agent.
+/// The next step that needs no agent.
 pub(super) enum Next {
-    /// Nothing.
     Nothing,
-    /// Something that takes next to no time.
+    /// Events that take almost no time.
     Events(Vec<EventKind>),
     /// Bots have to think first.
     Think(Box<dyn Round>),
 }
 
 impl State {
-    /// The decision of `seat`; nothing, if it has been made already.
+    /// The event of a seat's decision; none if the seat repeats its last decision.
     pub(super) fn act(
         &self,
         table: &Table,
@@ -36,31 +35,33 @@ impl State {
         seat: Seat,
         given: Decision,
     ) -> Result<Option<EventKind>, Error> {
-        let place = &self.by_seat[seat.index()];
-        if place.last == Some(given) {
+        let seat_state = &self.by_seat[seat.index()];
+        if seat_state.last == Some(given) {
             return Ok(None);
         }
-        if given.episode == self.present.episode && place.late == Some(given.number) {
-            let Decision { episode, number: decision, .. } = given;
+        let Decision { episode, number: decision, action } = given;
+        let (expected_episode, expected_decision) = (self.present.episode, seat_state.decision);
+        if episode == expected_episode && seat_state.late == Some(decision) {
             return Err(Error::DecisionLate { episode, decision });
         }
-        if (given.episode, given.number) != (self.present.episode, place.decision) {
-            return Err(Error::DecisionStale {
-                expected_episode: self.present.episode,
-                expected_decision: place.decision,
-                episode: given.episode,
-                decision: given.number,
-            });
+        if (episode, decision) != (expected_episode, expected_decision) {
+            return Err(Error::DecisionStale { expected_episode, expected_decision, episode, decision });
         }
         self.check_dealt()?;
         if self.is_over() {
-            return Err(Error::EpisodeOver { episode: self.present.episode });
+            return Err(Error::EpisodeOver { episode });
         }
-        self.treat(table, settings, seat, given.action).map(Some)
+        self.judge_action(table, settings, seat, action).map(Some)
     }
 
-    /// An action as the match treats it.
-    fn treat(&self, table: &Table, settings: &Settings, seat: Seat, given: u32) -> Result<EventKind, Error> {
+    /// The event of an action, by the match's policy for illegal actions.
+    fn judge_action(
+        &self,
+        table: &Table,
+        settings: &Settings,
+        seat: Seat,
+        given: u32,
+    ) -> Result<EventKind, Error> {
         let Err(rejection) = self.play.check(seat, given) else {
             let action = u8::try_from(given).expect("it was checked");
             return Ok(EventKind::Played { seat, action, cause: Cause::Agent, took: None });
@@ -75,64 +76,45 @@ impl State {
             }
             _ => None,
         };
-        let Some(action) = action else {
-            return Err(match rejection {
-                Rejection::Over => Error::EpisodeOver { episode: self.present.episode },
-                Rejection::NotPending { seat } | Rejection::NoSeat { seat, .. } => {
-                    Error::NotYourTurn { seat: seat.number(), pending: self.pending().to_string() }
-                }
-                Rejection::OutOfRange { action, actions } => Error::ActionOutOfRange { action, actions },
-                Rejection::Illegal { seat, action } => {
-                    let label = table.rules.info().actions.label(action).unwrap_or_default().to_owned();
-                    Error::ActionIllegal { seat: seat.number(), action: action.into(), label }
-                }
-            });
-        };
-        Ok(EventKind::Played {
-            seat,
-            action,
-            cause: Cause::Substituted { given, words: rng.words() },
-            took: None,
+        if let Some(action) = action {
+            let cause = Cause::Substituted { given, words: rng.words() };
+            return Ok(EventKind::Played { seat, action, cause, took: None });
+        }
+        Err(match rejection {
+            Rejection::Over => Error::EpisodeOver { episode: self.present.episode },
+            Rejection::NotPending { seat } | Rejection::NoSeat { seat, .. } => self.not_your_turn(seat),
+            Rejection::OutOfRange { action, actions } => Error::ActionOutOfRange { action, actions },
+            Rejection::Illegal { seat, action } => {
+                let label = table.rules.info().actions.label(action).unwrap_or_default().to_owned();
+                Error::ActionIllegal { seat: seat.number(), action: action.into(), label }
+            }
         })
     }
 
-    /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
+    fn not_your_turn(&self, seat: Seat) -> Error {
+        Error::NotYourTurn { seat: seat.number(), pending: self.pending().to_string() }
+    }
+
+    /// The event that ends an episode against a seat; none if the seat has already forfeited it.
     pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<EventKind>, Error> {
-        self.not_to_come(episode)?;
+        check_at_most(self.present.episode, episode)?;
         self.check_dealt()?;
-        if episode == self.present.episode
-            && self.present.forfeited.is_some_and(|known| known.seat == forfeited.seat)
-        {
+        let is_present = episode == self.present.episode;
+        if is_present && self.present.forfeited.is_some_and(|known| known.seat == forfeited.seat) {
             return Ok(None);
         }
-        if episode < self.present.episode || self.is_over() {
+        if !is_present || self.is_over() {
             return Err(Error::EpisodeOver { episode });
         }
         Ok(Some(EventKind::Forfeited { forfeited, given: None }))
     }
 
-    /// Refuses while the present episode is played.
+    /// Fails until the present episode is over.
     pub(super) fn check_over(&self) -> Result<(), Error> {
-        if self.is_over() {
-            return Ok(());
-        }
-        Err(Error::EpisodeNotOver { episode: self.present.episode })
+        if self.is_over() { Ok(()) } else { Err(Error::EpisodeNotOver { episode: self.present.episode }) }
     }
 
-    /// Refuses an episode that has not come yet.
-    pub(super) fn not_to_come(&self, episode: u32) -> Result<(), Error> {
-        Self::not_after(self.present.episode, episode)
-    }
-
-    /// Refuses an episode after `latest`.
-    pub(super) fn not_after(latest: u32, episode: u32) -> Result<(), Error> {
-        if episode <= latest {
-            return Ok(());
-        }
-        Err(Error::field("episode", episode, format!("{latest} or less")))
-    }
-
-    /// The next episode, from `given` or the next seed there is.
+    /// The event that deals the next episode, from the given seed if there is one.
     pub(super) fn deal(&self, given: Option<u64>) -> EventKind {
         let episode = if self.is_gathering() { 0 } else { self.present.episode + 1 };
         if let Some(opened) = self.deals.key(&self.id, episode) {
@@ -148,43 +130,39 @@ impl State {
         EventKind::Dealt { opened: EpisodeKey::new(key, source), seeds }
     }
 
-    /// What a seat knows that owes a decision.
+    /// What a seat that owes a decision knows.
     pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, Error> {
         self.check_dealt()?;
-        let pending = self.pending();
-        if pending.contains(seat) {
-            return Ok(self.play.insight(seat));
-        }
-        Err(if self.is_over() {
-            Error::EpisodeOver { episode: self.present.episode }
+        if self.pending().contains(seat) {
+            Ok(self.play.insight(seat))
+        } else if self.is_over() {
+            Err(Error::EpisodeOver { episode: self.present.episode })
         } else {
-            Error::NotYourTurn { seat: seat.number(), pending: pending.to_string() }
-        })
+            Err(self.not_your_turn(seat))
+        }
     }
 
-    /// What comes next without an agent: what bots choose, and forced choices if they are skipped.
+    /// The next step that needs no agent: a deal, a late decision, the choices of bots, or a forced choice to skip.
     ///
-    /// Bots go first, in rounds: the match takes no decision of an agent before they have chosen, so that what they
-    /// know does not depend on when it comes.
+    /// Bots go first, in rounds: the match accepts no decision of an agent before they have chosen. What they know therefore
+    /// does not depend on when that decision arrives.
     pub(super) fn next(&self, settings: &Settings) -> Result<Next, BotFault> {
         if self.is_gathering() {
             let all_have_opened = self.is_opening() && self.missing().is_empty();
             return Ok(if all_have_opened { Next::Events(vec![self.deal(None)]) } else { Next::Nothing });
         }
-        if let Some(what) = self.late(settings) {
-            return Ok(Next::Events(vec![what]));
+        if let Some(event) = self.late_event(settings) {
+            return Ok(Next::Events(vec![event]));
         }
-        let bots = self.due(settings);
+        let bots = self.bots_to_move(settings);
         let Some(&(first, _)) = bots.first() else {
-            let forced = self.forced(settings);
-            let played =
-                |(seat, action)| vec![EventKind::Played { seat, action, cause: Cause::Forced, took: None }];
-            return Ok(forced.map_or(Next::Nothing, |forced| Next::Events(played(forced))));
+            let forced = self.forced_event(settings);
+            return Ok(forced.map_or(Next::Nothing, |event| Next::Events(vec![event])));
         };
-        let quick = bots.iter().all(|(_, bot)| bot.is_quick());
-        let due = bots.into_iter().map(|(seat, bot)| (seat, bot, self.bot_rng(seat))).collect();
-        let mut round = self.play.round(due);
-        if !quick {
+        let is_quick = bots.iter().all(|(_, bot)| bot.is_quick());
+        let bots = bots.into_iter().map(|(seat, bot)| (seat, bot, self.bot_rng(seat))).collect();
+        let mut round = self.play.round(bots);
+        if !is_quick {
             return Ok(Next::Think(round));
         }
         let thought = catch_unwind(AssertUnwindSafe(|| {
@@ -195,14 +173,15 @@ impl State {
             let seat = round.seat().unwrap_or(first);
             Err(BotFault { seat, what: "it panicked".to_owned() })
         })?;
-        Ok(Next::Events(self.chosen(round.choices())))
+        Ok(Next::Events(self.bot_events(round.choices())))
     }
 
-    /// The pending seats of bots.
-    fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
+    /// The pending seats for which a bot chooses.
+    fn bots_to_move(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
         let bot = |seat: Seat| match &settings.players[seat.index()] {
             Player::Bot(bot) => Some((seat, bot.clone())),
-            Player::Agent if self.by_seat[seat.index()].lapsed => match &settings.clock(seat)?.on_timeout {
+            Player::Agent if self.by_seat[seat.index()].is_expired => match &settings.clock(seat)?.on_timeout
+            {
                 OnTimeout::Bot(bot) => Some((seat, bot.clone())),
                 OnTimeout::Forfeit | OnTimeout::FirstLegal | OnTimeout::SeededLegal => None,
             },
@@ -211,14 +190,15 @@ impl State {
         self.pending().iter().filter_map(bot).collect()
     }
 
-    /// What happens to a seat whose time has run out, unless a bot chooses for it.
-    fn late(&self, settings: &Settings) -> Option<EventKind> {
-        let late: SeatSet = self.pending().iter().filter(|seat| self.by_seat[seat.index()].lapsed).collect();
+    /// The event for a seat whose time has run out, unless a bot chooses for it.
+    fn late_event(&self, settings: &Settings) -> Option<EventKind> {
+        let late: SeatSet =
+            self.pending().iter().filter(|seat| self.by_seat[seat.index()].is_expired).collect();
         let policy = |seat| settings.clock(seat).map(|clock| &clock.on_timeout);
         let is_lost = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
         let losers: SeatSet = late.iter().filter(is_lost).collect();
         if let Some(first) = losers.lowest() {
-            // One alone loses an episode: where the time of several has run out at once, each as likely.
+            // One seat alone loses an episode: if the time of several has run out at once, each is as likely.
             let drawn = self.substitute_rng(first).below(losers.len());
             let seat = losers.iter().nth(drawn as usize)?;
             let forfeited = Forfeited { seat, why: Forfeit::Time };
@@ -235,23 +215,36 @@ impl State {
         Some(EventKind::Played { seat, action, cause, took: None })
     }
 
-    /// What the bots of a round have chosen, in the order of their seats.
-    pub(super) fn chosen(&self, mut choices: Vec<Choice>) -> Vec<EventKind> {
+    /// The events of the bots' choices, in the order of their seats.
+    pub(super) fn bot_events(&self, mut choices: Vec<Choice>) -> Vec<EventKind> {
         choices.sort_unstable_by_key(|choice| choice.seat);
         let played = |Choice { seat, action, rng }| {
             let words = rng.words();
-            let lapsed = self.by_seat[seat.index()].lapsed;
-            let cause = if lapsed { Cause::Late { words, bot: true } } else { Cause::Bot { words } };
+            let is_expired = self.by_seat[seat.index()].is_expired;
+            let cause = if is_expired { Cause::Late { words, bot: true } } else { Cause::Bot { words } };
             EventKind::Played { seat, action, cause, took: None }
         };
         choices.into_iter().map(played).collect()
     }
 
-    /// A forced choice that is to be skipped. Nobody but the one agent is there to draw conclusions from it.
-    fn forced(&self, settings: &Settings) -> Option<(Seat, u8)> {
+    /// The event of a forced choice that the match skips. It has one agent only, so no other agent can learn from it.
+    fn forced_event(&self, settings: &Settings) -> Option<EventKind> {
         if !settings.skip_forced || self.is_over() {
             return None;
         }
-        settings.agents().iter().find_map(|seat| Some((seat, self.play.forced(seat)?)))
+        let forced = |seat| {
+            let action = self.play.forced(seat)?;
+            Some(EventKind::Played { seat, action, cause: Cause::Forced, took: None })
+        };
+        settings.agents().iter().find_map(forced)
+    }
+}
+
+/// Refuses an episode after `latest`.
+pub(super) fn check_at_most(latest: u32, episode: u32) -> Result<(), Error> {
+    if episode <= latest {
+        Ok(())
+    } else {
+        Err(Error::field("episode", episode, format!("{latest} or less")))
     }
 }

@@ -1,12 +1,13 @@
-//! How the episodes of a match begin and how they end early.
+//! How the episodes of a match begin, and how a seat resigns.
 
 use std::sync::Arc;
 
 use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
+use super::decide::check_at_most;
 use super::event::EventKind;
-use super::{Arbiter, By, Extras, Forfeit, Inner, Observation, Role, Settings};
+use super::{Arbiter, Credential, Extras, Forfeit, Inner, Observation, Role, Settings};
 use crate::record::Forfeited;
 
 /// How a seat asks for the next episode.
@@ -14,29 +15,30 @@ use crate::record::Forfeited;
 pub struct Reset {
     /// The seed of the next episode, from a seat that may give it.
     pub seed: Option<u64>,
-    /// The episode that the seat leaves, by default the present one: a repeated request begins no further episode.
+    /// The episode that the seat leaves, by default the present one. With it a repeated request begins no further episode.
     pub leave: Option<u32>,
-    /// Whether the answer waits until the seat is due, or the episode over.
+    /// Whether the call waits until the seat owes a decision, or the episode is over.
     pub wait: bool,
-    /// Which parts of the observation are asked for.
+    /// The optional parts of the observation to return.
     pub extras: Extras,
 }
 
 impl Arbiter {
-    /// Begins the next episode, for the host: at any time, or once the present one is over where deals are fair. Where only the host
-    /// begins episodes it waits until every agent has asked for the next one, and so has seen how this one ended.
+    /// Begins the next episode for the host: at any time, or after the end of the present one where deals are fair. Where only
+    /// the host begins episodes, the call waits until every agent has asked for the next one.
     ///
     /// # Errors
-    /// A seed where deals are fair, an episode that is not over or has not come, a match that has ended for good.
+    /// The caller is not the host; a seed is given where deals are fair; the episode is not over or has not begun; the match
+    /// is closed.
     pub async fn reset_match(
         self: &Arc<Self>,
-        by: impl Into<By>,
+        credential: impl Into<Credential>,
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), Error> {
         let ready = |inner: &mut Inner, role| {
             if role != Role::Host {
-                return Err(Error::HostOnly { match_id: self.name.id.clone() });
+                return Err(self.host_only());
             }
             let state = &inner.state;
             let is_left = leave.is_some_and(|episode| episode < state.present.episode);
@@ -44,43 +46,43 @@ impl Arbiter {
             if self.settings.host_begins && !is_left && state.is_over() && !have_asked {
                 return Ok(None);
             }
-            if !self.has_left(inner, seed, leave)? {
+            if !self.is_left(inner, seed, leave)? {
                 inner.state.check_leave()?;
                 self.begin_next(inner, seed)?;
             }
             Ok(Some(()))
         };
-        self.answered(by, false, ready).await
+        self.respond_when(credential, false, ready).await
     }
 
-    /// Asks for the next episode, for a seat, and waits for it: gives its first observation, as [`observe`](Self::observe) does. It
-    /// begins at once for an agent that plays against bots alone, else when every agent's seat has asked for it, or when the host
-    /// begins it.
+    /// Asks for the next episode on behalf of a seat, waits for it, and returns its first observation as
+    /// [`observe`](Self::observe) does. An episode begins at once for an agent that plays against bots alone. Otherwise it
+    /// begins when every agent has asked for it, or when the host begins it.
     ///
     /// # Errors
-    /// A token of no seat, a seed from a seat that may not give one, an episode that is not over or has not come, a match that has
-    /// ended for good; more waiting calls than a seat may have.
+    /// The token belongs to no seat; the seat may not give a seed; the episode is not over or has not begun; the match is
+    /// closed; the seat has too many waiting calls.
     pub async fn reset(
         self: &Arc<Self>,
-        by: impl Into<By>,
+        credential: impl Into<Credential>,
         Reset { seed, leave, wait, extras }: Reset,
     ) -> Result<Observation, Error> {
-        let mut left = None;
+        let mut left_episode = None;
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
-            let left = match left {
+            let left = match left_episode {
                 Some(left) => left,
-                None => *left.insert(self.leave(inner, seat, seed, leave)?),
+                None => *left_episode.insert(self.leave(inner, seat, seed, leave)?),
             };
             if inner.state.present.episode <= left {
                 return Ok(None);
             }
-            self.observed(inner, seat, wait, extras)
+            self.observe_if_ready(inner, seat, wait, extras)
         };
-        self.answered(by, true, ready).await
+        self.respond_when(credential, true, ready).await
     }
 
-    /// Counts a seat's vote for the next episode, and begins it if that was the last; gives the episode that the seat leaves.
+    /// Counts a seat's vote for the next episode, and begins that after the last vote. Returns the episode that the seat leaves.
     fn leave(
         &self,
         inner: &mut Inner,
@@ -89,23 +91,23 @@ impl Arbiter {
         leave: Option<u32>,
     ) -> Result<u32, Error> {
         let present = inner.state.present.episode;
-        if self.has_left(inner, seed, leave)? {
+        if self.is_left(inner, seed, leave)? {
             return Ok(leave.unwrap_or_default());
         }
-        if self.counts_vote(inner, seat, seed)? {
+        if self.count_vote(inner, seat, seed)? {
             self.begin_next(inner, seed)?;
         }
         Ok(present)
     }
 
-    /// Whether the episode that is to be left has been left already.
-    ///
-    /// # Errors
-    /// As [`reset`](Self::reset), but for who may ask.
-    fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
-        leave.map_or(Ok(()), |episode| inner.state.not_to_come(episode))?;
-        if leave.is_some_and(|episode| episode < inner.state.present.episode) {
-            return Ok(true);
+    /// Whether the match has left the episode `leave` already. Otherwise checks that a next episode may begin.
+    fn is_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
+        let present = inner.state.present.episode;
+        if let Some(episode) = leave {
+            check_at_most(present, episode)?;
+            if episode < present {
+                return Ok(true);
+            }
         }
         self.check_open(inner)?;
         inner.state.check_dealt()?;
@@ -113,7 +115,6 @@ impl Arbiter {
         Ok(false)
     }
 
-    /// Deals the next episode.
     fn begin_next(&self, inner: &mut Inner, seed: Option<u64>) -> Result<(), Error> {
         let dealt = inner.state.deal(seed);
         self.commit(inner, [dealt])?;
@@ -122,16 +123,16 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Counts the vote of `seat` for the next episode; whether it may begin now.
-    fn counts_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
+    /// Counts the vote of `seat` for the next episode. Returns whether that may begin now.
+    fn count_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
         let Settings { seat_may_seed, host_begins, .. } = self.settings;
         let agents = self.settings.agents();
         let alone = agents.len() == 1;
         // The caller can compute every card from a seed.
         if seed.is_some() && !(alone && seat_may_seed) {
-            return Err(Error::HostOnly { match_id: self.name.id.clone() });
+            return Err(self.host_only());
         }
-        // Where episodes are counted, an agent cannot leave one that it dislikes.
+        // Where episodes are counted, an agent cannot leave an episode that it dislikes.
         if alone && self.settings.may_leave() {
             return Ok(true);
         }
@@ -141,51 +142,43 @@ impl Arbiter {
         Ok(!host_begins && inner.state.votes == agents)
     }
 
-    /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it. Gives a seat its observation.
+    /// Ends the present episode when no bot thinks: the calling seat resigns, or the host names a seat that loses. Returns the
+    /// calling seat's observation.
     ///
     /// # Errors
-    /// A seat that is not the caller's, or not an agent's; an episode that is over or has not come; a match that has ended
-    /// for good; more calls that wait than a seat may have.
+    /// The seat is not the caller's, or not an agent's; the episode is over or has not begun; the match is closed; the seat
+    /// has too many waiting calls.
     pub async fn resign(
         self: &Arc<Self>,
-        by: impl Into<By>,
+        credential: impl Into<Credential>,
         named: Option<u32>,
         episode: Option<u32>,
         extras: Extras,
     ) -> Result<Option<Observation>, Error> {
         let ready = |inner: &mut Inner, role| {
-            let forfeited = self.resigning(role, named)?;
+            let forfeited = match role {
+                Role::Host => Forfeited { seat: self.settings.agent_seat(named)?, why: Forfeit::Host },
+                Role::Seat(seat) if named.is_none_or(|named| named == u32::from(seat.number())) => {
+                    Forfeited { seat, why: Forfeit::Resigned }
+                }
+                Role::Seat(_) => return Err(self.host_only()),
+            };
             if self.bots_think() {
                 return Ok(None);
             }
             let episode = episode.unwrap_or(inner.state.present.episode);
-            let decided = inner.state.forfeit(episode, forfeited)?;
-            self.commit(inner, decided)?;
+            let event = inner.state.forfeit(episode, forfeited)?;
+            self.commit(inner, event)?;
             self.settle(inner);
             Ok(Some(match role {
-                Role::Seat(seat) => self.observed(inner, seat, false, extras)?,
+                Role::Seat(seat) => self.observe_if_ready(inner, seat, false, extras)?,
                 Role::Host => None,
             }))
         };
-        self.answered(by, false, ready).await
+        self.respond_when(credential, false, ready).await
     }
 
-    fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, Error> {
-        let agents = self.settings.agents();
-        let named_seat = named.and_then(|seat| agents.iter().find(|known| u32::from(known.number()) == seat));
-        match (role, named) {
-            (Role::Seat(seat), None) => Ok(Forfeited { seat, why: Forfeit::Resigned }),
-            (Role::Seat(seat), Some(_)) if named_seat == Some(seat) => {
-                Ok(Forfeited { seat, why: Forfeit::Resigned })
-            }
-            (Role::Seat(_), Some(_)) => Err(Error::HostOnly { match_id: self.name.id.clone() }),
-            (Role::Host, _) => {
-                let seat = named_seat.ok_or_else(|| {
-                    let value = named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string());
-                    Error::field("seat", value, format!("an agent's seat: {agents}"))
-                })?;
-                Ok(Forfeited { seat, why: Forfeit::Host })
-            }
-        }
+    fn host_only(&self) -> Error {
+        Error::HostOnly { match_id: self.identity.id.clone() }
     }
 }

@@ -1,17 +1,17 @@
-//! Deals in which everybody at the table has a hand, and nobody can choose what is dealt.
+//! Fair deals: every party contributes a secret, and none can choose what is dealt.
 //!
-//! The server binds itself to all that it will ever contribute when the match is created, every agent when it joins. Only
-//! when all are bound do agents open what they have, and the first episode is dealt from all of it. So the server cannot
-//! know what agents contribute before it is bound, agents neither know the server's part nor one another's, and whoever
-//! does not open loses.
+//! The server commits to all its secrets when the match is created, and every agent commits to a secret when it joins. Agents
+//! open their secrets only after all have joined. Then the first episode is dealt from all secrets. So the server commits
+//! before it can know the agents' secrets, and no agent can know the server's or another agent's. An agent that does not open
+//! its secret loses.
 //!
-//! What the server contributes to episode `e` is the `EPISODES - e`th hash of its root: it is bound by one hash more
-//! than to the first, and an episode's contribution, which is shown at its end, tells nothing of the next one's.
+//! The server's secret for episode `e` is its root, hashed `EPISODES - 1 - e` times; its commitment is the root, hashed `EPISODES`
+//! times. The secret of an episode is shown at its end, and reveals nothing about the secret of the next one.
 
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::{Error, v1};
-use boardwire_kernel::{Digest, Key, Seat, SeatSet};
+use boardwire_kernel::{Digest, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::EventKind;
@@ -21,40 +21,33 @@ use crate::record::fair::{Contribution, EPISODES, commitment_to, hashed, key};
 use crate::record::{InvalidEvent, Record};
 use crate::secret::{self, Seeds};
 
-/// How long an agent may take to open what it has, once all have joined.
+/// The default time in which agents must open their secrets, after all have joined.
 pub const OPENING_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the server contributes to the deals of a match.
+/// The secret from which all the server's secrets for a match follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Root(#[serde(with = "crate::forms::hex")] Contribution);
 
-/// What everybody contributes to the deals of a match.
+/// The contributions of all parties to the deals of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fair {
     root: Root,
-    /// What the server is bound by.
-    server: Contribution,
-    /// What each seat is bound by.
+    server_commitment: Contribution,
+    /// The commitment of each seat.
     bound: Vec<Option<Contribution>>,
-    /// What each seat has opened.
+    /// The secret of each seat.
     opened: Vec<Option<Contribution>>,
 }
 
-impl Root {
-    fn fresh() -> Self {
-        Self(secret::random())
-    }
-}
-
-/// How the deals of a match are made: by the server alone, or fair. Only this file knows which.
+/// How a match is dealt: fair, or by the server alone. Only this file knows which.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deals(Option<Fair>);
 
 impl Deals {
-    /// The deals of a new match, with the key of its first episode and the source of later seeds.
+    /// The deals of a new match, with the key of its first episode and the source of later keys.
     pub(super) fn first(settings: &Settings) -> (Self, EpisodeKey, Seeds) {
         if settings.fair_deals {
-            let deals = Self::restored(Some(Root::fresh()), settings.players.len());
+            let deals = Self::restored(Some(Root(secret::random())), settings.players.len());
             return (deals, EpisodeKey::nothing(), Seeds::Drawn);
         }
         let (seeds, key, source) = Seeds::begin(settings.seed);
@@ -63,34 +56,25 @@ impl Deals {
 
     /// The deals of a match from a journal, before any agent has joined.
     pub(super) fn restored(root: Option<Root>, seats: usize) -> Self {
-        let fair = |root: Root| Fair {
+        Self(root.map(|root| Fair {
             root,
-            server: hashed(root.0, EPISODES),
+            server_commitment: hashed(root.0, EPISODES),
             bound: vec![None; seats],
             opened: vec![None; seats],
-        };
-        Self(root.map(fair))
+        }))
     }
 
-    /// What the journal needs to restore them.
+    /// The secret that the journal stores, to restore them.
     pub(super) fn root(&self) -> Option<Root> {
         self.0.as_ref().map(|fair| fair.root)
     }
 
-    /// The record of the first episode before any event: dealt, unless agents contribute to the deal.
-    pub(super) fn first_record(
-        &self,
-        identity: (&str, &Digest),
-        opened: EpisodeKey,
-        at: SystemTime,
-    ) -> Record {
-        match self.0 {
-            Some(_) => Record::undealt(at),
-            None => Record::new(identity, 0, 1, opened, at),
-        }
+    /// The record of the first episode: dealt, unless deals are fair.
+    pub(super) fn first_record(&self, identity: (&str, &Digest), key: EpisodeKey, at: SystemTime) -> Record {
+        if self.0.is_some() { Record::undealt(at) } else { Record::new(identity, 0, 1, key, at) }
     }
 
-    /// Stores the commitment of an agent that has joined, or removes that of one that has lost its seat.
+    /// Stores the commitment of an agent that has joined, or removes it when the agent has lost its seat.
     pub(super) fn bind(&mut self, seat: Seat, bound: Option<Contribution>) {
         if let Some(fair) = &mut self.0 {
             fair.bound[seat.index()] = bound;
@@ -102,10 +86,10 @@ impl Deals {
         self.0.as_ref().and_then(|fair| fair.bound[seat.index()])
     }
 
-    /// The commitment to store for a seat that joins with this one.
+    /// The commitment to store for an agent that joins with `given`.
     ///
     /// # Errors
-    /// It gives nothing where deals are fair.
+    /// Deals are fair, and there is no commitment.
     pub(super) fn binding(&self, given: Option<Contribution>) -> Result<Option<Contribution>, Error> {
         if self.0.is_some() && given.is_none() {
             let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
@@ -116,21 +100,22 @@ impl Deals {
 
     /// Stores the secret of a seat.
     pub(super) fn open(&mut self, seat: Seat, part: Contribution) -> Result<(), InvalidEvent> {
-        let fair =
-            self.0.as_mut().ok_or_else(|| InvalidEvent("no seat contributes to its deals".to_owned()))?;
+        let fair = self.0.as_mut().ok_or_else(|| InvalidEvent("its deals are not fair".to_owned()))?;
         fair.opened[seat.index()] = Some(part);
         Ok(())
     }
 
     /// The server's secret for an episode.
     pub(super) fn server_part(&self, episode: u32) -> Option<Contribution> {
-        self.0.as_ref().map(|fair| fair.part(episode))
+        self.0.as_ref().map(|fair| hashed(fair.root.0, EPISODES - 1 - episode))
     }
 
     /// The key of an episode from the secrets of all parties; none where the server deals alone.
     pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<EpisodeKey> {
-        let fair = self.0.as_ref()?;
-        Some(EpisodeKey::new(fair.key(match_id, episode), SeedSource::Drawn))
+        let opened = (0..).zip(&self.0.as_ref()?.opened);
+        let agents: Vec<_> = opened.filter_map(|(seat, part)| Some((Seat::new(seat), (*part)?))).collect();
+        let key = key(match_id, episode, &self.server_part(episode)?, &agents);
+        Some(EpisodeKey::new(key, SeedSource::Drawn))
     }
 }
 
@@ -140,7 +125,7 @@ impl Settings {
         !self.fair_deals && !self.host_begins && self.episodes == 0
     }
 
-    /// Refuses what fair deals exclude.
+    /// Refuses settings that fair deals exclude.
     pub(super) fn check_fair(&self) -> Result<(), Error> {
         if !self.fair_deals {
             return Ok(());
@@ -156,54 +141,40 @@ impl Settings {
     }
 }
 
-impl Fair {
-    fn part(&self, episode: u32) -> Contribution {
-        hashed(self.root.0, EPISODES - 1 - episode)
-    }
-
-    fn key(&self, match_id: &str, episode: u32) -> Key {
-        let agents = (0..).zip(&self.opened).filter_map(|(seat, part)| Some((Seat::new(seat), (*part)?)));
-        key(match_id, episode, &self.part(episode), &agents.collect::<Vec<_>>())
-    }
-
-    fn to_message(&self, is_dealt: bool) -> v1::FairDeal {
-        let bytes = |part: &Option<Contribution>| part.map(|part| part.to_vec().into()).unwrap_or_default();
-        v1::FairDeal {
-            server_commitment: self.server.to_vec().into(),
-            seat_commitments: self.bound.iter().map(bytes).collect(),
-            seat_secrets: self.opened.iter().map(|part| bytes(&part.filter(|_| is_dealt))).collect(),
-        }
-    }
-}
-
 impl State {
-    /// What may be known of how its deals come about, if they are fair.
+    /// What callers may know about a fair deal; none where the server deals alone. Secrets of agents are shown after the deal.
     pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
-        self.deals.0.as_ref().map(|fair| fair.to_message(!self.is_gathering()))
+        let fair = self.deals.0.as_ref()?;
+        let bytes = |part: &Option<Contribution>| part.map(|part| part.to_vec().into()).unwrap_or_default();
+        let secret = |part: &Option<Contribution>| bytes(&part.filter(|_| !self.is_gathering()));
+        Some(v1::FairDeal {
+            server_commitment: fair.server_commitment.to_vec().into(),
+            seat_commitments: fair.bound.iter().map(bytes).collect(),
+            seat_secrets: fair.opened.iter().map(secret).collect(),
+        })
     }
 
-    /// Whether seats have yet to join or to open, before anything can be dealt.
+    /// Whether agents have yet to join or to open their secrets before the first deal.
     pub(super) fn is_gathering(&self) -> bool {
         self.present.dealt.is_none()
     }
 
-    /// The seats that have yet to be bound, or to open if all are.
+    /// The agents' seats that have yet to join. When all have joined, those that have yet to open their secrets.
     pub(super) fn missing(&self) -> SeatSet {
         let Some(fair) = &self.deals.0 else { return SeatSet::EMPTY };
         let without = |parts: &[Option<Contribution>]| -> SeatSet {
-            let seats = (0..).zip(parts).filter(|(_, part)| part.is_none());
-            seats.map(|(seat, _)| Seat::new(seat)).filter(|seat| self.agents.contains(*seat)).collect()
+            self.agents.iter().filter(|seat| parts[seat.index()].is_none()).collect()
         };
         let unbound = without(&fair.bound);
         if unbound.is_empty() { without(&fair.opened) } else { unbound }
     }
 
-    /// Whether all are bound, and some have yet to open.
+    /// Whether all agents have joined, and the first episode is not dealt yet.
     pub(super) fn is_opening(&self) -> bool {
         self.is_gathering() && self.agents.iter().all(|seat| self.deals.bound(seat).is_some())
     }
 
-    /// Refuses while nothing has been dealt.
+    /// Fails before the first deal.
     pub(super) fn check_dealt(&self) -> Result<(), Error> {
         if !self.is_gathering() {
             return Ok(());
@@ -212,7 +183,7 @@ impl State {
         Err(Error::NotDealt { missing: self.missing().to_string(), to })
     }
 
-    /// What happens when a seat opens what it has contributed; nothing yet, unless all seats are bound.
+    /// The events when a seat opens its secret: empty when it repeats that. None until all agents have joined.
     pub(super) fn open(&self, seat: Seat, part: Contribution) -> Result<Option<Vec<EventKind>>, Error> {
         let Some(fair) = &self.deals.0 else {
             return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
@@ -227,7 +198,7 @@ impl State {
         Ok(self.is_opening().then(|| vec![EventKind::Opened { seat, part }]))
     }
 
-    /// Refuses a next episode, from this seed if one is given, that fair deals exclude.
+    /// Where deals are fair, refuses a seed, and an episode after the last possible one.
     pub(super) fn check_next(&self, seed: Option<u64>) -> Result<(), Error> {
         if self.deals.0.is_none() {
             return Ok(());
@@ -242,7 +213,7 @@ impl State {
         Ok(())
     }
 
-    /// Refuses to leave an episode that is not over, where deals are fair: also to the host, who may dislike the deal.
+    /// Where deals are fair, refuses to leave an episode before its end: the host may dislike the deal.
     pub(super) fn check_leave(&self) -> Result<(), Error> {
         if self.deals.0.is_some() { self.check_over() } else { Ok(()) }
     }

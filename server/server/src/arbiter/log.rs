@@ -1,4 +1,4 @@
-//! A match in the journal: what it was created with, a line for each event, and the way back.
+//! A match in the journal: its first line is the creation, each further line is an event. A restart restores it from them.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,105 +15,88 @@ use tracing::Instrument as _;
 use super::event::{Event, EventKind};
 use super::fair::{Deals, Root};
 use super::state::State;
-use super::{Arbiter, CloseReason, EpisodeKey, Inner, Name, Settings, Ticket};
+use super::timekeeping::micros;
+use super::{Arbiter, CloseReason, EpisodeKey, Identity, Inner, Settings, Ticket};
 use crate::journal::{Entry, Journal, SavedMatch, chained};
 use crate::record::InvalidEvent;
-use crate::secret::{self, Seeds};
+use crate::secret::{Secret, Seeds};
 use crate::{forms, hex};
 
-/// What a match was created with.
+/// The first line of a match.
 #[derive(Debug, Serialize, Deserialize)]
 struct Created {
     #[serde(with = "forms::time")]
     at: SystemTime,
-    /// The `MatchConfig`, encoded.
+    /// The encoded `MatchConfig`.
     #[serde(with = "forms::hex")]
     config: Vec<u8>,
-    /// How long agents may take to open what they contribute to deals.
+    /// How long agents may take to open their secrets for the deals.
     opening: Duration,
     /// The digest of the table's facts.
     #[serde(with = "forms::hex")]
     spec: [u8; 32],
-    /// What the host's token is found by.
+    /// The digest of the host's token.
     #[serde(with = "forms::hex")]
     host: [u8; 32],
-    /// The same of the spectators' token.
+    /// The digest of the spectators' token.
     #[serde(with = "forms::hex")]
     spectator: [u8; 32],
-    /// The same of the invitation to each agent's seat, ascending.
-    invitations: Vec<Invited>,
+    /// The digest of the invitation to each agent's seat, ascending.
+    invitations: Vec<Invitation>,
     opened: EpisodeKey,
     seeds: Seeds,
-    /// What the server contributes to deals, if they are fair.
+    /// The server's secret, where deals are fair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fair: Option<Root>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Invited(#[serde(with = "forms::hex")] [u8; 32]);
+struct Invitation(#[serde(with = "forms::hex")] [u8; 32]);
 
-/// An event as it is written.
+/// The line of an event.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     #[serde(flatten)]
     event: Event,
-    /// The digest of the position after it, if it has changed that.
+    /// The digest of the position after the event, if the event changes the position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
 }
 
-impl Line {
-    fn of(event: &Event, state: &State) -> Self {
-        let moved = matches!(event.what, EventKind::Dealt { .. } | EventKind::Played { .. });
-        Self { event: event.clone(), digest: moved.then(|| state.play.digest().to_string()) }
-    }
-}
-
-/// Where the events of a match are written.
+/// The lines of a match on their way to the journal.
 pub(super) struct Log {
     journal: Arc<Journal>,
     id: Arc<str>,
-    /// How many lines there are.
+    /// The number of lines so far.
     lines: u32,
+    /// The head of their hash chain.
     head: [u8; 32],
-    /// Lines that are to be handed over together.
+    /// Lines that the journal has not received yet. It must receive them together.
     waiting: Vec<Entry>,
-    /// How many lines the journal had been given with the last of them.
+    /// The journal's mark for the last line that it has received.
     mark: u64,
 }
 
-/// What has to be written before somebody is told how the match stands.
+/// The journal and how far it must have written before a caller may see the state.
 pub(super) type Mark = Option<(Arc<Journal>, u64)>;
 
 impl Log {
-    fn new(journal: &Arc<Journal>, id: &str) -> Self {
-        Self {
-            journal: Arc::clone(journal),
-            id: id.into(),
-            lines: 0,
-            head: [0; 32],
-            waiting: vec![],
-            mark: 0,
-        }
+    /// A log that continues after `lines`, which the journal has already written.
+    fn new(journal: &Arc<Journal>, id: &str, lines: &[String]) -> Self {
+        let head = lines.iter().fold([0; 32], |head, line| chained(&head, line));
+        let lines = u32::try_from(lines.len()).expect("the journal numbers lines in 32 bits");
+        Self { journal: Arc::clone(journal), id: id.into(), lines, head, waiting: vec![], mark: 0 }
     }
 
-    /// Goes on after the lines that have been written.
-    fn after(journal: &Arc<Journal>, kept: &SavedMatch) -> Self {
-        let head = kept.lines.iter().fold([0; 32], |head, line| chained(&head, line));
-        let lines = u32::try_from(kept.lines.len()).expect("they were counted so");
-        Self { lines, head, ..Self::new(journal, &kept.id) }
-    }
-
-    /// Adds a line to those that are handed over next.
     fn write(&mut self, line: &impl Serialize, open: bool) {
-        let line = serde_json::to_string(line).expect("what happens can be written");
+        let line = serde_json::to_string(line).expect("every event has a JSON form");
         self.head = chained(&self.head, &line);
         let entry = Entry { id: Arc::clone(&self.id), number: self.lines, line, head: self.head, open };
         self.lines += 1;
         self.waiting.push(entry);
     }
 
-    /// Hands over what waits: the journal has all of it or nothing.
+    /// Sends the waiting lines. The journal writes all of them or none.
     fn flush(&mut self) {
         if !self.waiting.is_empty() {
             self.mark = self.journal.submit(std::mem::take(&mut self.waiting));
@@ -122,34 +105,38 @@ impl Log {
 }
 
 impl Inner {
-    /// Notes an event that has been applied. That the server stops is none: the match goes on after it.
-    pub(super) fn note(&mut self, event: &Event) {
+    /// Adds an applied event to the log. A shutdown is not logged: the match continues after it.
+    pub(super) fn log_event(&mut self, event: &Event) {
         let Some(log) = &mut self.log else { return };
+        let has_moved = matches!(event.what, EventKind::Dealt { .. } | EventKind::Played { .. });
+        let digest = has_moved.then(|| self.state.play.digest().to_string());
         match &event.what {
             EventKind::Closed(CloseReason::ShuttingDown) => {}
-            what => log.write(&Line::of(event, &self.state), !matches!(what, EventKind::Closed(_))),
+            what => {
+                let is_open = !matches!(what, EventKind::Closed(_));
+                log.write(&Line { event: event.clone(), digest }, is_open);
+            }
         }
     }
 
-    /// Hands over what has been noted.
     pub(super) fn flush(&mut self) {
         if let Some(log) = &mut self.log {
             log.flush();
         }
     }
 
-    /// Refuses while nothing that happens could be kept.
+    /// Fails while the journal cannot be written.
     pub(super) fn check_journal(&self) -> Result<(), Error> {
         self.log.as_ref().map_or(Ok(()), |log| log.journal.check())
     }
 
-    /// What has to be written before somebody is told how the match stands now.
+    /// The mark up to which the journal must have written before a caller may see the present state.
     pub(super) fn mark(&self) -> Mark {
         self.log.as_ref().map(|log| (Arc::clone(&log.journal), log.mark))
     }
 }
 
-/// Waits until what somebody is told has been written.
+/// Waits until the journal has written up to a mark.
 pub(super) async fn written(mark: Mark) -> Result<(), Error> {
     match mark {
         Some((journal, mark)) => journal.written(mark).instrument(tracing::debug_span!("journal")).await,
@@ -157,17 +144,16 @@ pub(super) async fn written(mark: Mark) -> Result<(), Error> {
     }
 }
 
-/// Now, as exactly as it is written.
+/// The present time in whole microseconds, as the journal stores it.
 pub(super) fn now() -> SystemTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    UNIX_EPOCH + Duration::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+    UNIX_EPOCH + micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 impl Arbiter {
-    /// The same match, kept in a journal from its beginning.
+    /// Logs a new match in a journal from its creation on.
     #[must_use]
     pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
-        let mut log = Log::new(journal, &self.name.id);
+        let mut log = Log::new(journal, &self.identity.id, &[]);
         log.write(&self.created(), true);
         log.flush();
         self.lock().log = Some(log);
@@ -178,62 +164,59 @@ impl Arbiter {
         let inner = self.lock();
         let state = &inner.state;
         Created {
-            at: self.name.created,
+            at: self.identity.created,
             config: self.settings.config(&self.table).encode_to_vec(),
             opening: self.settings.opening,
             spec: *self.table.digest.as_bytes(),
-            host: self.name.host.digest,
-            spectator: self.name.spectator.digest,
-            invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
-            opened: state.present.opened,
+            host: self.identity.host.digest,
+            spectator: self.identity.spectator.digest,
+            invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invitation).collect(),
+            opened: state.present.key,
             seeds: state.seeds.clone(),
             fair: state.deals.root(),
         }
     }
 
-    /// The match that a journal has kept, as it stood; [`begin`](Self::begin) lets it go on. Without the journal it is
-    /// only there to be looked at.
+    /// Restores a match from its lines; [`begin`](Self::begin) continues it. Without a `journal` the match is only checked.
     ///
     /// # Errors
-    /// What is wrong with its lines, or why it cannot be played on here.
+    /// A line is wrong, or this server cannot play the match.
     pub fn restored(
-        kept: &SavedMatch,
+        saved: &SavedMatch,
         tables: &Tables,
         owner: Owner,
-        most_waiting: usize,
+        waiting_limit: usize,
         journal: Option<&Arc<Journal>>,
     ) -> Result<Self, String> {
-        let mut lines = kept.lines.iter().zip(0..);
-        let created = lines.next().ok_or("it has no line")?.0;
-        let created: Created = serde_json::from_str(created).map_err(|error| format!("line 0: {error}"))?;
+        let [first, events @ ..] = &saved.lines[..] else { return Err("it has no line".to_owned()) };
+        let created: Created = serde_json::from_str(first).map_err(|error| format!("line 0: {error}"))?;
         let (table, settings) = created.set_up(tables)?;
         let Created { at, host, spectator, invitations, opened, seeds, fair, .. } = created;
         let deals = Deals::restored(fair, settings.players.len());
-        let mut state = State::new(&table, &settings, &kept.id, opened, seeds, deals, at);
-        for (line, number) in lines {
+        let mut state = State::new(&table, &settings, &saved.id, opened, seeds, deals, at);
+        for (line, number) in events.iter().zip(1..) {
             state.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }
-        let mut invited = invitations.into_iter();
+        let mut invitations = invitations.into_iter();
         let ticket = |(player, newer): (&Player, &Option<[u8; 32]>)| match player {
             Player::Agent => {
-                let Invited(first) = invited.next().ok_or("an invitation is missing")?;
+                let Invitation(first) = invitations.next().ok_or("an invitation is missing")?;
                 Ok::<_, String>(Ticket::restored(newer.unwrap_or(first)))
             }
             Player::Bot(_) => Ok(Ticket::default()),
         };
         let tickets = settings.players.iter().zip(&state.invited).map(ticket).collect::<Result<_, _>>()?;
-        let log = journal.map(|journal| Log::after(journal, kept));
-        let age = SystemTime::now().duration_since(at).unwrap_or_default();
-        let inner = Inner { log, ..Inner::new(state, &settings, age, tickets) };
-        let [host, spectator] = [host, spectator].map(secret::Secret::by);
-        let name = Name { id: kept.id.clone(), host, spectator, created: at };
-        Ok(Self::over(name, table, settings, inner, owner, most_waiting))
+        let [host, spectator] = [host, spectator].map(Secret::by);
+        let identity = Identity { id: saved.id.clone(), host, spectator, created: at };
+        let arbiter = Self::assemble(identity, table, settings, owner, waiting_limit, state, tickets);
+        arbiter.lock().log = journal.map(|journal| Log::new(journal, &saved.id, &saved.lines));
+        Ok(arbiter)
     }
 
-    /// Waits until all is written of how the match stands now.
+    /// Waits until the journal has written the present state.
     ///
     /// # Errors
-    /// A journal that cannot be written.
+    /// The journal cannot be written.
     pub async fn kept(&self) -> Result<(), Error> {
         let mark = self.lock().mark();
         written(mark).await
@@ -241,7 +224,6 @@ impl Arbiter {
 }
 
 impl Created {
-    /// The table and the settings.
     fn set_up(&self, tables: &Tables) -> Result<(Arc<Table>, Settings), String> {
         let config = MatchConfig::decode(&self.config[..]).map_err(|error| format!("line 0: {error}"))?;
         let refused = |error: Error| format!("line 0: {error}");
@@ -257,13 +239,13 @@ impl Created {
 }
 
 impl State {
-    /// Applies an event that has been written, and looks whether it has led where it did.
+    /// Applies the event of a line, and checks that it leads to the same position as before.
     fn follow(&mut self, table: &Table, line: &str) -> Result<(), String> {
         let Line { event, digest } = serde_json::from_str(line).map_err(|error| error.to_string())?;
         self.apply(table, &event).map_err(|InvalidEvent(problem)| problem)?;
         match digest {
             Some(digest) if digest != self.play.digest().to_string() => {
-                Err("the position is another than it was".to_owned())
+                Err("the position has another digest than in the journal".to_owned())
             }
             _ => Ok(()),
         }

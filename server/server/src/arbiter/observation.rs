@@ -1,4 +1,4 @@
-//! What one seat is told of an episode: the same in every answer, and nothing beside it.
+//! The observation of a seat: everything that a response tells it about an episode.
 
 use boardwire_api::v1;
 use boardwire_batch::reward;
@@ -11,7 +11,7 @@ use crate::convert::numbers;
 use crate::record::{Forfeited, outcome};
 
 impl State {
-    /// The observation of `seat`, without the clocks.
+    /// The observation of `seat`, without clock readings.
     pub(super) fn observe(
         &self,
         table: &Table,
@@ -39,19 +39,19 @@ impl State {
         };
         let outcome = outcome(&*self.play, forfeited, info.seats, extras.explanation);
         let truncated = forfeited.is_none() && self.play.is_truncated();
-        let place = &self.by_seat[seat.index()];
+        let seat_state = &self.by_seat[seat.index()];
         v1::Observation {
             episode: self.present.episode,
             ply: self.play.ply(),
-            decision: place.decision,
+            decision: seat_state.decision,
             view: view.into(),
             mask: mask.into(),
             pending: numbers(self.pending()),
             reward,
             terminated: outcome.is_some() && !truncated,
             truncated,
-            substituted: place.substituted,
-            timed_out: place.timed_out,
+            substituted: seat_state.substituted,
+            timed_out: seat_state.timed_out,
             clocks: Vec::new(),
             outcome,
             text: if extras.text { self.play.text(seat.into()) } else { String::new() },

@@ -1,4 +1,4 @@
-//! What a match is created with.
+//! The settings of a match.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,53 +13,49 @@ use boardwire_kernel::{Seat, SeatSet};
 use super::{Clock, OPENING_TIMEOUT};
 use crate::convert::{duration, time};
 
-/// What a match is created with, beside its table.
-#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
+/// The settings of a match, beside its table.
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own in the protocol")]
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who plays at each seat.
+    /// The player at each seat.
     pub players: Vec<Player>,
-    /// The seed of the first episode, if somebody gives it.
+    /// The seed of the first episode; without it the server draws one.
     pub seed: Option<u64>,
-    /// What seats are rewarded for.
+    /// How seats are rewarded.
     pub reward: RewardKind,
-    /// Whether decisions of the agent with a single legal action are played by the engine.
+    /// Whether the engine plays the agent's decisions that have a single legal action.
     pub skip_forced: bool,
     /// What happens to illegal actions.
     pub illegal_actions: IllegalActionPolicy,
-    /// Whether the only agent may give the seed of an episode that it asks for.
+    /// Whether an agent that plays against bots alone may give the seed of the next episode.
     pub seat_may_seed: bool,
-    /// Whether the match is shown to its host and its seats alone.
+    /// Whether a caller needs a token of the match to see it.
     pub private: bool,
-    /// The delay before positions are shown to callers that are neither the host nor a seat.
+    /// The delay before the public sees a position.
     pub watch_delay: Duration,
-    /// How long the agent at each seat may think; empty where nobody has a clock.
+    /// The clock of each seat; empty where no seat has a clock.
     pub clocks: Vec<Option<Clock>>,
-    /// Whether every agent has a hand in the deals.
+    /// Whether every agent contributes to the deals.
     pub fair_deals: bool,
-    /// How long they may then take to open what they contribute, once all have joined.
+    /// How long agents may take to open their secrets for fair deals, after all have joined.
     pub opening: Duration,
-    /// What its host has labelled it with.
+    /// The host's labels.
     pub labels: BTreeMap<String, String>,
-    /// After how many episodes it closes itself; never, when 0. Each of them is played to its end.
+    /// The number of episodes after which the match closes; 0 for no limit. With a limit, no episode can be left early.
     pub episodes: u32,
-    /// Whether only the host begins episodes, each when the one before it is over.
+    /// Whether only the host begins episodes, each after the end of the one before.
     pub host_begins: bool,
 }
 
-/// For how long spectators may be kept behind at most.
-pub(crate) const MOST_WATCH_DELAY: Duration = Duration::from_hours(24);
-/// The longest time that a setting may ask for: clocks can reckon with no more.
+const MAX_WATCH_DELAY: Duration = Duration::from_hours(24);
+/// The longest time that a setting may ask for; the arithmetic of clocks is safe within it.
 pub const MAX_TIMEOUT: Duration = Duration::from_hours(24 * 366 * 10);
-/// The most labels a match may have.
-const MOST_LABELS: usize = 16;
-/// The most bytes of a label's name.
-const MOST_NAME_BYTES: usize = 63;
-/// The most bytes of a label's value.
-const MOST_VALUE_BYTES: usize = 128;
+const MAX_LABELS: usize = 16;
+const MAX_LABEL_NAME_BYTES: usize = 63;
+const MAX_LABEL_VALUE_BYTES: usize = 128;
 
 impl Settings {
-    /// Those of a public match for these players about which nothing else is asked.
+    /// The default settings of a public match for these players.
     #[must_use]
     pub fn of(players: Vec<Player>) -> Self {
         Self {
@@ -80,10 +76,10 @@ impl Settings {
         }
     }
 
-    /// The table and the settings of a match with this configuration.
+    /// Reads the table and the settings of a match from its configuration.
     ///
     /// # Errors
-    /// A game, an option, a player or a value that does not exist; clocks and times that cannot be.
+    /// A game, option, player or other value does not exist; a clock or a time is out of range.
     pub fn read(config: &v1::MatchConfig, tables: &Tables) -> Result<(Arc<Table>, Self), Error> {
         let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let seats = u32::try_from(config.players.len()).unwrap_or(u32::MAX);
@@ -99,7 +95,7 @@ impl Settings {
             seat_may_seed: config.seat_may_seed,
             fair_deals: config.fair_deals,
             private: config.private,
-            watch_delay: duration("watch_delay", config.watch_delay, MOST_WATCH_DELAY)?,
+            watch_delay: duration("watch_delay", config.watch_delay, MAX_WATCH_DELAY)?,
             labels: config.labels.clone(),
             episodes: config.episodes,
             host_begins: config.host_begins,
@@ -112,6 +108,7 @@ impl Settings {
     #[must_use]
     pub fn config(&self, table: &Table) -> v1::MatchConfig {
         let info = table.rules.info();
+        let clock = |clock: &Option<Clock>| clock.as_ref().map(Clock::to_message).unwrap_or_default();
         v1::MatchConfig {
             game: info.id.to_owned(),
             players: self.players.iter().map(messages::player_to).collect(),
@@ -123,39 +120,34 @@ impl Settings {
             private: self.private,
             labels: self.labels.clone(),
             watch_delay: time(self.watch_delay),
-            clocks: self
-                .clocks
-                .iter()
-                .map(|clock| clock.as_ref().map(Clock::to_message).unwrap_or_default())
-                .collect(),
+            clocks: self.clocks.iter().map(clock).collect(),
             fair_deals: self.fair_deals,
             episodes: self.episodes,
             host_begins: self.host_begins,
         }
     }
 
-    /// Refuses labels and times out of bounds, and what would tell a seat what it may not know. Callers and journals give
-    /// settings.
+    /// Checks settings from a caller or a journal: their ranges, and that they do not reveal hidden state to a seat.
     ///
     /// # Errors
-    /// Too many labels, or too long ones. Times that are too long, clocks that are not those of the agents. Forced choices
-    /// skipped where several agents play: a ply that no agent chose tells that a hidden hand left one choice.
+    /// There are too many labels, or a label is too long; a time is too long; a seat without an agent has a clock; two
+    /// settings exclude each other.
     pub fn check(&self) -> Result<(), Error> {
         check_labels(&self.labels)?;
         for (field, time, most) in
-            [("watch_delay", self.watch_delay, MOST_WATCH_DELAY), ("opening", self.opening, MAX_TIMEOUT)]
+            [("watch_delay", self.watch_delay, MAX_WATCH_DELAY), ("opening", self.opening, MAX_TIMEOUT)]
         {
             if time > most {
                 let expected = format!("from 0 to {} seconds", most.as_secs());
                 return Err(Error::field(field, format!("{time:?}"), expected));
             }
         }
-        let is_of_an_agent = |(seat, clock): (usize, &Option<Clock>)| {
+        let is_of_agent = |(seat, clock): (usize, &Option<Clock>)| {
             clock.is_none() || self.players.get(seat) == Some(&Player::Agent)
         };
-        if !self.clocks.iter().enumerate().all(is_of_an_agent) {
+        if !self.clocks.iter().enumerate().all(is_of_agent) {
             let value = format!("{} clocks", self.clocks.len());
-            return Err(Error::field("clocks", value, "clocks of agents' seats alone"));
+            return Err(Error::field("clocks", value, "clocks of agents' seats only"));
         }
         self.check_fair()?;
         if self.host_begins && self.seat_may_seed {
@@ -163,7 +155,8 @@ impl Settings {
         }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.agents().len() > 1 {
-            let expected = "false when several agents play, since it would tell what a hidden hand allows";
+            // A ply that no agent chose reveals that a hidden hand left one choice.
+            let expected = "false when several agents play, since it would reveal what a hidden hand allows";
             return Err(Error::field("skip_forced", "true", expected));
         }
         Ok(())
@@ -172,40 +165,49 @@ impl Settings {
     /// All seats, ascending.
     #[must_use]
     pub fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
-        Seat::all(u8::try_from(self.players.len()).expect("the table has been set up with so many seats"))
+        Seat::all(u8::try_from(self.players.len()).expect("a table has at most 255 seats"))
     }
 
-    /// How long the agent at `seat` may think, if it has a clock.
+    /// The clock of the agent at `seat`, if it has one.
     pub(crate) fn clock(&self, seat: Seat) -> Option<&Clock> {
         self.clocks.get(seat.index())?.as_ref()
     }
 
-    /// Whether this is the last episode.
     pub(super) fn is_last(&self, episode: u32) -> bool {
         episode.checked_add(1) == Some(self.episodes)
     }
 
-    /// The seats at which agents play.
+    /// The seats of agents.
     #[must_use]
     pub fn agents(&self) -> SeatSet {
         let seats = self.seats().zip(&self.players);
         seats.filter(|(_, player)| **player == Player::Agent).map(|(seat, _)| seat).collect()
     }
+
+    /// The agent's seat with this number.
+    pub(super) fn agent_seat(&self, number: Option<u32>) -> Result<Seat, Error> {
+        let agents = self.agents();
+        let seat = agents.iter().find(|seat| Some(u32::from(seat.number())) == number);
+        seat.ok_or_else(|| {
+            let given = number.map_or_else(|| "nothing".to_owned(), |number| number.to_string());
+            Error::field("seat", given, format!("an agent's seat: {agents}"))
+        })
+    }
 }
 
 fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Error> {
-    if labels.len() > MOST_LABELS {
-        let expected = format!("at most {MOST_LABELS} labels");
+    if labels.len() > MAX_LABELS {
+        let expected = format!("at most {MAX_LABELS} labels");
         return Err(Error::field("labels", format!("{} labels", labels.len()), expected));
     }
     for (name, value) in labels {
-        let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
-        if !(1..=MOST_NAME_BYTES).contains(&name.len()) || !name.bytes().all(known) {
-            let expected = format!("named by 1 to {MOST_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`");
+        let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
+        if !(1..=MAX_LABEL_NAME_BYTES).contains(&name.len()) || !name.bytes().all(is_allowed) {
+            let expected = format!("named by 1 to {MAX_LABEL_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`");
             return Err(Error::field("labels", name, expected));
         }
-        if value.len() > MOST_VALUE_BYTES {
-            let expected = format!("values of at most {MOST_VALUE_BYTES} bytes");
+        if value.len() > MAX_LABEL_VALUE_BYTES {
+            let expected = format!("values of at most {MAX_LABEL_VALUE_BYTES} bytes");
             return Err(Error::field("labels", format!("{name} of {} bytes", value.len()), expected));
         }
     }

@@ -1,4 +1,4 @@
-//! How a match stands: what follows from its events.
+//! The state of a match, which follows from its events.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -8,96 +8,91 @@ use boardwire_batch::tables::Table;
 use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
 
-use super::clock::{Clock, TimeLeft};
+use super::clock::{Clock, TimeBank};
 use super::event::{Event, EventKind};
 use super::fair::Deals;
-use super::replay::KEPT;
+use super::replay::PAST_EPISODES;
 use super::{CloseReason, Decision, EpisodeKey, Settings};
 use crate::record::{Cause, InvalidEvent, Move, Record};
 use crate::secret::Seeds;
 
-/// How a match stands.
+/// The state of a match.
 pub(super) struct State {
     /// The match's id.
     pub(super) id: Box<str>,
-    /// How its deals come about.
     pub(super) deals: Deals,
-    /// The seats at which agents play.
+    /// The seats of agents.
     pub(super) agents: SeatSet,
-    /// The clocks of seats that have one.
     pub(super) clocks: Vec<Option<Clock>>,
-    /// The present episode as it stands.
+    /// The game of the present episode.
     pub(super) play: Box<dyn Play>,
-    /// How it came to that.
+    /// The record of the present episode.
     pub(super) present: Record,
-    /// Some episodes before it, the oldest first.
+    /// The records of some episodes before it, the oldest first.
     pub(super) past: VecDeque<Record>,
-    /// What each seat has done in it.
     pub(super) by_seat: Vec<SeatState>,
-    /// What the next one follows from.
+    /// The source of the next episode's key, where the server deals alone.
     pub(super) seeds: Seeds,
-    /// The digest of the invitation to each seat that was given to another agent.
+    /// The digest of the newer invitation to each seat that the host gave to another agent.
     pub(super) invited: Vec<Option<[u8; 32]>>,
-    /// Who has taken each seat.
     pub(super) holders: Vec<Option<Holder>>,
-    /// Who has asked for the next episode.
+    /// The seats that have asked for the next episode.
     pub(super) votes: SeatSet,
-    /// Why the match has ended for good, if it has.
     pub(super) closed: Option<CloseReason>,
 }
 
-/// What a seat has done in the present episode.
+/// A seat in the present episode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SeatState {
-    /// How many decisions it has made.
+    /// The number of its decisions so far.
     pub(super) decision: u32,
-    /// Whether another action was played for its last one.
+    /// Whether another action was played for its last decision.
     pub(super) substituted: bool,
-    /// Whether its last decision was made for it, since its time had run out.
+    /// Whether its last decision was made for it, since its time ran out.
     pub(super) timed_out: bool,
-    /// Which decision was last made for it so.
+    /// The number of the last such decision.
     pub(super) late: Option<u32>,
-    /// Whether its time has run out for the present decision, which is to be made for it.
-    pub(super) lapsed: bool,
-    /// What its clock has left.
-    pub(super) time: TimeLeft,
+    /// Whether its time has run out for the present decision, so that the engine must decide for it.
+    pub(super) is_expired: bool,
+    pub(super) time: TimeBank,
+    /// Its last own decision, which it may repeat.
     pub(super) last: Option<Decision>,
-    /// Words used of the stream that its bot draws from.
-    bot: u64,
-    /// The same of that from which what is played for its illegal actions is drawn.
-    substitutes: u64,
+    /// The position in its bot's stream, in words.
+    bot_words: u64,
+    /// The position in its substitute stream, in words.
+    substitute_words: u64,
 }
 
-/// Who has taken a seat.
+/// The agent that holds a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Holder {
-    /// What the token is found by.
+    /// The digest of its token.
     pub(super) token: [u8; 32],
-    /// What the request was named by.
+    /// The id of its join request.
     pub(super) request: Option<Uuid>,
 }
 
-/// More words than any stream gives in an episode.
-const MOST_WORDS: u64 = 1 << 48;
+/// A bound on the words that a stream gives in an episode.
+const MAX_WORDS: u64 = 1 << 48;
 
 impl State {
-    /// A match whose first episode has been dealt at `at`; nobody has joined or moved.
+    /// A new match, created and usually dealt at `at`. No agent has joined.
     pub(super) fn new(
         table: &Table,
         settings: &Settings,
         id: &str,
-        opened: EpisodeKey,
+        key: EpisodeKey,
         seeds: Seeds,
         deals: Deals,
         at: SystemTime,
     ) -> Self {
-        let present = deals.first_record((id, &table.digest), opened, at);
+        let present = deals.first_record((id, &table.digest), key, at);
         Self {
             id: id.into(),
             deals,
             agents: settings.agents(),
             clocks: settings.clocks.clone(),
-            play: table.rules.clone().deal(opened.key),
+            play: table.rules.clone().deal(key.key),
             present,
             past: VecDeque::new(),
             by_seat: settings.seats().map(|seat| SeatState::new(settings.clock(seat))).collect(),
@@ -109,10 +104,10 @@ impl State {
         }
     }
 
-    /// How the match stands after an event.
+    /// Applies an event.
     ///
     /// # Errors
-    /// An event that cannot follow upon those before it; then everything is as it was.
+    /// The event cannot follow the events before it: then the state does not change.
     pub(super) fn apply(&mut self, table: &Table, event: &Event) -> Result<(), InvalidEvent> {
         if let Some(seat) = event.what.seat()
             && seat.index() >= self.by_seat.len()
@@ -121,7 +116,7 @@ impl State {
         }
         match &event.what {
             EventKind::Joined { seat, token, request, bound } => {
-                // After the deal it stays as it is, also with another agent at the seat.
+                // After the deal its commitments stay, also when another agent takes the seat.
                 if self.is_gathering() {
                     self.deals.bind(*seat, *bound);
                 }
@@ -147,8 +142,8 @@ impl State {
                 self.present.acted = event.at;
             }
             EventKind::RanOut { seat } => {
-                let place = &mut self.by_seat[seat.index()];
-                place.lapsed = !place.time.run_out();
+                let seat = &mut self.by_seat[seat.index()];
+                seat.is_expired = !seat.time.forgive();
             }
             EventKind::Voted { seat } => self.votes.insert(*seat),
             EventKind::Closed(reason) => self.closed = Some(reason.clone()),
@@ -156,54 +151,52 @@ impl State {
         Ok(())
     }
 
-    /// After an episode has been dealt.
-    fn dealt(&mut self, table: &Table, at: SystemTime, opened: EpisodeKey, seeds: Seeds) {
+    fn dealt(&mut self, table: &Table, at: SystemTime, key: EpisodeKey, seeds: Seeds) {
         let is_first = self.is_gathering();
         let (episode, first) = if is_first { (0, 1) } else { (self.present.episode + 1, self.present.end()) };
-        let mut dealt = Record::new((&*self.id, &table.digest), episode, first, opened, at);
-        dealt.server_part = self.deals.server_part(episode);
-        let left = std::mem::replace(&mut self.present, dealt);
-        self.play = table.rules.clone().deal(opened.key);
+        let mut record = Record::new((&*self.id, &table.digest), episode, first, key, at);
+        record.server_part = self.deals.server_part(episode);
+        let former = std::mem::replace(&mut self.present, record);
+        self.play = table.rules.clone().deal(key.key);
         self.seeds = seeds;
         if is_first {
             return;
         }
-        if self.past.len() == KEPT {
+        if self.past.len() == PAST_EPISODES {
             self.past.pop_front();
         }
-        self.past.push_back(left);
-        for (place, seat) in self.by_seat.iter_mut().zip(0..) {
-            *place = SeatState::new(self.clocks.get(seat).and_then(Option::as_ref));
+        self.past.push_back(former);
+        for (seat, index) in self.by_seat.iter_mut().zip(0..) {
+            *seat = SeatState::new(self.clocks.get(index).and_then(Option::as_ref));
         }
         self.votes = SeatSet::EMPTY;
     }
 
-    /// After an action has been played.
     fn played(&mut self, played: Move) -> Result<(), InvalidEvent> {
         let Move { seat, action, cause, took, at } = played;
         if let Cause::Bot { words } | Cause::Substituted { words, .. } | Cause::Late { words, .. } = cause
-            && words > MOST_WORDS
+            && words > MAX_WORDS
         {
-            return Err(InvalidEvent(format!("a stream gave {words} words")));
+            return Err(InvalidEvent(format!("`words` must be at most {MAX_WORDS}; got {words}")));
         }
         let refused = |error| InvalidEvent(format!("action {action}: {error}"));
         self.play.apply(seat, action.into()).map_err(refused)?;
         self.present.acted = at;
         self.present.moves.push(played);
-        let place = &mut self.by_seat[seat.index()];
+        let seat_state = &mut self.by_seat[seat.index()];
         if let (Some(took), Some(Some(clock))) = (took, self.clocks.get(seat.index())) {
-            place.time.charge(clock, took);
+            seat_state.time.charge(clock, took);
         }
         let episode = self.present.episode;
         match cause {
-            Cause::Agent => place.decide(episode, action.into(), false),
+            Cause::Agent => seat_state.decide(episode, action.into(), false),
             Cause::Substituted { given, words } => {
-                place.substitutes = words;
-                place.decide(episode, given, true);
+                seat_state.substitute_words = words;
+                seat_state.decide(episode, given, true);
             }
-            Cause::Bot { words } => place.bot = words,
+            Cause::Bot { words } => seat_state.bot_words = words,
             Cause::Forced => {}
-            Cause::Late { words, bot } => place.lapse(words, bot),
+            Cause::Late { words, bot } => seat_state.decide_late(words, bot),
         }
         Ok(())
     }
@@ -220,26 +213,26 @@ impl State {
         !self.is_gathering() && self.pending().is_empty()
     }
 
-    /// What the bot of a seat draws from.
+    /// The stream of a seat's bot.
     pub(super) fn bot_rng(&self, seat: Seat) -> RngStream {
-        let words = self.by_seat[seat.index()].bot;
-        RngStream::resume(self.present.opened.key, BOT_STREAM + u64::from(seat.number()), words)
+        let words = self.by_seat[seat.index()].bot_words;
+        RngStream::resume(self.present.key.key, BOT_STREAM + u64::from(seat.number()), words)
     }
 
-    /// What is drawn from for the illegal actions of a seat: a stream for every seat, so that what one does never
-    /// shifts what is played for another.
+    /// The stream of the actions that replace a seat's illegal ones. Each seat has its own, so that the actions of one seat do
+    /// not change the substitutes of another.
     pub(super) fn substitute_rng(&self, seat: Seat) -> RngStream {
-        let words = self.by_seat[seat.index()].substitutes;
-        RngStream::resume(self.present.opened.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
+        let words = self.by_seat[seat.index()].substitute_words;
+        RngStream::resume(self.present.key.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
     }
 
-    /// The same with all that `seat` cannot know drawn anew.
+    /// A determinization: a copy in which everything that `seat` cannot know is resampled.
     #[cfg(test)]
     pub(super) fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Self {
         Self {
             play: self.play.determinized(seat, rng),
-            // What hides the key must show the same for another; so it is no part of what is drawn anew. Nor is what
-            // was played: another hidden choice chains up to something else, which nobody can tell from the first.
+            // The key stays: a test must see that every response hides it. The record stays, too: another hidden choice would
+            // give another head, which nothing but the key can tell from the first.
             id: self.id.clone(),
             deals: self.deals.clone(),
             agents: self.agents,
@@ -258,13 +251,13 @@ impl State {
 
 impl SeatState {
     fn new(clock: Option<&Clock>) -> Self {
-        Self { time: TimeLeft::new(clock), ..Self::default() }
+        Self { time: TimeBank::new(clock), ..Self::default() }
     }
 
-    /// After a decision that was made for the seat, since its time had run out.
-    fn lapse(&mut self, words: u64, bot: bool) {
-        *(if bot { &mut self.bot } else { &mut self.substitutes }) = words;
-        (self.lapsed, self.timed_out, self.substituted) = (false, true, false);
+    /// Notes a decision that was made for the seat, since its time ran out.
+    fn decide_late(&mut self, words: u64, bot: bool) {
+        *(if bot { &mut self.bot_words } else { &mut self.substitute_words }) = words;
+        (self.is_expired, self.timed_out, self.substituted) = (false, true, false);
         (self.late, self.last) = (Some(self.decision), None);
         self.decision += 1;
     }

@@ -1,4 +1,4 @@
-//! What may be known of a match without playing in it.
+//! What callers may know about a match without playing in it.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,16 +11,16 @@ use super::{Arbiter, Audience, CloseReason, Inner};
 use crate::convert::{numbers, to_the_second};
 use crate::record::Record;
 
-/// How a match stands.
+/// The phase of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
-    /// Some seats have yet to join, or to open what they contribute to the deal.
+    /// The match waits for agents to join, or to open their secrets for the deal.
     Gathering,
-    /// Some seat owes a decision.
+    /// A seat owes a decision.
     Playing,
-    /// The present episode has ended.
+    /// The present episode is over.
     Over,
-    /// It has ended for good.
+    /// The match is closed.
     Closed(CloseReason),
 }
 
@@ -35,75 +35,75 @@ impl Phase {
     }
 }
 
-/// Where the present episode stands: for the operator alone, since the digest depends on everything hidden.
+/// The position in the present episode. Only the operator may see it: the digest depends on all hidden state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// The episode.
     pub episode: u32,
-    /// How many actions have been applied in it.
+    /// The number of actions applied.
     pub ply: u32,
-    /// The digest of its state.
+    /// The digest of the game's state.
     pub digest: Digest,
 }
 
 impl Arbiter {
-    /// How the match stands.
+    /// The phase of the match.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.lock().phase()
     }
 
-    /// Where the present episode stands.
+    /// The position in the present episode.
     #[must_use]
     pub fn position(&self) -> Position {
         let Inner { state, .. } = &*self.lock();
         Position { episode: state.present.episode, ply: state.play.ply(), digest: state.play.digest() }
     }
 
-    /// What `audience` may know of the match. The public is told how it stood when the positions came about that it may see now.
+    /// The match as `audience` may see it. With a delay, the public sees it as it was then.
     #[must_use]
     pub fn describe(&self, audience: Audience) -> v1::Match {
         let inner = self.lock();
         let (phase, state) = (inner.phase(), &inner.state);
         let shown = state.shown(self.settings.watch_delay).filter(|_| !audience.belongs());
+        let is_delayed = shown.is_some();
         let record = shown.as_ref().unwrap_or(&state.present);
-        let revealed = state.revealed(record, audience).filter(|_| shown.is_none());
-        let unless_delayed = |seats: SeatSet| if shown.is_some() { SeatSet::EMPTY } else { seats };
+        let key = state.revealed(record, audience).filter(|_| !is_delayed);
         let agents = self.settings.agents();
         let has_joined = |seat: &Seat| !agents.contains(*seat) || state.holders[seat.index()].is_some();
         let waiting_for = match &phase {
+            _ if is_delayed => SeatSet::EMPTY,
             Phase::Gathering => state.missing(),
             Phase::Playing => state.pending(),
             Phase::Over => agents.iter().filter(|seat| !state.votes.contains(*seat)).collect(),
             Phase::Closed(_) => SeatSet::EMPTY,
         };
-        let acted = record.moves.last().map(|played| played.at).or(record.dealt).unwrap_or(self.name.created);
+        let close_reason = match &phase {
+            Phase::Closed(reason) if !is_delayed => reason.to_message(),
+            _ => v1::CloseReason::Unspecified,
+        };
+        let last_move = record.moves.last().map(|played| played.at);
+        let shown_action = last_move.or(record.dealt).unwrap_or(self.identity.created);
         v1::Match {
-            id: self.name.id.clone(),
+            id: self.identity.id.clone(),
             config: Some(self.settings.config(&self.table)),
             spec_digest: self.table.digest.to_string(),
-            state: if shown.is_some() { v1::MatchState::Playing } else { phase.to_message() }.into(),
-            close_reason: match &phase {
-                Phase::Closed(reason) if shown.is_none() => reason.to_message(),
-                _ => v1::CloseReason::Unspecified,
-            }
-            .into(),
+            state: if is_delayed { v1::MatchState::Playing } else { phase.to_message() }.into(),
+            close_reason: close_reason.into(),
             joined: numbers(self.settings.seats().filter(has_joined).collect()),
-            waiting_for: numbers(unless_delayed(waiting_for)),
+            waiting_for: numbers(waiting_for),
             episode: record.episode,
-            ply: if shown.is_some() { count(record.moves.len()) } else { state.play.ply() },
-            create_time: Some(to_the_second(self.name.created)),
-            last_action_time: Some(to_the_second(if shown.is_some() { acted } else { record.acted })),
+            ply: if is_delayed { count(record.moves.len()) } else { state.play.ply() },
+            create_time: Some(to_the_second(self.identity.created)),
+            last_action_time: Some(to_the_second(if is_delayed { shown_action } else { record.acted })),
             seed_commitment: record.dealt.map(|_| record.commitment.to_vec().into()).unwrap_or_default(),
             fair: state.fair_deal(),
-            seed_source: record.opened.source.to_message().into(),
-            seed_opening: revealed.map(|opened| opened.to_message(record.server_part)),
+            seed_source: record.key.source.to_message().into(),
+            seed_opening: key.map(|key| key.to_message(record.server_part)),
         }
     }
-}
 
-impl Arbiter {
-    /// How the match stands, as far as spectators may know.
+    /// The phase that spectators may see.
     pub(crate) fn shown_state(&self) -> v1::MatchState {
         let inner = self.lock();
         let shown = inner.state.shown(self.settings.watch_delay);
@@ -112,8 +112,8 @@ impl Arbiter {
 }
 
 impl State {
-    /// The last episode that spectators may see with this delay, as far as they may see it; nothing where they may see all
-    /// that has happened, and before the first deal, when there is nothing to hold back.
+    /// The last episode that spectators may see with this delay, cut at its last visible position. None when they may see
+    /// everything, and before the first deal.
     pub(super) fn shown(&self, delay: Duration) -> Option<Record> {
         let time = SystemTime::now().checked_sub(delay).filter(|_| !delay.is_zero())?;
         self.present.dealt?;

@@ -76,7 +76,7 @@ async fn reset(
 
 /// The seed that a match was given, as the server knows it.
 fn source(arbiter: &Arbiter) -> SeedSource {
-    arbiter.lock().state.present.opened.source
+    arbiter.lock().state.present.key.source
 }
 
 /// How the deals of a match come about.
@@ -304,7 +304,7 @@ async fn a_seat_has_few_calls_waiting() {
     waiting.pop();
     let mut next = wait();
     assert!(futures_util::poll!(&mut next).is_pending(), "a call that was given up makes room");
-    arbiter.lock().used -= Duration::from_hours(1);
+    arbiter.lock().last_used -= Duration::from_hours(1);
     drop((waiting, next));
     let since = arbiter.idle_since().expect("nobody waits");
     assert!(since.elapsed() < Duration::from_mins(1), "whoever waits uses the match until the end");
@@ -487,7 +487,7 @@ async fn bots_play_a_match_without_agents_to_its_end() {
         let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
         let over =
-            arbiter.answered(Role::Host, false, |inner, _| Ok(inner.state.is_over().then_some(()))).await;
+            arbiter.respond_when(Role::Host, false, |inner, _| Ok(inner.state.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
         let end = arbiter
             .observe(Seat::new(0), true, Extras { text: true, explanation: true, ..Extras::default() })

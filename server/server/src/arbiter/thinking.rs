@@ -1,24 +1,24 @@
-//! Bots of a match that think, in the pool.
+//! Runs the bots of a match on the thread pool.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use boardwire_batch::play::Round;
 use boardwire_batch::pool::{Flow, Slice, Work};
-use boardwire_bots::{BotFault, Choice};
+use boardwire_bots::BotFault;
 use boardwire_kernel::Seat;
 
 use super::{Arbiter, Inner};
 
-/// A round of bots on its way to be played.
-pub(super) struct Thinking {
+/// The pool's work for one round of bots.
+pub(super) struct BotRound {
     arbiter: Arc<Arbiter>,
     number: u64,
-    /// Absent once it has been played.
+    /// None once all bots have chosen, or the match needs the round no longer.
     round: Option<Box<dyn Round>>,
 }
 
-impl Thinking {
+impl BotRound {
     pub(super) fn new(arbiter: &Arc<Arbiter>, number: u64, round: Box<dyn Round>) -> Self {
         Self { arbiter: Arc::clone(arbiter), number, round: Some(round) }
     }
@@ -27,9 +27,21 @@ impl Thinking {
     fn is_wanted(&self) -> bool {
         self.arbiter.round.load(Ordering::Relaxed) == self.number
     }
+
+    /// Runs `finish` on the match, unless the match no longer waits for this round.
+    fn finish(&self, finish: impl FnOnce(&mut Inner) -> Result<(), BotFault>) {
+        let mut inner = self.arbiter.change();
+        if self.is_wanted()
+            && inner.state.closed.is_none()
+            && let Err(fault) = finish(&mut inner)
+        {
+            self.arbiter.bot_failed(&mut inner, fault);
+            self.arbiter.round.store(0, Ordering::Relaxed);
+        }
+    }
 }
 
-impl Work for Thinking {
+impl Work for BotRound {
     fn advance(&mut self, slice: &Slice) -> Flow {
         while self.is_wanted() {
             let Some(round) = &mut self.round else { return Flow::Done };
@@ -37,12 +49,17 @@ impl Work for Thinking {
                 Ok(false) => {}
                 Ok(true) => {
                     let choices = self.round.take().map(Round::choices).unwrap_or_default();
-                    self.arbiter.play_round(self.number, choices);
+                    self.finish(|inner| {
+                        let events = inner.state.bot_events(choices);
+                        self.arbiter.commit_round(inner, events)?;
+                        self.arbiter.settle(inner);
+                        Ok(())
+                    });
                     return Flow::Done;
                 }
                 Err(fault) => {
                     self.round = None;
-                    self.arbiter.lose_round(self.number, fault);
+                    self.finish(|_| Err(fault));
                     return Flow::Done;
                 }
             }
@@ -55,42 +72,14 @@ impl Work for Thinking {
     }
 }
 
-impl Drop for Thinking {
-    /// A bot that panicked has chosen nothing: nobody may wait for it.
+impl Drop for BotRound {
+    /// Ends the match when a bot panicked: no call may wait for its choice.
     fn drop(&mut self) {
         if let Some(round) = &self.round
             && self.is_wanted()
         {
-            let seat = round.seat().unwrap_or(Seat::new(0));
-            self.arbiter.lose_round(self.number, BotFault { seat, what: "it panicked".to_owned() });
+            let seat = round.seat().unwrap_or(Seat::FIRST);
+            self.finish(|_| Err(BotFault { seat, what: "it panicked".to_owned() }));
         }
-    }
-}
-
-impl Arbiter {
-    /// Plays what bots have chosen, unless the episode they thought about has been left.
-    fn play_round(self: &Arc<Self>, number: u64, choices: Vec<Choice>) {
-        let mut inner = self.change();
-        if self.round.load(Ordering::Relaxed) != number || inner.state.closed.is_some() {
-            return;
-        }
-        let chosen = inner.state.chosen(choices);
-        match self.bots_played(&mut inner, chosen) {
-            Ok(()) => self.settle(&mut inner),
-            Err(fault) => self.end_round(&mut inner, fault),
-        }
-    }
-
-    /// Ends the match: the bots of this round will not choose.
-    fn lose_round(self: &Arc<Self>, number: u64, fault: BotFault) {
-        let mut inner = self.change();
-        if self.round.load(Ordering::Relaxed) == number && inner.state.closed.is_none() {
-            self.end_round(&mut inner, fault);
-        }
-    }
-
-    fn end_round(&self, inner: &mut Inner, fault: BotFault) {
-        self.bot_failed(inner, fault);
-        self.round.store(0, Ordering::Relaxed);
     }
 }

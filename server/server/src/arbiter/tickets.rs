@@ -1,4 +1,4 @@
-//! Who plays at a match: invitations, the tokens that they are exchanged for, and whom a token belongs to.
+//! Invitations, the seat tokens that agents exchange them for, and the role of a token.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,41 +14,38 @@ use super::{Arbiter, Inner};
 use crate::record::fair::Contribution;
 use crate::secret::{self, Secret};
 
-/// Who a token belongs to.
+/// Whom a token belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The caller that created the match.
     Host,
-    /// An agent at a seat.
+    /// The agent at a seat.
     Seat(Seat),
 }
 
-/// What a seat is taken with.
+/// The secrets of a seat.
 #[derive(Debug, Default)]
 pub(super) struct Ticket {
-    /// The invitation; none for a bot.
+    /// None for a bot.
     invitation: Option<Secret>,
-    /// The token of who has taken it.
+    /// The token of the agent that joined; none after a restart.
     token: Option<String>,
-    /// Calls of the seat that wait.
+    /// The number of waiting calls.
     pub(super) waiting: usize,
 }
 
 impl Ticket {
-    /// A ticket for the player at the seat: an invitation, unless it is a bot.
     pub(super) fn of(player: &Player) -> Self {
-        match player {
-            Player::Agent => Self { invitation: Some(Secret::fresh()), ..Self::default() },
-            Player::Bot(_) => Self::default(),
-        }
+        let invitation = (*player == Player::Agent).then(Secret::fresh);
+        Self { invitation, ..Self::default() }
     }
 
-    /// A ticket of which no more is known than what its invitation is found by.
+    /// The ticket after a restart: only the digest of the invitation is known.
     pub(super) fn restored(invitation: [u8; 32]) -> Self {
         Self { invitation: Some(Secret::by(invitation)), ..Self::default() }
     }
 
-    /// What the invitation is found by.
+    /// The digest of the invitation.
     pub(super) fn invited(&self) -> Option<[u8; 32]> {
         self.invitation.as_ref().map(|invitation| invitation.digest)
     }
@@ -58,118 +55,113 @@ impl Arbiter {
     /// The host's token; empty after a restart.
     #[must_use]
     pub fn host_token(&self) -> &str {
-        &self.name.host.secret
+        &self.identity.host.secret
     }
 
-    /// The invitation of every agent's seat; empty after a restart.
+    /// The invitation of each agent's seat; empty after a restart.
     #[must_use]
     pub fn invitations(&self) -> Vec<(Seat, String)> {
         self.each_ticket(|ticket| ticket.invitation.as_ref().map(|invitation| invitation.secret.clone()))
     }
 
-    /// What the invitations are found by.
+    /// The digests of the invitations.
     pub(crate) fn invited(&self) -> Vec<(Seat, [u8; 32])> {
         self.each_ticket(Ticket::invited)
     }
 
     fn each_ticket<T>(&self, of: impl Fn(&Ticket) -> Option<T>) -> Vec<(Seat, T)> {
         let inner = self.lock();
-        self.settings
-            .seats()
-            .zip(&inner.tickets)
-            .filter_map(|(seat, ticket)| Some((seat, of(ticket)?)))
-            .collect()
+        let tickets = self.settings.seats().zip(&inner.tickets);
+        tickets.filter_map(|(seat, ticket)| Some((seat, of(ticket)?))).collect()
     }
 
-    /// Gives a seat to another agent, or to one that has lost its token: returns the new invitation. The former agent loses the
-    /// seat.
+    /// Gives a seat to another agent, or to the same one that has lost its token. Returns the new invitation; the former
+    /// token becomes invalid.
     ///
     /// # Errors
-    /// A seat that is not an agent's; agents that are opening what they contribute to the deal, since the new one would choose
-    /// what to contribute when others have opened; a match that has ended for good; a journal that cannot be written.
+    /// The seat is not an agent's; agents are opening their secrets, since the new agent could choose its secret after it has
+    /// seen others; the match is closed; the journal cannot be written.
     pub fn invite(self: &Arc<Self>, number: u32) -> Result<(Seat, String), Error> {
-        let mut inner = self.change();
-        self.check_open(&inner)?;
-        let agents = self.settings.agents();
-        let seat = agents.iter().find(|seat| u32::from(seat.number()) == number);
-        let seat = seat.ok_or_else(|| Error::field("seat", number, format!("an agent's seat: {agents}")))?;
+        let inner = &mut *self.change();
+        self.check_open(inner)?;
+        let seat = self.settings.agent_seat(Some(number))?;
         if inner.state.is_opening() {
             inner.state.check_dealt()?;
         }
-        inner.used = Instant::now();
-        let found = Secret::fresh();
-        self.commit(&mut inner, [EventKind::Invited { seat, invitation: found.digest }])?;
+        inner.last_used = Instant::now();
+        let invitation = Secret::fresh();
+        self.commit(inner, [EventKind::Invited { seat, invitation: invitation.digest }])?;
         let ticket = &mut inner.tickets[seat.index()];
-        (ticket.token, ticket.invitation) = (None, Some(found.clone()));
-        Ok((seat, found.secret))
+        (ticket.token, ticket.invitation) = (None, Some(invitation.clone()));
+        Ok((seat, invitation.secret))
     }
 
-    /// Gives the token of `seat` to the holder of its invitation, an agent that is `bound` to what it contributes to deals, if they are
-    /// fair.
+    /// Exchanges the invitation of `seat` for its token. `bound` is the agent's commitment, where deals are fair.
     ///
-    /// A repeated request is given the same token again, or another one for it after a restart, when it is not known
-    /// any more.
+    /// A repeated request gets the same token; after a restart it gets another one, since the server keeps only digests.
     ///
     /// # Errors
-    /// A seat that has been joined already, unless by the same `request`; an agent that is not bound where deals are fair; a match
-    /// that has ended for good; a journal that cannot be written.
+    /// Another request has joined the seat; the commitment is missing; the match is closed; the journal cannot be written.
     pub fn join(
         self: &Arc<Self>,
         seat: Seat,
         request: Option<Uuid>,
         bound: Option<Contribution>,
     ) -> Result<String, Error> {
-        let mut inner = self.change();
-        self.check_open(&inner)?;
+        let inner = &mut *self.change();
+        self.check_open(inner)?;
         let bound = inner.state.deals.binding(bound)?;
-        inner.used = Instant::now();
+        inner.last_used = Instant::now();
         if let Some(holder) = &inner.state.holders[seat.index()] {
-            let another = inner.state.is_gathering() && inner.state.deals.bound(seat) != bound;
-            if request.is_none() || holder.request != request || another {
-                return Err(Error::InvitationUsed { match_id: self.name.id.clone(), seat: seat.number() });
+            let is_other = inner.state.is_gathering() && inner.state.deals.bound(seat) != bound;
+            if request.is_none() || holder.request != request || is_other {
+                return Err(Error::InvitationUsed {
+                    match_id: self.identity.id.clone(),
+                    seat: seat.number(),
+                });
             }
             if let Some(token) = &inner.tickets[seat.index()].token {
                 return Ok(token.clone());
             }
         }
         let token = secret::word();
-        self.commit(&mut inner, [EventKind::Joined { seat, token: secret::digest(&token), request, bound }])?;
+        self.commit(inner, [EventKind::Joined { seat, token: secret::digest(&token), request, bound }])?;
         inner.tickets[seat.index()].token = Some(token.clone());
-        // Clocks may have waited for it.
-        inner.run_clocks(self.bots_think());
+        // The clocks may have waited for this agent.
+        inner.clocks.run(&inner.state, self.bots_think());
         Ok(token)
     }
 
-    /// Who the holder of `token` is.
+    /// The role of a token.
     ///
     /// # Errors
-    /// No token, or one that is none of this match's.
+    /// There is no token, or it does not belong to this match.
     pub fn role(&self, token: Option<&str>) -> Result<Role, Error> {
         let token = token.ok_or(Error::TokenMissing)?;
         let mut inner = self.lock();
         let role = self.role_of(&inner, &secret::digest(token))?;
-        inner.used = Instant::now();
+        inner.last_used = Instant::now();
         Ok(role)
     }
 
-    /// Whose token has this digest.
+    /// The role of the token with this digest.
     pub(super) fn role_of(&self, inner: &Inner, digest: &[u8; 32]) -> Result<Role, Error> {
-        if *digest == self.name.host.digest {
+        if *digest == self.identity.host.digest {
             return Ok(Role::Host);
         }
-        let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == *digest);
-        let seat = inner.state.holders.iter().position(own).and_then(|at| self.settings.seats().nth(at));
-        seat.map(Role::Seat).ok_or_else(|| Error::TokenWrong { match_id: self.name.id.clone() })
+        let holds = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == *digest);
+        let seat = inner.state.holders.iter().position(holds).and_then(|at| self.settings.seats().nth(at));
+        seat.map(Role::Seat).ok_or_else(|| Error::TokenWrong { match_id: self.identity.id.clone() })
     }
 
     /// The seat of a role.
     ///
     /// # Errors
-    /// It is the host.
+    /// The role is the host's.
     pub(crate) fn seat_of(&self, role: Role) -> Result<Seat, Error> {
         match role {
             Role::Seat(seat) => Ok(seat),
-            Role::Host => Err(Error::SeatOnly { match_id: self.name.id.clone() }),
+            Role::Host => Err(Error::SeatOnly { match_id: self.identity.id.clone() }),
         }
     }
 }

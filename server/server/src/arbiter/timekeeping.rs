@@ -1,6 +1,6 @@
-//! How long the present decisions have been taking, and what happens when that is too long.
+//! Measures how long the present decisions take, and ends the time of seats.
 //!
-//! The journal keeps none of this: after a restart all clocks of present decisions start at zero.
+//! The journal stores none of this: after a restart the clocks of present decisions start at zero.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,20 +17,22 @@ use crate::convert::time;
 use crate::held_up;
 use crate::record::DecisionTime;
 
-/// How long clocks wait, after a match was created, for agents that have not joined.
+/// How long after the creation of a match its clocks wait for agents that have not joined.
 const JOIN_TIMEOUT: Duration = Duration::from_mins(1);
+/// The operating system wakes a task no sooner than this.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// How long the present decision of a seat has been taking.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stopwatch {
-    /// Before the clock was stopped.
+    /// The time before the last stop.
     before: Duration,
-    /// Since when it runs, and how long the server had been held up by then.
+    /// When it was last started, and how long the server had been held up by then. None while it is stopped.
     since: Option<(Instant, Duration)>,
 }
 
 impl Stopwatch {
-    /// How long it has been taking at `now`, but for the time in which the server was held up.
+    /// The time at `now`, without the time in which the server was held up.
     fn elapsed(&self, now: Instant) -> Duration {
         self.before
             + self.since.map_or(Duration::ZERO, |(since, held_up)| {
@@ -39,7 +41,7 @@ impl Stopwatch {
             })
     }
 
-    /// Starts or stops the clock.
+    /// Starts or stops it.
     fn run(&mut self, runs: bool, now: Instant) {
         if runs == self.since.is_some() {
             return;
@@ -54,172 +56,149 @@ impl Stopwatch {
 
 /// All clocks of a match.
 pub(super) struct Clocks {
-    running: Vec<Stopwatch>,
-    /// When they run at the latest, even if an agent has not joined.
+    by_seat: Vec<Stopwatch>,
+    /// When the clocks start at the latest, also if an agent has not joined.
     start: Instant,
-    /// Whether they have begun: once they have, a seat that gets another agent does not stop them.
-    begun: bool,
-    /// How long agents have been taking to open what they contribute to the first deal.
+    /// Whether the clocks have started. After that, a seat that waits for another agent does not stop them.
+    has_started: bool,
+    /// How long agents have been taking to open their secrets for the first deal.
     opening: Stopwatch,
-    /// How long they may.
-    most_opening: Duration,
+    opening_timeout: Duration,
 }
 
 impl Clocks {
-    /// Those of a match that was created so long ago.
+    /// The clocks of a match that was created `age` ago.
     pub(super) fn new(settings: &Settings, age: Duration) -> Self {
-        let start = Instant::now() + JOIN_TIMEOUT.saturating_sub(age);
-        let running = vec![Stopwatch::default(); settings.players.len()];
-        Self { running, start, begun: false, opening: Stopwatch::default(), most_opening: settings.opening }
-    }
-
-    /// Restarts the clock of a seat.
-    pub(super) fn restart(&mut self, seat: Seat) {
-        self.running[seat.index()] = Stopwatch::default();
-    }
-
-    /// The same for all seats.
-    pub(super) fn restart_all(&mut self) {
-        self.running.fill(Stopwatch::default());
-    }
-
-    /// Lets the clocks run of those seats that are to choose now, and of no other.
-    pub(super) fn run(&mut self, state: &State, bots_think: bool) {
-        let now = Instant::now();
-        self.opening.run(state.is_opening(), now);
-        self.begun |= state.have_joined() || now >= self.start;
-        let chooses = if self.begun && !bots_think && state.closed.is_none() {
-            state.to_choose()
-        } else {
-            SeatSet::EMPTY
-        };
-        for (seat, running) in state.seats().zip(&mut self.running) {
-            running.run(chooses.contains(seat), now);
+        Self {
+            by_seat: vec![Stopwatch::default(); settings.players.len()],
+            start: Instant::now() + JOIN_TIMEOUT.saturating_sub(age),
+            has_started: false,
+            opening: Stopwatch::default(),
+            opening_timeout: settings.opening,
         }
     }
 
-    /// How long the present decision of a seat has taken at `now`, when its agent says that it has thought for so long;
-    /// nothing, if time has run out.
-    pub(super) fn took(
+    pub(super) fn restart(&mut self, seat: Seat) {
+        self.by_seat[seat.index()] = Stopwatch::default();
+    }
+
+    pub(super) fn restart_all(&mut self) {
+        self.by_seat.fill(Stopwatch::default());
+    }
+
+    /// Runs the clocks of the seats that must choose now, and stops all others.
+    pub(super) fn run(&mut self, state: &State, bots_think: bool) {
+        let now = Instant::now();
+        self.opening.run(state.is_opening(), now);
+        self.has_started |= state.have_joined() || now >= self.start;
+        let is_running = self.has_started && !bots_think && state.closed.is_none();
+        let to_choose = if is_running { state.to_choose() } else { SeatSet::EMPTY };
+        for (seat, stopwatch) in state.seats().zip(&mut self.by_seat) {
+            stopwatch.run(to_choose.contains(seat), now);
+        }
+    }
+
+    /// The time of a seat's decision that arrived at `now`, when its agent says that it thought for `thought`. None when the
+    /// seat's time has run out.
+    pub(super) fn time_taken(
         &self,
+        clock: &Clock,
         state: &State,
         seat: Seat,
         now: Instant,
         thought: Option<Duration>,
     ) -> Option<DecisionTime> {
-        let Some(clock) = state.clock(seat) else { return Some(DecisionTime::default()) };
-        let time = &state.by_seat[seat.index()].time;
-        let all = micros(self.running[seat.index()].elapsed(now));
-        let on_the_wire = thought.map_or(Duration::ZERO, |thought| all.saturating_sub(micros(thought)));
-        let took = DecisionTime { all, refund: on_the_wire.min(time.quota) };
-        (took.charged() <= time.for_one(clock)).then_some(took)
+        let bank = &state.by_seat[seat.index()].time;
+        let all = micros(self.by_seat[seat.index()].elapsed(now));
+        let network = thought.map_or(Duration::ZERO, |thought| all.saturating_sub(micros(thought)));
+        let taken = DecisionTime { all, refund: network.min(bank.quota) };
+        (taken.charged() <= bank.available(clock)).then_some(taken)
     }
 
-    /// The seats whose time has run out at `now`, whatever may be on the wire.
-    pub(super) fn run_out(&self, state: &State, now: Instant) -> SeatSet {
-        let out = |seat: &Seat| self.left(state, *seat, now).is_some_and(|left| left.is_zero());
-        state.to_choose().iter().filter(out).collect()
-    }
-
-    /// When it should be looked again whether somebody's time has run out.
+    /// When the task that keeps the time must look again.
     pub(super) fn next(&self, state: &State) -> Option<Instant> {
         let now = Instant::now();
-        if state.is_gathering() {
-            let left = self.most_opening.saturating_sub(self.opening.elapsed(now));
-            return state.is_opening().then_some(now + left.max(Duration::from_millis(1)));
-        }
-        if !self.begun {
+        let left = if state.is_gathering() {
+            let left = self.opening_timeout.saturating_sub(self.opening.elapsed(now));
+            state.is_opening().then_some(left)
+        } else if self.has_started {
+            state.to_choose().iter().filter_map(|seat| self.left(state, seat, now)).min()
+        } else {
             return Some(self.start);
-        }
-        let left = state.to_choose().iter().filter_map(|seat| self.left(state, seat, now));
-        // Never sooner than the operating system could tell.
-        left.min().map(|left| now + left.max(Duration::from_millis(1)))
+        };
+        left.map(|left| now + left.max(SHORTEST_SLEEP))
     }
 
-    /// The seats that have not opened what they contribute to the first deal, when they had time enough.
-    fn withheld(&self, state: &State, now: Instant) -> SeatSet {
-        let is_late = state.is_opening() && self.opening.elapsed(now) >= self.most_opening;
-        if is_late { state.missing() } else { SeatSet::EMPTY }
-    }
-
-    /// How long it is until the time of a seat runs out, whatever may be on the wire; nothing, if its clock stands.
+    /// The time until a seat's time runs out at the latest: its decision may still be on the network. None while its clock is
+    /// stopped.
     fn left(&self, state: &State, seat: Seat, now: Instant) -> Option<Duration> {
-        let (running, time) = (&self.running[seat.index()], &state.by_seat[seat.index()].time);
-        running.since?;
-        let all = time.for_one(state.clock(seat)?) + time.quota;
-        Some(all.saturating_sub(running.elapsed(now)))
+        let (stopwatch, bank) = (&self.by_seat[seat.index()], &state.by_seat[seat.index()].time);
+        stopwatch.since?;
+        let all = bank.available(state.clock(seat)?) + bank.quota;
+        Some(all.saturating_sub(stopwatch.elapsed(now)))
     }
 
-    /// What the clocks show; nothing, if there are none.
+    /// The readings of the clocks; empty where no seat has one.
     pub(super) fn readings(&self, state: &State) -> Vec<v1::ClockReading> {
         if state.clocks.is_empty() {
             return Vec::new();
         }
         let now = Instant::now();
-        let reading = |(seat, running): (Seat, &Stopwatch)| {
+        let reading = |(seat, stopwatch): (Seat, &Stopwatch)| {
             let Some(clock) = state.clock(seat) else { return v1::ClockReading::default() };
-            let own = &state.by_seat[seat.index()].time;
-            let left = micros(own.for_one(clock).saturating_sub(running.elapsed(now)));
+            let bank = &state.by_seat[seat.index()].time;
+            let left = micros(bank.available(clock).saturating_sub(stopwatch.elapsed(now)));
             v1::ClockReading {
                 left: time(left),
-                bank: time(own.bank.min(left)),
-                running: running.since.is_some(),
-                strikes: own.strikes,
+                bank: time(bank.bank.min(left)),
+                running: stopwatch.since.is_some(),
+                strikes: bank.strikes,
             }
         };
-        state.seats().zip(&self.running).map(reading).collect()
+        state.seats().zip(&self.by_seat).map(reading).collect()
     }
 }
 
-/// As exactly as it is written.
-fn micros(time: Duration) -> Duration {
+/// A time in whole microseconds, as the journal stores it.
+pub(super) fn micros(time: Duration) -> Duration {
     Duration::from_micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
 }
 
 impl State {
-    /// All seats, ascending.
     fn seats(&self) -> impl Iterator<Item = Seat> + use<> {
-        Seat::all(u8::try_from(self.by_seat.len()).expect("few"))
+        Seat::all(u8::try_from(self.by_seat.len()).expect("a table has at most 255 seats"))
     }
 
-    /// The clock of a seat, if it has one.
-    pub(super) fn clock(&self, seat: Seat) -> Option<&Clock> {
+    fn clock(&self, seat: Seat) -> Option<&Clock> {
         self.clocks.get(seat.index())?.as_ref()
     }
 
-    /// Whether every seat that an agent plays at has been taken.
+    /// Whether an agent has joined at every agent's seat.
     fn have_joined(&self) -> bool {
         self.agents.iter().all(|seat| self.holders[seat.index()].is_some())
     }
 
-    /// The seats of agents with clocks that are to choose now.
+    /// The seats with clocks that must choose now.
     fn to_choose(&self) -> SeatSet {
-        let chooses = |seat: &Seat| self.clock(*seat).is_some() && !self.by_seat[seat.index()].lapsed;
-        self.pending().iter().filter(chooses).collect()
-    }
-}
-
-impl Inner {
-    /// Lets the clocks run of those seats that are to choose now.
-    pub(super) fn run_clocks(&mut self, bots_think: bool) {
-        self.clocks.run(&self.state, bots_think);
+        let must_choose = |seat: &Seat| self.clock(*seat).is_some() && !self.by_seat[seat.index()].is_expired;
+        self.pending().iter().filter(must_choose).collect()
     }
 }
 
 impl Arbiter {
-    /// Keeps the time of a match, until it has ended for good.
+    /// Keeps the time of a match until the match is closed.
     pub(super) async fn keep_time(self: Arc<Self>) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let (commit, next) = {
+            let (has_expired, next) = {
                 let mut inner = self.change();
                 if inner.state.closed.is_some() {
                     return;
                 }
-                (self.look_at_clocks(&mut inner), inner.clocks.next(&inner.state))
+                (self.check_clocks(&mut inner), inner.clocks.next(&inner.state))
             };
-            if commit {
+            if has_expired {
                 continue;
             }
             match next {
@@ -232,28 +211,31 @@ impl Arbiter {
         }
     }
 
-    /// Lets time run out for those seats that have none left; whether it has for any.
-    fn look_at_clocks(&self, inner: &mut Inner) -> bool {
-        inner.run_clocks(self.bots_think());
-        let seats = inner.clocks.withheld(&inner.state, Instant::now());
-        if !seats.is_empty() {
+    /// Ends the time of the seats that have none left. Returns whether there are any.
+    fn check_clocks(&self, inner: &mut Inner) -> bool {
+        inner.clocks.run(&inner.state, self.bots_think());
+        let now = Instant::now();
+        let (clocks, state) = (&inner.clocks, &inner.state);
+        let seats = state.missing();
+        if state.is_opening() && !seats.is_empty() && clocks.opening.elapsed(now) >= clocks.opening_timeout {
             self.end(inner, CloseReason::Withheld { seats });
             return true;
         }
-        let out = inner.clocks.run_out(&inner.state, Instant::now());
-        let mut commit = false;
-        for seat in out.iter() {
-            // A journal that fails holds everybody up: nobody's time passes.
-            commit |= self.time_runs_out(inner, seat).is_ok();
+        let is_out = |seat: &Seat| clocks.left(state, *seat, now).is_some_and(|left| left.is_zero());
+        let expired: SeatSet = state.to_choose().iter().filter(is_out).collect();
+        let mut has_expired = false;
+        for seat in expired.iter() {
+            // While the journal cannot be written, no seat's time ends.
+            has_expired |= self.expire(inner, seat).is_ok();
         }
-        if commit {
+        if has_expired {
             self.settle(inner);
         }
-        commit
+        has_expired
     }
 
-    /// Lets the time of a seat run out.
-    pub(super) fn time_runs_out(&self, inner: &mut Inner, seat: Seat) -> Result<(), Error> {
+    /// Ends the time of a seat for its present decision.
+    pub(super) fn expire(&self, inner: &mut Inner, seat: Seat) -> Result<(), Error> {
         self.commit(inner, [EventKind::RanOut { seat }])?;
         inner.clocks.restart(seat);
         Ok(())

@@ -10,7 +10,7 @@ use super::log::written;
 use super::{Arbiter, Inner, Role};
 use crate::secret;
 
-/// A waiting call, counted until it is dropped.
+/// A waiting call, which counts against its seat's limit until it is dropped.
 struct Waiter<'a> {
     arbiter: &'a Arbiter,
     role: Role,
@@ -19,105 +19,108 @@ struct Waiter<'a> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let mut inner = self.arbiter.lock();
-        inner.used = Instant::now();
+        inner.last_used = Instant::now();
         if let Role::Seat(seat) = self.role {
             inner.tickets[seat.index()].waiting -= 1;
         }
     }
 }
 
-/// Who calls.
+/// How a call proves its role.
 #[derive(Debug, Clone, Copy)]
-pub enum By {
-    /// The holder of the token with this digest; none where the call carries no token.
+pub enum Credential {
+    /// By the digest of its token; none where the call carries no token.
     Token(Option<[u8; 32]>),
-    /// The server itself, in place of the host or a seat.
+    /// The server itself calls, in this role.
     Server(Role),
 }
 
-impl From<Option<&str>> for By {
+impl From<Option<&str>> for Credential {
     fn from(token: Option<&str>) -> Self {
         Self::Token(token.map(secret::digest))
     }
 }
 
-impl From<Seat> for By {
+impl From<Seat> for Credential {
     fn from(seat: Seat) -> Self {
         Self::Server(Role::Seat(seat))
     }
 }
 
-impl From<Role> for By {
+impl From<Role> for Credential {
     fn from(role: Role) -> Self {
         Self::Server(role)
     }
 }
 
 impl Arbiter {
-    /// Answers a call as soon as `ready` gives an answer or an error, at once or after a change, and when the journal has written
-    /// all that the answer may show. The caller must hold its token whenever the match is looked at. A call that may have to wait
-    /// after it has changed the match says so: while its seat is busy it is refused before it changes anything.
-    pub(super) async fn answered<T>(
+    /// Runs `ready` now and after every change, until it returns a response or an error. Then waits until the journal has
+    /// written everything that the response may show.
+    ///
+    /// The credential is checked at every run, since the host may give the seat to another agent meanwhile. `waits_after` is
+    /// for calls that may wait after they have changed the match: a busy seat is refused before the change.
+    pub(super) async fn respond_when<T>(
         self: &Arc<Self>,
-        by: impl Into<By>,
+        credential: impl Into<Credential>,
         waits_after: bool,
         mut ready: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        let (by, mut waiter) = (by.into(), None);
+        let (credential, mut waiter) = (credential.into(), None);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let (answer, mark) = {
+            let (response, mark) = {
                 let mut inner = self.change();
-                let answer = self.answer(&mut inner, (by, waits_after), &mut ready, &mut waiter);
-                // A call that waits without having changed anything shows nothing.
-                let shows = inner.has_changed || !matches!(answer, Ok(None));
-                (answer, inner.mark().filter(|_| shows))
+                let response = self.poll(&mut inner, credential, waits_after, &mut ready, &mut waiter);
+                // A call that waits and has changed nothing shows nothing.
+                let shows = inner.has_changed || !matches!(response, Ok(None));
+                (response, inner.mark().filter(|_| shows))
             };
-            // What an error tells must be written, too.
+            // An error shows state, too.
             written(mark).await?;
-            match answer? {
-                Some(answer) => return Ok(answer),
+            match response? {
+                Some(response) => return Ok(response),
                 None => changed.await,
             }
         }
     }
 
-    fn answer<'a, T>(
+    fn poll<'a, T>(
         &'a self,
         inner: &mut Inner,
-        (by, waits_after): (By, bool),
+        credential: Credential,
+        waits_after: bool,
         ready: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
         waiter: &mut Option<Waiter<'a>>,
     ) -> Result<Option<T>, Error> {
-        let role = match by {
-            By::Token(digest) => self.role_of(inner, &digest.ok_or(Error::TokenMissing)?)?,
-            By::Server(role) => role,
+        let role = match credential {
+            Credential::Token(digest) => self.role_of(inner, &digest.ok_or(Error::TokenMissing)?)?,
+            Credential::Server(role) => role,
         };
-        inner.used = Instant::now();
+        inner.last_used = Instant::now();
         self.check_open_or_finished(inner)?;
-        if let (true, None, Role::Seat(seat)) = (waits_after, &*waiter, role) {
-            self.refuse_busy(inner, seat)?;
+        if waits_after && waiter.is_none() {
+            self.check_free(inner, role)?;
         }
-        let answer = ready(inner, role)?;
-        if answer.is_none() && waiter.is_none() {
-            *waiter = Some(self.wait(inner, role)?);
+        let response = ready(inner, role)?;
+        if response.is_none() && waiter.is_none() {
+            self.check_free(inner, role)?;
+            if let Role::Seat(seat) = role {
+                inner.tickets[seat.index()].waiting += 1;
+            }
+            *waiter = Some(Waiter { arbiter: self, role });
         }
-        Ok(answer)
+        Ok(response)
     }
 
-    fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, Error> {
-        if let Role::Seat(seat) = role {
-            self.refuse_busy(inner, seat)?;
-            inner.tickets[seat.index()].waiting += 1;
+    /// Refuses a waiting call of a seat that has as many of them as it may.
+    fn check_free(&self, inner: &Inner, role: Role) -> Result<(), Error> {
+        let limit = self.waiting_limit;
+        match role {
+            Role::Seat(seat) if inner.tickets[seat.index()].waiting >= limit => {
+                Err(Error::SeatBusy { seat: seat.number(), limit })
+            }
+            Role::Seat(_) | Role::Host => Ok(()),
         }
-        Ok(Waiter { arbiter: self, role })
-    }
-
-    /// Refuses a call that waits while its seat has as many waiting calls as it may.
-    fn refuse_busy(&self, inner: &Inner, seat: Seat) -> Result<(), Error> {
-        let limit = self.most_waiting;
-        let is_busy = inner.tickets[seat.index()].waiting >= limit;
-        if is_busy { Err(Error::SeatBusy { seat: seat.number(), limit }) } else { Ok(()) }
     }
 }

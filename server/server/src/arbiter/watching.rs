@@ -1,11 +1,10 @@
-//! Spectators: the public's view of every position, one after another.
+//! Spectators: they see the public view of every position, in order.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::{Error, v1};
-use boardwire_batch::tables::Table;
 use boardwire_kernel::{Seat, Viewer};
 
 use super::log::{Mark, written};
@@ -13,31 +12,30 @@ use super::{Arbiter, CloseReason, Frame, Role};
 use crate::record::{InvalidEvent, Record, Replayer, ShownDecisions};
 use crate::secret;
 
-/// Somebody who watches a match. It takes frames when it has room for them, and nothing waits for it: whatever it has not
-/// taken yet is made from the match's record when it does.
+/// A spectator of a match. The match never waits for it, and queues nothing for it: the watcher makes each frame from the
+/// match's record when its caller asks for it.
 pub struct Watcher {
     arbiter: Arc<Arbiter>,
-    /// The number of the frame shown last.
+    /// The sequence number of the frame shown last.
     after: u64,
-    /// The episode that is shown, played once more, with as much of its record as is known.
-    shown: Option<(Record, Replayer)>,
-    /// The frame that is to be shown next, once it may be.
-    next: Option<Frame>,
+    /// The episode that is shown, with a copy of its record.
+    episode: Option<(Record, Replayer)>,
+    /// The frame that [`wait`](Self::wait) has made.
+    frame: Option<Frame>,
 }
 
-/// Somebody who looks at a match.
+/// In which role a caller looks at a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Who created it: sees what the public may, at once.
+    /// The host: it sees the public view, without delay.
     Host,
-    /// An agent at a seat.
+    /// The agent at a seat.
     Seat(Seat),
-    /// Anybody else.
+    /// Any other caller.
     Public,
 }
 
 impl Audience {
-    /// Whose view it is shown.
     pub(super) fn viewer(self) -> Viewer {
         match self {
             Self::Host | Self::Public => Viewer::Public,
@@ -45,31 +43,30 @@ impl Audience {
         }
     }
 
-    /// Whether it takes part in the match: it is shown without delay, and drawn seeds once their episode is over.
+    /// Whether it takes part in the match: then it sees positions without delay, and drawn seeds after their episode.
     #[must_use]
     pub fn belongs(self) -> bool {
         self != Self::Public
     }
 }
 
-/// What there is for a watcher.
 enum NextFrame {
-    /// The frame after the last, when this has been written.
-    Next(Mark),
-    /// Nothing yet.
-    Nothing,
-    /// Nothing any more.
+    /// There is a next frame; the watcher may show it when the journal has written up to this mark.
+    Ready(Mark),
+    /// The next frame does not exist yet.
+    Pending,
+    /// The match is closed.
     End,
 }
 
 impl Arbiter {
-    /// As whom the holder of a token looks at the match. Without a token anybody may look as the public does, unless the match
-    /// is private; and with a spectator's even then.
+    /// In which role the holder of a token looks at the match. A public match may be watched without a token, a private one
+    /// also with the spectators' token.
     ///
     /// # Errors
-    /// A private match without a token, or a token that is none of this match's.
+    /// The match is private and there is no token; the token does not belong to the match.
     pub fn audience(&self, token: Option<&str>) -> Result<Audience, Error> {
-        let is_spectator = |token| secret::digest(token) == self.name.spectator.digest;
+        let is_spectator = |token| secret::digest(token) == self.identity.spectator.digest;
         if token.map_or(!self.settings.private, is_spectator) {
             return Ok(Audience::Public);
         }
@@ -82,13 +79,13 @@ impl Arbiter {
     /// The spectators' token; empty after a restart.
     #[must_use]
     pub fn spectator_token(&self) -> &str {
-        &self.name.spectator.secret
+        &self.identity.spectator.secret
     }
 
-    /// Lets somebody watch, from after the frame with this number, or from the present position on.
+    /// Starts to watch: after the frame with this sequence number, or from the present position on.
     ///
     /// # Errors
-    /// A frame that is still to come.
+    /// That frame does not exist yet.
     pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, Error> {
         let last = {
             let state = &self.lock().state;
@@ -99,111 +96,15 @@ impl Arbiter {
         if after > last {
             return Err(Error::field("after", after, format!("{last} or less")));
         }
-        Ok(Watcher { arbiter: Arc::clone(self), after, shown: None, next: None })
-    }
-}
-
-impl Watcher {
-    /// Waits for the next frame, however long that takes; false when the host has closed the match, or all its episodes have been played, and
-    /// all has been shown.
-    ///
-    /// # Errors
-    /// A match that has ended otherwise, frames that are not kept any more, a journal that cannot be written.
-    pub async fn wait(&mut self) -> Result<bool, Error> {
-        let arbiter = Arc::clone(&self.arbiter);
-        while self.next.is_none() {
-            let mut changed = pin!(arbiter.changed.notified());
-            changed.as_mut().enable();
-            match self.look()? {
-                NextFrame::End => return Ok(false),
-                NextFrame::Nothing => changed.await,
-                NextFrame::Next(mark) => {
-                    written(mark).await?;
-                    let frame = self.advance()?;
-                    arbiter.wait_until_shown(self.at(&frame)).await?;
-                    self.next = Some(frame);
-                }
-            }
-        }
-        Ok(true)
+        Ok(Watcher { arbiter: Arc::clone(self), after, episode: None, frame: None })
     }
 
-    /// The frame that has been waited for, and how people look at it if that is asked for.
-    ///
-    /// # Errors
-    /// Nobody has waited.
-    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<v1::Depiction>), Error> {
-        let frame = self.next.take().ok_or_else(|| lost(&self.arbiter.table, "nothing was waited for"))?;
-        self.after = frame.sequence;
-        let depiction = if depict { Some(self.depict(&frame)?) } else { None };
-        Ok((frame, depiction))
-    }
-
-    /// Looks what there is, and takes over what is new in the record.
-    fn look(&mut self) -> Result<NextFrame, Error> {
-        let inner = self.arbiter.lock();
-        let (state, next) = (&inner.state, self.after + 1);
-        let Some(record) = state.records().find(|record| next < record.end()) else {
-            return match &state.closed {
-                None => Ok(NextFrame::Nothing),
-                Some(CloseReason::Host | CloseReason::Finished) => Ok(NextFrame::End),
-                Some(_) => self.arbiter.check_open(&inner).map(|()| NextFrame::End),
-            };
-        };
-        if next < record.first {
-            let (after, oldest) = (self.after, record.first);
-            return Err(Error::FramesGone { after, oldest });
-        }
-        match &mut self.shown {
-            Some((known, _)) if known.episode == record.episode => {
-                known.moves.extend_from_slice(&record.moves[known.moves.len()..]);
-                (known.forfeited, known.acted) = (record.forfeited, record.acted);
-            }
-            shown => *shown = Some((record.clone(), Replayer::new(&self.arbiter.table, record))),
-        }
-        Ok(NextFrame::Next(inner.mark()))
-    }
-
-    /// When the position of a frame came about.
-    fn at(&self, frame: &Frame) -> SystemTime {
-        self.shown.as_ref().map_or(SystemTime::UNIX_EPOCH, |(record, _)| record.at(frame.sequence))
-    }
-
-    /// The frame after the last one shown, which is there.
-    fn advance(&mut self) -> Result<Frame, Error> {
-        let (table, after) = (&self.arbiter.table, self.after);
-        let (record, retrace) = self.shown.as_mut().ok_or_else(|| lost(table, "nothing is shown"))?;
-        loop {
-            let frame = retrace.advance(table, record, Viewer::Public, ShownDecisions::Own);
-            match frame.map_err(|InvalidEvent(what)| lost(table, what))? {
-                Some(frame) if frame.sequence <= after => {}
-                Some(frame) => return Ok(frame),
-                None => return Err(lost(table, format!("there is no frame {}", after + 1))),
-            }
-        }
-    }
-
-    /// How people look at the frame shown last.
-    fn depict(&self, frame: &Frame) -> Result<v1::Depiction, Error> {
-        let table = &self.arbiter.table;
-        let (_, retrace) = self.shown.as_ref().ok_or_else(|| lost(table, "nothing is shown"))?;
-        retrace.depict(table, Viewer::Public, frame).map_err(|InvalidEvent(what)| lost(table, what))
-    }
-}
-
-/// A match whose record does not lead to what has been shown.
-fn lost(table: &Table, what: impl Into<String>) -> Error {
-    Error::Internal { place: table.rules.info().id.to_owned(), what: what.into() }
-}
-
-impl Arbiter {
-    /// Waits until spectators may see what came about `at` a time, unless the server stops. However the system's clock is set, it
-    /// waits no longer than the delay.
+    /// Waits until spectators may see a position that was reached `at` this time, or until the server stops. The call never
+    /// waits longer than the delay, also when the system's clock is set back.
     async fn wait_until_shown(&self, at: SystemTime) -> Result<(), Error> {
-        let left =
-            (at + self.settings.watch_delay).duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
-        let left = left.min(self.settings.watch_delay);
-        // Even no time at all would take until the timer's next tick, a millisecond for every frame.
+        let delay = self.settings.watch_delay;
+        let left = (at + delay).duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).min(delay);
+        // The timer waits at least until its next tick, which would cost a millisecond for every frame.
         if left.is_zero() {
             return Ok(());
         }
@@ -221,6 +122,92 @@ impl Arbiter {
                 biased;
                 () = &mut passed => return Ok(()),
                 () = changed => {}
+            }
+        }
+    }
+
+    /// The error of a watcher whose record does not lead to its frames.
+    fn lost(&self, what: impl Into<String>) -> Error {
+        self.internal(InvalidEvent(what.into()))
+    }
+}
+
+impl Watcher {
+    /// Waits for the next frame, without a time limit. Returns false when the host has closed the match, or all its episodes
+    /// have been played, and the watcher has seen every frame.
+    ///
+    /// # Errors
+    /// The match was closed for another reason; the server no longer keeps the frame; the journal cannot be written.
+    pub async fn wait(&mut self) -> Result<bool, Error> {
+        let arbiter = Arc::clone(&self.arbiter);
+        while self.frame.is_none() {
+            let mut changed = pin!(arbiter.changed.notified());
+            changed.as_mut().enable();
+            match self.poll()? {
+                NextFrame::End => return Ok(false),
+                NextFrame::Pending => changed.await,
+                NextFrame::Ready(mark) => {
+                    written(mark).await?;
+                    let (frame, at) = self.advance()?;
+                    arbiter.wait_until_shown(at).await?;
+                    self.frame = Some(frame);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the frame that [`wait`](Self::wait) has waited for, with a picture of it if `depict` asks for that.
+    ///
+    /// # Errors
+    /// The caller has not waited.
+    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<v1::Depiction>), Error> {
+        let frame = self.frame.take().ok_or_else(|| self.arbiter.lost("no frame was waited for"))?;
+        self.after = frame.sequence;
+        let picture =
+            |(_, replayer): &(Record, Replayer)| replayer.depict(&self.arbiter.table, Viewer::Public, &frame);
+        let depiction = self.episode.as_ref().filter(|_| depict).map(picture).transpose();
+        let depiction = depiction.map_err(|error| self.arbiter.internal(error))?;
+        Ok((frame, depiction))
+    }
+
+    /// Looks for the next frame, and copies what is new in the match's record.
+    fn poll(&mut self) -> Result<NextFrame, Error> {
+        let inner = self.arbiter.lock();
+        let (state, next) = (&inner.state, self.after + 1);
+        let Some(record) = state.records().find(|record| next < record.end()) else {
+            return match &state.closed {
+                None => Ok(NextFrame::Pending),
+                Some(CloseReason::Host | CloseReason::Finished) => Ok(NextFrame::End),
+                Some(_) => self.arbiter.check_open(&inner).map(|()| NextFrame::End),
+            };
+        };
+        if next < record.first {
+            return Err(Error::FramesGone { after: self.after, oldest: record.first });
+        }
+        match &mut self.episode {
+            Some((copy, _)) if copy.episode == record.episode => {
+                copy.moves.extend_from_slice(&record.moves[copy.moves.len()..]);
+                (copy.forfeited, copy.acted) = (record.forfeited, record.acted);
+            }
+            episode => *episode = Some((record.clone(), Replayer::new(&self.arbiter.table, record))),
+        }
+        Ok(NextFrame::Ready(inner.mark()))
+    }
+
+    /// Makes the next frame, and gives the time at which its position was reached.
+    fn advance(&mut self) -> Result<(Frame, SystemTime), Error> {
+        let Self { arbiter, after, episode, .. } = self;
+        let (record, replayer) = episode.as_mut().ok_or_else(|| arbiter.lost("no episode is shown"))?;
+        loop {
+            let frame = replayer.advance(&arbiter.table, record, Viewer::Public, ShownDecisions::Own);
+            match frame.map_err(|error| arbiter.internal(error))? {
+                Some(frame) if frame.sequence <= *after => {}
+                Some(frame) => {
+                    let at = record.frame_time(frame.sequence);
+                    return Ok((frame, at));
+                }
+                None => return Err(arbiter.lost(format!("there is no frame {}", *after + 1))),
             }
         }
     }

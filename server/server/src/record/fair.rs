@@ -1,4 +1,4 @@
-//! What all parties contribute to a fair deal: how each is bound to it, and what follows from it.
+//! Fair deals: the commitments of all parties, and the key that follows from their secrets.
 
 use boardwire_api::v1;
 use boardwire_kernel::{Key, Seat, SeatSet};
@@ -6,30 +6,25 @@ use ring::digest::{Context, SHA256, digest};
 
 use super::verify::{Mismatch, is_agent, players, seat};
 
-/// How many episodes a match with fair deals can have.
+/// The most episodes of a match with fair deals.
 pub(crate) const EPISODES: u32 = 1_024;
-/// What the bytes begin with that an episode's key is the hash of.
+/// The first bytes that are hashed to an episode's key.
 const PURPOSE: &[u8] = b"boardwire fair deal";
 
-/// What is contributed to deals, or bound to it.
+/// A party's secret for deals, or the commitment to it.
 pub(crate) type Contribution = [u8; 32];
 
-/// What binds to `part`.
+/// The commitment to a secret: its SHA-256.
 pub(crate) fn commitment_to(part: &Contribution) -> Contribution {
     digest(&SHA256, part).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
-/// The hash of the hash and so on, so many times.
+/// Hashes a secret `times` times.
 pub(crate) fn hashed(part: Contribution, times: u32) -> Contribution {
     (0..times).fold(part, |part, _| commitment_to(&part))
 }
 
-/// Whether the server, bound so, contributes this to an episode.
-pub(crate) fn is_bound(bound: &Contribution, part: &Contribution, episode: u32) -> bool {
-    episode < EPISODES && hashed(*part, episode + 1) == *bound
-}
-
-/// The key of an episode that agents at some seats, ascending, and the server have contributed to.
+/// The key of an episode from the secrets of the server and of the agents' seats, ascending.
 pub(crate) fn key(
     match_id: &str,
     episode: u32,
@@ -47,42 +42,36 @@ pub(crate) fn key(
     Key::from(Contribution::try_from(hasher.finish().as_ref()).expect("SHA-256 has 32 bytes"))
 }
 
-/// What agents have contributed to a deal, each as it was bound.
-fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Contribution)>, Mismatch> {
-    let unfair = |what: String| Mismatch(format!("the deal is not fair: {what}"));
-    let mut agents = Vec::new();
-    for (number, player) in (0..).zip(players(shown)) {
-        if !is_agent(player) {
-            continue;
-        }
+fn unfair(what: &str) -> Mismatch {
+    Mismatch(format!("the deal is not fair: {what}"))
+}
+
+/// The secrets of the agents, each checked against its commitment.
+fn agents(replay: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Contribution)>, Mismatch> {
+    let agents = (0..).zip(players(replay)).filter(|(_, player)| is_agent(player));
+    let secret = |(number, _): (u32, _)| {
         let at = |parts: &[bytes::Bytes]| {
             parts.get(number as usize).and_then(|part| Contribution::try_from(&part[..]).ok())
         };
         let bound = at(&deal.seat_commitments);
         let part = at(&deal.seat_secrets).filter(|part| bound == Some(commitment_to(part)));
-        let part =
-            part.ok_or_else(|| unfair(format!("seat {number} was not bound to what it has opened")))?;
-        agents.push((seat(number, shown)?, part));
-    }
-    Ok(agents)
+        let mismatch = || unfair(&format!("the secret of seat {number} does not match its commitment"));
+        Ok((seat(number, replay)?, part.ok_or_else(mismatch)?))
+    };
+    agents.map(secret).collect()
 }
 
-/// Looks whether everybody had a hand in a deal, and nobody could choose it; gives the seats that had.
-pub(crate) fn check(shown: &v1::Replay, deal: &v1::FairDeal, own: &Key) -> Result<SeatSet, Mismatch> {
-    let unfair = |what: &str| Mismatch(format!("the deal is not fair: {what}"));
-    let agents = agents(shown, deal)?;
-    let server = shown
-        .seed_opening
-        .as_ref()
-        .and_then(|opening| Contribution::try_from(&opening.server_secret[..]).ok());
-    let server = server.ok_or_else(|| unfair("what the server has contributed is not shown"))?;
-    let bound = Contribution::try_from(&deal.server_commitment[..])
-        .map_err(|_| unfair("the server was not bound"))?;
-    if !is_bound(&bound, &server, shown.episode) {
-        return Err(unfair("the server was not bound to what it has contributed"));
+/// Checks that all parties contributed to a deal and none could choose it. Returns the seats that contributed.
+pub(crate) fn check(replay: &v1::Replay, deal: &v1::FairDeal, expected: &Key) -> Result<SeatSet, Mismatch> {
+    let agents = agents(replay, deal)?;
+    let opening = replay.seed_opening.as_ref();
+    let server = opening.and_then(|opening| Contribution::try_from(&opening.server_secret[..]).ok());
+    let server = server.ok_or_else(|| unfair("the server's secret is missing"))?;
+    if replay.episode >= EPISODES || hashed(server, replay.episode + 1)[..] != deal.server_commitment {
+        return Err(unfair("the server's secret does not match its commitment"));
     }
-    if key(&shown.match_id, shown.episode, &server, &agents) != *own {
-        return Err(unfair("the key does not follow from what everybody has contributed"));
+    if key(&replay.match_id, replay.episode, &server, &agents) != *expected {
+        return Err(unfair("the key does not follow from the secrets of all parties"));
     }
     Ok(agents.into_iter().map(|(seat, _)| seat).collect())
 }

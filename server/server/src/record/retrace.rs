@@ -1,4 +1,4 @@
-//! An episode that is played once more.
+//! Replays a recorded episode, frame by frame.
 
 use boardwire_api::v1;
 use boardwire_batch::play::Play;
@@ -10,27 +10,27 @@ use boardwire_kernel::{ScoreLine, Seat, Viewer};
 use super::{Cause, Forfeited, InvalidEvent, Move, Record, after_decision, after_forfeit};
 use crate::convert::{numbers, to_the_second};
 
-/// An episode that is played once more, frame by frame.
+/// A recorded episode, replayed up to one frame.
 pub(crate) struct Replayer {
     play: Box<dyn Play>,
     key: [u8; 32],
     head: [u8; 32],
-    /// The number of the next frame among those of the episode.
+    /// The index of the next frame in the episode.
     next: usize,
 }
 
 impl Replayer {
-    /// Before the first frame.
+    /// Starts before the first frame.
     pub(crate) fn new(table: &Table, record: &Record) -> Self {
-        let key = record.opened.key;
+        let key = record.key.key;
         let play = table.rules.clone().deal(key);
         Self { play, key: *key.as_bytes(), head: record.commitment, next: 0 }
     }
 
-    /// The next frame as `viewer` may see it, if there is one.
+    /// The next frame as `viewer` may see it; none after the last.
     ///
     /// # Errors
-    /// An action that cannot have been played.
+    /// The record has an action that is not legal, or a forfeit after the end.
     pub(crate) fn advance(
         &mut self,
         table: &Table,
@@ -46,61 +46,57 @@ impl Replayer {
         if index > 0 && played.is_none() && forfeited.is_none() {
             return Ok(None);
         }
-        if forfeited.is_some() && self.play.pending().is_empty() {
-            return Err(InvalidEvent(format!("frame {index}: nobody forfeits an episode that is over")));
-        }
         if let Some(played) = played {
             let refused = |error| InvalidEvent(format!("ply {index}: {error}"));
             self.play.apply(played.seat, u32::from(played.action)).map_err(refused)?;
             self.head = after_decision(&self.key, &self.head, played);
         }
         if let Some(forfeited) = forfeited {
+            if self.play.pending().is_empty() {
+                return Err(InvalidEvent(format!("frame {index} forfeits an episode that is over")));
+            }
             self.head = after_forfeit(&self.key, &self.head, forfeited);
         }
         self.next += 1;
         let info = table.rules.info();
         let mut view = vec![0; info.layout_for(viewer).bytes()];
         self.play.view(viewer, &mut view);
-        let own = |seat: Seat| viewer == Viewer::from(seat);
-        let told = played.filter(|played| shown == ShownDecisions::All || own(played.seat));
+        let is_shown = |played: &&Move| shown == ShownDecisions::All || viewer == Viewer::from(played.seat);
         Ok(Some(v1::Frame {
             sequence,
             episode: record.episode,
             ply: self.play.ply(),
-            time: Some(to_the_second(record.at(sequence))),
+            time: Some(to_the_second(record.frame_time(sequence))),
             view: view.into(),
             pending: if forfeited.is_some() { Vec::new() } else { numbers(self.play.pending()) },
             seat: played.map(|played| played.seat.number().into()),
             took: played.and_then(|played| played.took?.charged().try_into().ok()),
-            played: told.copied().map(Move::to_message),
+            played: played.filter(is_shown).copied().map(Move::to_message),
             head: self.head.to_vec().into(),
             outcome: outcome(&*self.play, forfeited, info.seats, false),
         }))
     }
 
-    /// Looks whether the next action can have come about as it is said to have.
+    /// Checks that the next action can have its recorded cause.
     pub(crate) fn check_cause(&self, played: &Move, is_bot: bool) -> Result<(), &'static str> {
         let Move { seat, action, cause, .. } = *played;
         match cause {
-            Cause::Bot { .. } if !is_bot => Err("a bot is said to have chosen for an agent"),
+            Cause::Bot { .. } if is_bot => Ok(()),
+            Cause::Bot { .. } => Err("the cause says that a bot chose for an agent"),
             Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::Late { .. } if is_bot => {
-                Err("an agent is said to have chosen for a bot")
+                Err("the cause says that an agent chose for a bot")
             }
             Cause::Substituted { given, .. } if self.play.check(seat, given).is_ok() => {
-                Err("what is said to have been replaced was legal")
+                Err("the action that was replaced was legal")
             }
             Cause::Forced if self.play.forced(seat) != Some(action) => {
-                Err("what is said to have been forced was a choice")
+                Err("the cause says that the action was forced, but the seat had a choice")
             }
-            Cause::Agent
-            | Cause::Substituted { .. }
-            | Cause::Bot { .. }
-            | Cause::Forced
-            | Cause::Late { .. } => Ok(()),
+            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::Late { .. } => Ok(()),
         }
     }
 
-    /// The frame that came last as `viewer` looks at it.
+    /// The last frame as a picture and as text, from the view of `viewer`.
     pub(crate) fn depict(
         &self,
         table: &Table,
@@ -112,16 +108,14 @@ impl Replayer {
     }
 }
 
-/// Which decisions a viewer is shown.
+/// Whose decisions a viewer sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownDecisions {
-    /// Its own.
     Own,
-    /// Everybody's.
     All,
 }
 
-/// How an episode ended, if it has. A truncated one has neither scores nor ranks, a forfeited one no scores.
+/// The outcome of an episode that has ended. A truncated episode has no scores and no ranks, a forfeited one no scores.
 pub(crate) fn outcome(
     play: &dyn Play,
     forfeited: Option<Forfeited>,
@@ -129,14 +123,10 @@ pub(crate) fn outcome(
     explain: bool,
 ) -> Option<v1::Outcome> {
     if let Some(Forfeited { seat: loser, why }) = forfeited {
-        let ranks = forfeit_ranks(loser, seats).into_iter().take(seats.into()).map(Into::into);
+        let ranks = forfeit_ranks(loser, seats).into_iter().take(seats.into()).map(Into::into).collect();
         let forfeit = |seat| if seat == loser { why } else { v1::Forfeit::Unspecified };
-        let forfeits = Seat::all(seats).map(|seat| forfeit(seat).into());
-        return Some(v1::Outcome {
-            ranks: ranks.collect(),
-            forfeits: forfeits.collect(),
-            ..v1::Outcome::default()
-        });
+        let forfeits = Seat::all(seats).map(|seat| forfeit(seat).into()).collect();
+        return Some(v1::Outcome { ranks, forfeits, ..v1::Outcome::default() });
     }
     if play.is_truncated() {
         return Some(v1::Outcome::default());

@@ -66,7 +66,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
 /// Resolves when no bot thinks and nothing more will happen without an agent.
 async fn quiet(arbiter: &Arc<Arbiter>) {
     let idle = |_: &mut Inner, _| Ok((!arbiter.bots_think()).then_some(()));
-    let _ = arbiter.answered(Role::Host, false, idle).await;
+    let _ = arbiter.respond_when(Role::Host, false, idle).await;
 }
 
 /// Whatever the order in which agents choose, and however long bots take, the match is the same.

@@ -49,7 +49,7 @@ fn same_again(arbiter: &Arbiter) {
         opened,
         seeds,
         deals,
-        arbiter.name.created,
+        arbiter.identity.created,
     );
     for event in &inner.events {
         again.apply(&arbiter.table, event).expect("it has happened");

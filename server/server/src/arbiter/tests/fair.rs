@@ -155,15 +155,15 @@ async fn a_deal_that_somebody_chose_is_found() {
     };
     let other = || bytes::Bytes::from(vec![7; 32]);
     for (told, expected) in [
-        (why(&|_, deal| deal.server_commitment = other()), "the server was not bound to what"),
-        (why(&|_, deal| deal.server_commitment.clear()), "the server was not bound"),
-        (why(&|_, deal| deal.seat_secrets[1] = other()), "seat 1 was not bound to what it has opened"),
-        (why(&|_, deal| deal.seat_secrets.clear()), "seat 0 was not bound"),
-        (why(&|_, deal| deal.seat_commitments[0] = other()), "seat 0 was not bound"),
-        (why(&|replay, _| replay.seed_opening.as_mut().expect("over").server_secret.clear()), "is not shown"),
+        (why(&|_, deal| deal.server_commitment = other()), "the server's secret does not match"),
+        (why(&|_, deal| deal.server_commitment.clear()), "the server's secret does not match"),
+        (why(&|_, deal| deal.seat_secrets[1] = other()), "seat 1 does not match its commitment"),
+        (why(&|_, deal| deal.seat_secrets.clear()), "seat 0 does not match"),
+        (why(&|_, deal| deal.seat_commitments[0] = other()), "seat 0 does not match"),
+        (why(&|replay, _| replay.seed_opening.as_mut().expect("over").server_secret.clear()), "is missing"),
         (
             why(&|replay, _| config_of(replay).players[0] = players(&["greedy"]).remove(0)),
-            "does not follow from what everybody",
+            "does not follow from the secrets",
         ),
         (
             why(&|_, deal| {
@@ -171,7 +171,7 @@ async fn a_deal_that_somebody_chose_is_found() {
                 (deal.seat_secrets[1], deal.seat_commitments[1]) =
                     (part.to_vec().into(), bound.to_vec().into());
             }),
-            "does not follow from what everybody",
+            "does not follow from the secrets",
         ),
     ] {
         assert!(told.contains(expected), "{told}, not {expected}");

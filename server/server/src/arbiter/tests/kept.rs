@@ -20,7 +20,8 @@ fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<SavedMatch>) {
 
 /// Waits until no bot thinks.
 async fn bots_are_done(arbiter: &Arc<Arbiter>) {
-    let done = arbiter.answered(Role::Host, false, |_, _| Ok((!arbiter.bots_think()).then_some(()))).await;
+    let done =
+        arbiter.respond_when(Role::Host, false, |_, _| Ok((!arbiter.bots_think()).then_some(()))).await;
     assert_eq!(done, Ok(()));
 }
 
@@ -145,7 +146,7 @@ async fn a_match_that_cannot_go_on_says_why() {
     assert!(why(0, &hex("random"), &hex("policy")).contains("policy"));
     assert!(why(1, "\"action\":", "\"action\":2").starts_with("line 1: action 2"));
     assert!(why(1, "\"seat\":", "\"seat\":7").starts_with("line 1: there is no seat 7"));
-    assert!(why(2, "\"digest\":\"", "\"digest\":\"x").contains("another than it was"));
+    assert!(why(2, "\"digest\":\"", "\"digest\":\"x").contains("another digest"));
     assert!(why(3, "{", "[").starts_with("line 3: "));
 }
 

@@ -202,11 +202,11 @@ async fn a_replay_that_was_altered_is_refused() {
         (why(&|replay| opening(replay).key = vec![1; 31].into()), "32 bytes"),
         (why(&|replay| opening(replay).salt = flipped(&opening(replay).salt)), "committed to"),
         (why(&|replay| opening(replay).seed = Some(7)), "does not follow from seed 7"),
-        (why(&|replay| replay.set_seed_source(v1::SeedSource::Given)), "where its seed comes from"),
+        (why(&|replay| replay.set_seed_source(v1::SeedSource::Given)), "does not match its seed_opening"),
         (why(&|replay| replay.viewer = Some(1)), "frame 0: view"),
         (why(&|replay| replay.viewer = Some(9)), "no seat 9"),
         (why(&|replay| replay.frames.truncate(9)), "not the end of the episode"),
-        (why(&|replay| replay.frames.clear()), "there is no frame"),
+        (why(&|replay| replay.frames.clear()), "it has no frames"),
         (why(&|replay| replay.frames.push(replay.frames[3].clone())), "ply "),
         (why(&|replay| drop(replay.frames.remove(4))), "4: "),
         (why(&|replay| replay.frames.swap(4, 5)), "4: "),
@@ -215,11 +215,11 @@ async fn a_replay_that_was_altered_is_refused() {
         (frame(2, &|frame| frame.pending = vec![u32::MAX]), "frame 2: pending"),
         (frame(2, &|frame| frame.time = None), "frame 2 has no time"),
         (frame(2, &|frame| frame.played = None), "frame 2 does not show"),
-        (frame(2, &|frame| frame.seat = None), "frame 2 names no seat"),
+        (frame(2, &|frame| frame.seat = None), "frame 2 names neither"),
         (frame(2, &|frame| frame.seat = Some(200)), "no seat 200"),
         (frame(2, &|frame| played(frame).action = 255), "ply 2: "),
-        (frame(2, &|frame| played(frame).action = 256), "ply 2: there is no such action"),
-        (frame(2, &|frame| played(frame).cause = 99), "how its action came about"),
+        (frame(2, &|frame| played(frame).action = 256), "ply 2: there is no action 256"),
+        (frame(2, &|frame| played(frame).cause = 99), "how its action was chosen"),
         (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
         (frame(0, &|frame| frame.sequence = u64::MAX), "frame 1 has no number left"),
     ] {
@@ -255,10 +255,10 @@ async fn a_replay_that_tells_another_story_is_refused() {
         ..v1::Outcome::default()
     });
     for (told, expected) in [
-        (caused(AGENT, v1::ActionCause::Bot), "a bot is said to have chosen for an agent"),
+        (caused(AGENT, v1::ActionCause::Bot), "says that a bot chose for an agent"),
         (caused(AGENT, v1::ActionCause::Substituted), "replaced was legal"),
-        (caused(AGENT, v1::ActionCause::Forced), "forced was a choice"),
-        (caused(RANDOM, v1::ActionCause::Agent), "an agent is said to have chosen for a bot"),
+        (caused(AGENT, v1::ActionCause::Forced), "but the seat had a choice"),
+        (caused(RANDOM, v1::ActionCause::Agent), "says that an agent chose for a bot"),
         (why(&|replay| replay.frames.push(resigned.clone())), "forfeits an episode that is over"),
     ] {
         assert!(told.contains(expected), "{told}, not {expected}");
@@ -271,7 +271,7 @@ async fn a_replay_that_tells_another_story_is_refused() {
     opening(&mut concealing).seed = None;
     concealing.set_seed_source(v1::SeedSource::Drawn);
     let Err(Mismatch(why)) = verify(&concealing, &tables()) else { panic!("it conceals its seed") };
-    assert!(why.contains("follows from seed 7, and the replay says that nobody gave one"), "{why}");
+    assert!(why.contains("follows from seed 7, but the replay says that the server drew it"), "{why}");
 }
 
 /// What is said of a replay that was altered so.

@@ -79,7 +79,7 @@ async fn a_match_tells_what_it_waits_for() {
     arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("it is due");
     assert_eq!(waiting_for(), [0, 2]);
     let acted = last_action();
-    assert!(acted > dealt && dealt >= arbiter.name.created);
+    assert!(acted > dealt && dealt >= arbiter.identity.created);
     arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("a repetition");
     look(&arbiter, Seat::new(0)).await;
     assert_eq!(last_action(), acted, "nothing was done since");
