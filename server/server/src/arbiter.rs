@@ -8,29 +8,26 @@
 //! copy of what their seat knows. Every change wakes the waiting calls, and they check again.
 
 mod clock;
-mod closing;
 mod commit;
 mod decide;
 mod episodes;
 mod event;
 mod fair;
 mod log;
-mod observation;
 mod replay;
 mod settings;
 mod state;
 mod summary;
-mod thinking;
 mod tickets;
 mod timekeeping;
 mod waiting;
 mod watching;
 
-use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use boardwire_batch::Player;
 use boardwire_batch::play::{Insight, Round};
 use boardwire_batch::pool::Owner;
 use boardwire_batch::tables::Table;
@@ -39,26 +36,25 @@ use tokio::sync::Notify;
 
 pub use boardwire_api::v1::{Extras, Forfeit, Frame, Observation};
 pub use clock::{Clock, OnTimeout};
-pub use closing::CloseReason;
-pub use episodes::Reset;
+pub use episodes::{CloseReason, Reset};
 pub use fair::OPENING_TIMEOUT;
 pub use settings::{MAX_TIMEOUT, Settings};
 pub use summary::{Phase, Position};
 pub use tickets::Role;
-pub use waiting::Credential;
+pub use waiting::Auth;
 pub use watching::{Audience, Watcher};
 
 use crate::record::fair::Contribution;
 use crate::secret;
 pub use crate::secret::{EpisodeKey, SeedSource};
 use boardwire_api::Error;
+use commit::BotRound;
 #[cfg(test)]
 use event::Event;
 use event::EventKind;
 use fair::Deals;
 use log::Log;
 use state::State;
-use thinking::BotRound;
 use tickets::Ticket;
 use timekeeping::Clocks;
 
@@ -148,7 +144,8 @@ impl Arbiter {
         let identity = Identity { id: secret::word(), host, spectator, created: log::now() };
         let (deals, key, seeds) = Deals::first(&settings);
         let state = State::new(&table, &settings, &identity.id, key, seeds, deals, identity.created);
-        let tickets = settings.players.iter().map(Ticket::of).collect();
+        let invitation = |player: &Player| (*player == Player::Agent).then(secret::Secret::fresh);
+        let tickets = settings.players.iter().map(invitation).map(Ticket::new).collect();
         Self::assemble(identity, table, settings, owner, waiting_limit, state, tickets)
     }
 
@@ -210,9 +207,21 @@ impl Arbiter {
         (!in_use).then_some(inner.last_used)
     }
 
-    /// Locks the match for a change. When the lock is released, a new round of bots starts and waiting calls wake up.
-    fn change(self: &Arc<Self>) -> Change<'_> {
-        Change { arbiter: self, inner: Some(self.lock()) }
+    /// Locks the match for a change. Afterwards a new round of bots starts and waiting calls wake up.
+    fn change<T>(self: &Arc<Self>, change: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut inner = self.lock();
+        let result = change(&mut inner);
+        let (round, number) = (inner.new_round.take(), inner.rounds);
+        let has_changed = std::mem::take(&mut inner.has_changed);
+        // Unlock first: the pool may drop other work at once, and that work takes the lock.
+        drop(inner);
+        if let Some(round) = round {
+            self.owner.spawn(BotRound::new(self, number, round));
+        }
+        if has_changed {
+            self.changed.notify_waiters();
+        }
+        result
     }
 
     /// The observation of a seat. With `wait` the call first waits until no bot thinks and the seat owes a decision, or until
@@ -222,12 +231,12 @@ impl Arbiter {
     /// The token belongs to no seat; the match is closed; the seat has too many waiting calls.
     pub async fn observe(
         self: &Arc<Self>,
-        credential: impl Into<Credential>,
+        auth: impl Into<Auth>,
         wait: bool,
         extras: Extras,
     ) -> Result<Observation, Error> {
         let ready = |inner: &mut Inner, role| self.observe_if_ready(inner, self.seat_of(role)?, wait, extras);
-        self.respond_when(credential, false, ready).await
+        self.respond_when(auth, false, ready).await
     }
 
     /// The observation of a seat; none if the call has to wait.
@@ -256,15 +265,12 @@ impl Arbiter {
     /// # Errors
     /// The token belongs to no seat; the seat owes no decision; the episode is over; the match is closed; the seat has too
     /// many waiting calls.
-    pub async fn insight(
-        self: &Arc<Self>,
-        credential: impl Into<Credential>,
-    ) -> Result<Box<dyn Insight>, Error> {
+    pub async fn insight(self: &Arc<Self>, auth: impl Into<Auth>) -> Result<Box<dyn Insight>, Error> {
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
             if self.bots_think() { Ok(None) } else { inner.state.insight(seat).map(Some) }
         };
-        self.respond_when(credential, false, ready).await
+        self.respond_when(auth, false, ready).await
     }
 
     /// Makes the decision of a seat when no bot thinks, and returns the seat's next observation. A repeated decision with the
@@ -275,7 +281,7 @@ impl Arbiter {
     /// seat has too many waiting calls.
     pub async fn act(
         self: &Arc<Self>,
-        credential: impl Into<Credential>,
+        auth: impl Into<Auth>,
         act: impl Into<Act>,
     ) -> Result<Observation, Error> {
         let (act, mut is_made) = (act.into(), false);
@@ -291,7 +297,7 @@ impl Arbiter {
             }
             self.observe_if_ready(inner, seat, act.wait, act.extras)
         };
-        self.respond_when(credential, act.wait, ready).await
+        self.respond_when(auth, act.wait, ready).await
     }
 
     fn decide(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
@@ -323,11 +329,7 @@ impl Arbiter {
     /// # Errors
     /// The token belongs to no seat; the server deals alone; the secret does not match the seat's commitment; the match is
     /// closed; the seat has too many waiting calls.
-    pub async fn open(
-        self: &Arc<Self>,
-        credential: impl Into<Credential>,
-        part: Contribution,
-    ) -> Result<(), Error> {
+    pub async fn open(self: &Arc<Self>, auth: impl Into<Auth>, part: Contribution) -> Result<(), Error> {
         let ready = |inner: &mut Inner, role| {
             let Some(events) = inner.state.open(self.seat_of(role)?, part)? else { return Ok(None) };
             // A repeated call must not restart bots that think.
@@ -337,16 +339,15 @@ impl Arbiter {
             }
             Ok(Some(()))
         };
-        self.respond_when(credential, false, ready).await
+        self.respond_when(auth, false, ready).await
     }
 
     /// Starts the match: plays what needs no agent, and starts the clocks.
     pub fn begin(self: &Arc<Self>) {
-        let is_gathering = {
-            let mut inner = self.change();
-            self.settle(&mut inner);
+        let is_gathering = self.change(|inner| {
+            self.settle(inner);
             inner.state.is_gathering()
-        };
+        });
         if is_gathering || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());
         }
@@ -354,43 +355,6 @@ impl Arbiter {
 
     fn bots_think(&self) -> bool {
         self.round.load(Ordering::Relaxed) != 0
-    }
-}
-
-/// A locked match, see [`Arbiter::change`].
-struct Change<'a> {
-    arbiter: &'a Arc<Arbiter>,
-    /// Present until the drop.
-    inner: Option<MutexGuard<'a, Inner>>,
-}
-
-impl Deref for Change<'_> {
-    type Target = Inner;
-
-    fn deref(&self) -> &Inner {
-        self.inner.as_ref().expect("it is present until the drop")
-    }
-}
-
-impl DerefMut for Change<'_> {
-    fn deref_mut(&mut self) -> &mut Inner {
-        self.inner.as_mut().expect("it is present until the drop")
-    }
-}
-
-impl Drop for Change<'_> {
-    fn drop(&mut self) {
-        let Some(mut inner) = self.inner.take() else { return };
-        let (round, number) = (inner.new_round.take(), inner.rounds);
-        let has_changed = std::mem::take(&mut inner.has_changed);
-        // Unlock first: the pool may drop other work at once, and that work takes the lock.
-        drop(inner);
-        if let Some(round) = round {
-            self.arbiter.owner.spawn(BotRound::new(self.arbiter, number, round));
-        }
-        if has_changed {
-            self.arbiter.changed.notify_waiters();
-        }
     }
 }
 

@@ -66,15 +66,6 @@ impl OnTimeout {
             }
         })
     }
-
-    fn to_message(&self) -> (TimeoutPolicy, Option<v1::Player>) {
-        match self {
-            Self::Forfeit => (TimeoutPolicy::Forfeit, None),
-            Self::FirstLegal => (TimeoutPolicy::FirstLegal, None),
-            Self::SeededLegal => (TimeoutPolicy::SeededLegal, None),
-            Self::Bot(bot) => (TimeoutPolicy::Bot, Some(messages::bot_to(bot))),
-        }
-    }
 }
 
 /// What a seat has left in an episode, beside the limit of the present decision.
@@ -125,7 +116,12 @@ impl Clock {
 
     pub(super) fn to_message(&self) -> v1::Clock {
         let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(time);
-        let (policy, bot) = self.on_timeout.to_message();
+        let (policy, bot) = match &self.on_timeout {
+            OnTimeout::Forfeit => (TimeoutPolicy::Forfeit, None),
+            OnTimeout::FirstLegal => (TimeoutPolicy::FirstLegal, None),
+            OnTimeout::SeededLegal => (TimeoutPolicy::SeededLegal, None),
+            OnTimeout::Bot(bot) => (TimeoutPolicy::Bot, Some(messages::bot_to(bot))),
+        };
         v1::Clock { limit, bank, increment, strikes: self.strikes, on_timeout: policy.into(), bot }
     }
 

@@ -1,9 +1,11 @@
-//! Commits events, and plays everything that needs no agent.
+//! Commits events, and plays everything that needs no agent. Slow bots think on the thread pool.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use boardwire_api::Error;
 use boardwire_batch::play::Round;
+use boardwire_batch::pool::{Flow, Slice, Work};
 use boardwire_bots::BotFault;
 use boardwire_kernel::Seat;
 
@@ -92,8 +94,79 @@ impl Arbiter {
         self.end(inner, CloseReason::BotFailed { seat, what });
     }
 
-    /// The error of a match whose own events do not fit.
+    /// The error of a match whose events contradict each other.
     pub(super) fn internal(&self, InvalidEvent(what): InvalidEvent) -> Error {
         Error::Internal { place: self.table.rules.info().id.to_owned(), what }
+    }
+}
+
+/// The pool's work for one round of bots.
+pub(super) struct BotRound {
+    arbiter: Arc<Arbiter>,
+    number: u64,
+    /// None once all bots have chosen, or the match needs the round no longer.
+    round: Option<Box<dyn Round>>,
+}
+
+impl BotRound {
+    pub(super) fn new(arbiter: &Arc<Arbiter>, number: u64, round: Box<dyn Round>) -> Self {
+        Self { arbiter: Arc::clone(arbiter), number, round: Some(round) }
+    }
+
+    /// Whether the match still waits for this round.
+    fn is_wanted(&self) -> bool {
+        self.arbiter.round.load(Ordering::Relaxed) == self.number
+    }
+
+    /// Runs `finish` on the match, unless the match no longer waits for this round.
+    fn finish(&self, finish: impl FnOnce(&mut Inner) -> Result<(), BotFault>) {
+        self.arbiter.change(|inner| {
+            if self.is_wanted()
+                && inner.state.closed.is_none()
+                && let Err(fault) = finish(inner)
+            {
+                self.arbiter.bot_failed(inner, fault);
+                self.arbiter.round.store(0, Ordering::Relaxed);
+            }
+        });
+    }
+}
+
+impl Work for BotRound {
+    fn advance(&mut self, slice: &Slice) -> Flow {
+        while self.is_wanted() {
+            let Some(round) = &mut self.round else { return Flow::Done };
+            match round.advance() {
+                Ok(false) => {}
+                result => {
+                    let round = self.round.take();
+                    self.finish(|inner| {
+                        result?;
+                        let events = inner.state.bot_events(round.map(Round::choices).unwrap_or_default());
+                        self.arbiter.commit_round(inner, events)?;
+                        self.arbiter.settle(inner);
+                        Ok(())
+                    });
+                    return Flow::Done;
+                }
+            }
+            if slice.is_over() {
+                return Flow::More;
+            }
+        }
+        self.round = None;
+        Flow::Done
+    }
+}
+
+impl Drop for BotRound {
+    /// Ends the match when a bot panicked: no call may wait for its choice.
+    fn drop(&mut self) {
+        if let Some(round) = &self.round
+            && self.is_wanted()
+        {
+            let seat = round.seat().unwrap_or(Seat::FIRST);
+            self.finish(|_| Err(BotFault { seat, what: "it panicked".to_owned() }));
+        }
     }
 }

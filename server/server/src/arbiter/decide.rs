@@ -100,7 +100,7 @@ impl State {
         check_at_most(self.present.episode, episode)?;
         self.check_dealt()?;
         let is_present = episode == self.present.episode;
-        if is_present && self.present.forfeited.is_some_and(|known| known.seat == forfeited.seat) {
+        if is_present && self.present.forfeited.is_some_and(|former| former.seat == forfeited.seat) {
             return Ok(None);
         }
         if !is_present || self.is_over() {

@@ -1,13 +1,16 @@
-//! How the episodes of a match begin, and how a seat resigns.
+//! How the episodes of a match begin and end early, and how the match is closed.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use boardwire_api::Error;
-use boardwire_kernel::Seat;
+use boardwire_api::{Error, v1};
+use boardwire_kernel::{Seat, SeatSet};
+use serde::{Deserialize, Serialize};
 
 use super::decide::check_at_most;
 use super::event::EventKind;
-use super::{Arbiter, Credential, Extras, Forfeit, Inner, Observation, Role, Settings};
+use super::{Arbiter, Auth, Extras, Forfeit, Inner, Observation, Role, Settings};
 use crate::record::Forfeited;
 
 /// How a seat asks for the next episode.
@@ -23,6 +26,54 @@ pub struct Reset {
     pub extras: Extras,
 }
 
+/// Why a match has been closed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CloseReason {
+    /// The host closed it.
+    Host,
+    /// No caller used it for too long.
+    Idle {
+        /// The longest time without a call.
+        limit: Duration,
+    },
+    /// A bot failed.
+    BotFailed {
+        /// The bot's seat.
+        seat: Seat,
+        /// The problem.
+        what: String,
+    },
+    /// Agents did not open their secrets for the deal in time: they forfeit the match.
+    Withheld {
+        /// Their seats.
+        seats: SeatSet,
+    },
+    /// All its episodes have been played; the last observation can still be read.
+    Finished,
+    /// The server stops.
+    ShuttingDown,
+}
+
+impl CloseReason {
+    /// Whether the match is over. When the server stops it is not: the next server continues a match that is in the journal.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Self::ShuttingDown)
+    }
+
+    pub(super) fn to_message(&self) -> v1::CloseReason {
+        match self {
+            Self::Host => v1::CloseReason::Host,
+            Self::Idle { .. } => v1::CloseReason::Idle,
+            Self::BotFailed { .. } => v1::CloseReason::BotFailed,
+            Self::Withheld { .. } => v1::CloseReason::Withheld,
+            Self::Finished => v1::CloseReason::Finished,
+            Self::ShuttingDown => v1::CloseReason::ShuttingDown,
+        }
+    }
+}
+
 impl Arbiter {
     /// Begins the next episode for the host: at any time, or after the end of the present one where deals are fair. Where only
     /// the host begins episodes, the call waits until every agent has asked for the next one.
@@ -32,7 +83,7 @@ impl Arbiter {
     /// is closed.
     pub async fn reset_match(
         self: &Arc<Self>,
-        credential: impl Into<Credential>,
+        auth: impl Into<Auth>,
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), Error> {
@@ -52,7 +103,7 @@ impl Arbiter {
             }
             Ok(Some(()))
         };
-        self.respond_when(credential, false, ready).await
+        self.respond_when(auth, false, ready).await
     }
 
     /// Asks for the next episode on behalf of a seat, waits for it, and returns its first observation as
@@ -64,40 +115,25 @@ impl Arbiter {
     /// closed; the seat has too many waiting calls.
     pub async fn reset(
         self: &Arc<Self>,
-        credential: impl Into<Credential>,
+        auth: impl Into<Auth>,
         Reset { seed, leave, wait, extras }: Reset,
     ) -> Result<Observation, Error> {
         let mut left_episode = None;
         let ready = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
-            let left = match left_episode {
-                Some(left) => left,
-                None => *left_episode.insert(self.leave(inner, seat, seed, leave)?),
-            };
-            if inner.state.present.episode <= left {
+            if left_episode.is_none() {
+                left_episode = leave.or(Some(inner.state.present.episode));
+                // The vote counts once, and the last vote begins the next episode.
+                if !self.is_left(inner, seed, leave)? && self.count_vote(inner, seat, seed)? {
+                    self.begin_next(inner, seed)?;
+                }
+            }
+            if Some(inner.state.present.episode) <= left_episode {
                 return Ok(None);
             }
             self.observe_if_ready(inner, seat, wait, extras)
         };
-        self.respond_when(credential, true, ready).await
-    }
-
-    /// Counts a seat's vote for the next episode, and begins that after the last vote. Returns the episode that the seat leaves.
-    fn leave(
-        &self,
-        inner: &mut Inner,
-        seat: Seat,
-        seed: Option<u64>,
-        leave: Option<u32>,
-    ) -> Result<u32, Error> {
-        let present = inner.state.present.episode;
-        if self.is_left(inner, seed, leave)? {
-            return Ok(leave.unwrap_or_default());
-        }
-        if self.count_vote(inner, seat, seed)? {
-            self.begin_next(inner, seed)?;
-        }
-        Ok(present)
+        self.respond_when(auth, true, ready).await
     }
 
     /// Whether the match has left the episode `leave` already. Otherwise checks that a next episode may begin.
@@ -150,7 +186,7 @@ impl Arbiter {
     /// has too many waiting calls.
     pub async fn resign(
         self: &Arc<Self>,
-        credential: impl Into<Credential>,
+        auth: impl Into<Auth>,
         named: Option<u32>,
         episode: Option<u32>,
         extras: Extras,
@@ -175,10 +211,44 @@ impl Arbiter {
                 Role::Host => None,
             }))
         };
-        self.respond_when(credential, false, ready).await
+        self.respond_when(auth, false, ready).await
     }
 
     fn host_only(&self) -> Error {
         Error::HostOnly { match_id: self.identity.id.clone() }
+    }
+
+    /// Closes the match, unless it is closed already. Waiting calls fail.
+    pub fn close(self: &Arc<Self>, reason: CloseReason) {
+        self.change(|inner| self.end(inner, reason));
+        self.round.store(0, Ordering::Relaxed);
+        self.owner.cancel();
+    }
+
+    /// Whether the match is closed and no server will continue it. Nothing about it is secret then.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.lock().state.has_ended()
+    }
+
+    pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
+        if inner.state.closed.is_none() {
+            self.commit_event(inner, EventKind::Closed(reason)).expect("any open match can be closed");
+        }
+    }
+
+    /// Fails when the match is closed.
+    pub(super) fn check_open(&self, inner: &Inner) -> Result<(), Error> {
+        let Some(reason) = &inner.state.closed else { return Ok(()) };
+        let id = self.identity.id.clone();
+        Err(match reason {
+            CloseReason::Host | CloseReason::Finished => Error::MatchClosed { match_id: id },
+            CloseReason::Idle { limit } => Error::MatchExpired { match_id: id, seconds: limit.as_secs() },
+            CloseReason::BotFailed { seat, what } => {
+                Error::BotFailed { id, seat: seat.number(), problem: what.clone() }
+            }
+            CloseReason::Withheld { seats } => Error::DealWithheld { match_id: id, seats: seats.to_string() },
+            CloseReason::ShuttingDown => Error::ShuttingDown,
+        })
     }
 }

@@ -8,17 +8,17 @@
 //! The server's secret for episode `e` is its root, hashed `EPISODES - 1 - e` times; its commitment is the root, hashed `EPISODES`
 //! times. The secret of an episode is shown at its end, and reveals nothing about the secret of the next one.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use boardwire_api::{Error, v1};
-use boardwire_kernel::{Digest, Seat, SeatSet};
+use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::EventKind;
 use super::state::State;
 use super::{EpisodeKey, SeedSource, Settings};
+use crate::record::InvalidEvent;
 use crate::record::fair::{Contribution, EPISODES, commitment_to, hashed, key};
-use crate::record::{InvalidEvent, Record};
 use crate::secret::{self, Seeds};
 
 /// The default time in which agents must open their secrets, after all have joined.
@@ -64,14 +64,9 @@ impl Deals {
         }))
     }
 
-    /// The secret that the journal stores, to restore them.
+    /// The secret that the journal stores, to restore them; none where the server deals alone.
     pub(super) fn root(&self) -> Option<Root> {
         self.0.as_ref().map(|fair| fair.root)
-    }
-
-    /// The record of the first episode: dealt, unless deals are fair.
-    pub(super) fn first_record(&self, identity: (&str, &Digest), key: EpisodeKey, at: SystemTime) -> Record {
-        if self.0.is_some() { Record::undealt(at) } else { Record::new(identity, 0, 1, key, at) }
     }
 
     /// Stores the commitment of an agent that has joined, or removes it when the agent has lost its seat.

@@ -154,27 +154,25 @@ impl Arbiter {
     #[must_use]
     pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
         let mut log = Log::new(journal, &self.identity.id, &[]);
-        log.write(&self.created(), true);
-        log.flush();
-        self.lock().log = Some(log);
-        self
-    }
-
-    fn created(&self) -> Created {
-        let inner = self.lock();
-        let state = &inner.state;
-        Created {
-            at: self.identity.created,
-            config: self.settings.config(&self.table).encode_to_vec(),
-            opening: self.settings.opening,
-            spec: *self.table.digest.as_bytes(),
-            host: self.identity.host.digest,
-            spectator: self.identity.spectator.digest,
-            invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invitation).collect(),
-            opened: state.present.key,
-            seeds: state.seeds.clone(),
-            fair: state.deals.root(),
+        {
+            let inner = &mut *self.lock();
+            let created = Created {
+                at: self.identity.created,
+                config: self.settings.config(&self.table).encode_to_vec(),
+                opening: self.settings.opening,
+                spec: *self.table.digest.as_bytes(),
+                host: self.identity.host.digest,
+                spectator: self.identity.spectator.digest,
+                invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invitation).collect(),
+                opened: inner.state.present.key,
+                seeds: inner.state.seeds.clone(),
+                fair: inner.state.deals.root(),
+            };
+            log.write(&created, true);
+            log.flush();
+            inner.log = Some(log);
         }
+        self
     }
 
     /// Restores a match from its lines; [`begin`](Self::begin) continues it. Without a `journal` the match is only checked.
@@ -201,9 +199,9 @@ impl Arbiter {
         let ticket = |(player, newer): (&Player, &Option<[u8; 32]>)| match player {
             Player::Agent => {
                 let Invitation(first) = invitations.next().ok_or("an invitation is missing")?;
-                Ok::<_, String>(Ticket::restored(newer.unwrap_or(first)))
+                Ok::<_, String>(Ticket::new(Some(Secret::by(newer.unwrap_or(first)))))
             }
-            Player::Bot(_) => Ok(Ticket::default()),
+            Player::Bot(_) => Ok(Ticket::new(None)),
         };
         let tickets = settings.players.iter().zip(&state.invited).map(ticket).collect::<Result<_, _>>()?;
         let [host, spectator] = [host, spectator].map(Secret::by);

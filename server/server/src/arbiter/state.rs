@@ -86,7 +86,10 @@ impl State {
         deals: Deals,
         at: SystemTime,
     ) -> Self {
-        let present = deals.first_record((id, &table.digest), key, at);
+        let present = match deals.root() {
+            Some(_) => Record::undealt(at),
+            None => Record::new((id, &table.digest), 0, 1, key, at),
+        };
         Self {
             id: id.into(),
             deals,

@@ -1,15 +1,17 @@
-//! What callers may know about a match without playing in it.
+//! What callers may know about a match: the summary for everyone, and the observation of a seat.
 
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::v1;
 use boardwire_batch::messages::count;
-use boardwire_kernel::{Digest, Seat, SeatSet};
+use boardwire_batch::reward;
+use boardwire_batch::tables::Table;
+use boardwire_kernel::{ActionSet, Digest, Seat, SeatSet};
 
 use super::state::State;
-use super::{Arbiter, Audience, CloseReason, Inner};
+use super::{Arbiter, Audience, CloseReason, Inner, Settings};
 use crate::convert::{numbers, to_the_second};
-use crate::record::Record;
+use crate::record::{Forfeited, Record, outcome};
 
 /// The phase of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +114,55 @@ impl Arbiter {
 }
 
 impl State {
+    /// The observation of `seat`, without clock readings: everything that a response tells it about an episode.
+    pub(super) fn observe(
+        &self,
+        table: &Table,
+        settings: &Settings,
+        seat: Seat,
+        extras: v1::Extras,
+    ) -> v1::Observation {
+        let info = table.rules.info();
+        let mut view = vec![0; info.layout.bytes()];
+        self.play.view(seat.into(), &mut view);
+        let mut mask = vec![0; info.actions.mask_bytes()];
+        let forfeited = self.present.forfeited;
+        let legal = if forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
+        legal.write_bits(&mut mask);
+        let reward = match (forfeited, self.play.outcome()) {
+            (Some(Forfeited { seat: loser, .. }), _) => {
+                reward::of_forfeit(settings.reward, seat, loser, info)
+            }
+            (None, Some(end)) => reward::of(settings.reward, seat, end.scores(), end.ranks()),
+            (None, None) => 0.0,
+        };
+        let action = |index: u8| v1::LegalAction {
+            index: index.into(),
+            label: info.actions.label(index).unwrap_or_default().to_owned(),
+        };
+        let outcome = outcome(&*self.play, forfeited, info.seats, extras.explanation);
+        let truncated = forfeited.is_none() && self.play.is_truncated();
+        let seat_state = &self.by_seat[seat.index()];
+        v1::Observation {
+            episode: self.present.episode,
+            ply: self.play.ply(),
+            decision: seat_state.decision,
+            view: view.into(),
+            mask: mask.into(),
+            pending: numbers(self.pending()),
+            reward,
+            terminated: outcome.is_some() && !truncated,
+            truncated,
+            substituted: seat_state.substituted,
+            timed_out: seat_state.timed_out,
+            clocks: Vec::new(),
+            outcome,
+            text: if extras.text { self.play.text(seat.into()) } else { String::new() },
+            actions: if extras.actions { legal.iter().map(action).collect() } else { Vec::new() },
+            head: if extras.head { self.present.head().to_vec().into() } else { bytes::Bytes::new() },
+        }
+    }
+
     /// The last episode that spectators may see with this delay, cut at its last visible position. None when they may see
     /// everything, and before the first deal.
     pub(super) fn shown(&self, delay: Duration) -> Option<Record> {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use boardwire_api::Error;
-use boardwire_batch::Player;
 use boardwire_kernel::Seat;
 use uuid::Uuid;
 
@@ -24,7 +23,7 @@ pub enum Role {
 }
 
 /// The secrets of a seat.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ticket {
     /// None for a bot.
     invitation: Option<Secret>,
@@ -35,14 +34,8 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn of(player: &Player) -> Self {
-        let invitation = (*player == Player::Agent).then(Secret::fresh);
-        Self { invitation, ..Self::default() }
-    }
-
-    /// The ticket after a restart: only the digest of the invitation is known.
-    pub(super) fn restored(invitation: [u8; 32]) -> Self {
-        Self { invitation: Some(Secret::by(invitation)), ..Self::default() }
+    pub(super) fn new(invitation: Option<Secret>) -> Self {
+        Self { invitation, token: None, waiting: 0 }
     }
 
     /// The digest of the invitation.
@@ -80,20 +73,21 @@ impl Arbiter {
     ///
     /// # Errors
     /// The seat is not an agent's; agents are opening their secrets, since the new agent could choose its secret after it has
-    /// seen others; the match is closed; the journal cannot be written.
+    /// seen another; the match is closed; the journal cannot be written.
     pub fn invite(self: &Arc<Self>, number: u32) -> Result<(Seat, String), Error> {
-        let inner = &mut *self.change();
-        self.check_open(inner)?;
-        let seat = self.settings.agent_seat(Some(number))?;
-        if inner.state.is_opening() {
-            inner.state.check_dealt()?;
-        }
-        inner.last_used = Instant::now();
-        let invitation = Secret::fresh();
-        self.commit(inner, [EventKind::Invited { seat, invitation: invitation.digest }])?;
-        let ticket = &mut inner.tickets[seat.index()];
-        (ticket.token, ticket.invitation) = (None, Some(invitation.clone()));
-        Ok((seat, invitation.secret))
+        self.change(|inner| {
+            self.check_open(inner)?;
+            let seat = self.settings.agent_seat(Some(number))?;
+            if inner.state.is_opening() {
+                inner.state.check_dealt()?;
+            }
+            inner.last_used = Instant::now();
+            let invitation = Secret::fresh();
+            self.commit(inner, [EventKind::Invited { seat, invitation: invitation.digest }])?;
+            let ticket = &mut inner.tickets[seat.index()];
+            (ticket.token, ticket.invitation) = (None, Some(invitation.clone()));
+            Ok((seat, invitation.secret))
+        })
     }
 
     /// Exchanges the invitation of `seat` for its token. `bound` is the agent's commitment, where deals are fair.
@@ -108,28 +102,27 @@ impl Arbiter {
         request: Option<Uuid>,
         bound: Option<Contribution>,
     ) -> Result<String, Error> {
-        let inner = &mut *self.change();
-        self.check_open(inner)?;
-        let bound = inner.state.deals.binding(bound)?;
-        inner.last_used = Instant::now();
-        if let Some(holder) = &inner.state.holders[seat.index()] {
-            let is_other = inner.state.is_gathering() && inner.state.deals.bound(seat) != bound;
-            if request.is_none() || holder.request != request || is_other {
-                return Err(Error::InvitationUsed {
-                    match_id: self.identity.id.clone(),
-                    seat: seat.number(),
-                });
+        self.change(|inner| {
+            self.check_open(inner)?;
+            let bound = inner.state.deals.binding(bound)?;
+            inner.last_used = Instant::now();
+            if let Some(holder) = &inner.state.holders[seat.index()] {
+                let is_other = inner.state.is_gathering() && inner.state.deals.bound(seat) != bound;
+                if request.is_none() || holder.request != request || is_other {
+                    let (match_id, seat) = (self.identity.id.clone(), seat.number());
+                    return Err(Error::InvitationUsed { match_id, seat });
+                }
+                if let Some(token) = &inner.tickets[seat.index()].token {
+                    return Ok(token.clone());
+                }
             }
-            if let Some(token) = &inner.tickets[seat.index()].token {
-                return Ok(token.clone());
-            }
-        }
-        let token = secret::word();
-        self.commit(inner, [EventKind::Joined { seat, token: secret::digest(&token), request, bound }])?;
-        inner.tickets[seat.index()].token = Some(token.clone());
-        // The clocks may have waited for this agent.
-        inner.clocks.run(&inner.state, self.bots_think());
-        Ok(token)
+            let token = secret::word();
+            self.commit(inner, [EventKind::Joined { seat, token: secret::digest(&token), request, bound }])?;
+            inner.tickets[seat.index()].token = Some(token.clone());
+            // The clocks may have waited for this agent.
+            inner.clocks.run(&inner.state, self.bots_think());
+            Ok(token)
+        })
     }
 
     /// The role of a token.

@@ -93,7 +93,7 @@ impl Clocks {
         self.has_started |= state.have_joined() || now >= self.start;
         let is_running = self.has_started && !bots_think && state.closed.is_none();
         let to_choose = if is_running { state.to_choose() } else { SeatSet::EMPTY };
-        for (seat, stopwatch) in state.seats().zip(&mut self.by_seat) {
+        for (seat, stopwatch) in (0..).map(Seat::new).zip(&mut self.by_seat) {
             stopwatch.run(to_choose.contains(seat), now);
         }
     }
@@ -155,7 +155,7 @@ impl Clocks {
                 strikes: bank.strikes,
             }
         };
-        state.seats().zip(&self.by_seat).map(reading).collect()
+        (0..).map(Seat::new).zip(&self.by_seat).map(reading).collect()
     }
 }
 
@@ -165,10 +165,6 @@ pub(super) fn micros(time: Duration) -> Duration {
 }
 
 impl State {
-    fn seats(&self) -> impl Iterator<Item = Seat> + use<> {
-        Seat::all(u8::try_from(self.by_seat.len()).expect("a table has at most 255 seats"))
-    }
-
     fn clock(&self, seat: Seat) -> Option<&Clock> {
         self.clocks.get(seat.index())?.as_ref()
     }
@@ -191,19 +187,15 @@ impl Arbiter {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let (has_expired, next) = {
-                let mut inner = self.change();
-                if inner.state.closed.is_some() {
-                    return;
-                }
-                (self.check_clocks(&mut inner), inner.clocks.next(&inner.state))
-            };
-            if has_expired {
-                continue;
-            }
-            match next {
-                None => changed.await,
-                Some(next) => tokio::select! {
+            let checked = self.change(|inner| {
+                let is_open = inner.state.closed.is_none();
+                is_open.then(|| (self.check_clocks(inner), inner.clocks.next(&inner.state)))
+            });
+            match checked {
+                None => return,
+                Some((true, _)) => {}
+                Some((false, None)) => changed.await,
+                Some((false, Some(next))) => tokio::select! {
                     () = changed => {}
                     () = tokio::time::sleep_until(next) => held_up::settle().await,
                 },

@@ -7,7 +7,7 @@ use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
 use super::log::written;
-use super::{Arbiter, Inner, Role};
+use super::{Arbiter, CloseReason, Inner, Role};
 use crate::secret;
 
 /// A waiting call, which counts against its seat's limit until it is dropped.
@@ -28,26 +28,26 @@ impl Drop for Waiter<'_> {
 
 /// How a call proves its role.
 #[derive(Debug, Clone, Copy)]
-pub enum Credential {
+pub enum Auth {
     /// By the digest of its token; none where the call carries no token.
     Token(Option<[u8; 32]>),
     /// The server itself calls, in this role.
     Server(Role),
 }
 
-impl From<Option<&str>> for Credential {
+impl From<Option<&str>> for Auth {
     fn from(token: Option<&str>) -> Self {
         Self::Token(token.map(secret::digest))
     }
 }
 
-impl From<Seat> for Credential {
+impl From<Seat> for Auth {
     fn from(seat: Seat) -> Self {
         Self::Server(Role::Seat(seat))
     }
 }
 
-impl From<Role> for Credential {
+impl From<Role> for Auth {
     fn from(role: Role) -> Self {
         Self::Server(role)
     }
@@ -57,25 +57,24 @@ impl Arbiter {
     /// Runs `ready` now and after every change, until it returns a response or an error. Then waits until the journal has
     /// written everything that the response may show.
     ///
-    /// The credential is checked at every run, since the host may give the seat to another agent meanwhile. `waits_after` is
+    /// The auth is checked at every run, since the host may give the seat to another agent meanwhile. `waits_after` is
     /// for calls that may wait after they have changed the match: a busy seat is refused before the change.
     pub(super) async fn respond_when<T>(
         self: &Arc<Self>,
-        credential: impl Into<Credential>,
+        auth: impl Into<Auth>,
         waits_after: bool,
         mut ready: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        let (credential, mut waiter) = (credential.into(), None);
+        let (auth, mut waiter) = (auth.into(), None);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let (response, mark) = {
-                let mut inner = self.change();
-                let response = self.poll(&mut inner, credential, waits_after, &mut ready, &mut waiter);
+            let (response, mark) = self.change(|inner| {
+                let response = self.poll(inner, auth, waits_after, &mut ready, &mut waiter);
                 // A call that waits and has changed nothing shows nothing.
                 let shows = inner.has_changed || !matches!(response, Ok(None));
                 (response, inner.mark().filter(|_| shows))
-            };
+            });
             // An error shows state, too.
             written(mark).await?;
             match response? {
@@ -88,17 +87,20 @@ impl Arbiter {
     fn poll<'a, T>(
         &'a self,
         inner: &mut Inner,
-        credential: Credential,
+        auth: Auth,
         waits_after: bool,
         ready: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
         waiter: &mut Option<Waiter<'a>>,
     ) -> Result<Option<T>, Error> {
-        let role = match credential {
-            Credential::Token(digest) => self.role_of(inner, &digest.ok_or(Error::TokenMissing)?)?,
-            Credential::Server(role) => role,
+        let role = match auth {
+            Auth::Token(digest) => self.role_of(inner, &digest.ok_or(Error::TokenMissing)?)?,
+            Auth::Server(role) => role,
         };
         inner.last_used = Instant::now();
-        self.check_open_or_finished(inner)?;
+        // After the last episode its seats may still see how it ended.
+        if inner.state.closed != Some(CloseReason::Finished) {
+            self.check_open(inner)?;
+        }
         if waits_after && waiter.is_none() {
             self.check_free(inner, role)?;
         }

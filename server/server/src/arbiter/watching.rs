@@ -112,11 +112,8 @@ impl Arbiter {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            {
-                let inner = self.lock();
-                if inner.state.closed == Some(CloseReason::ShuttingDown) {
-                    return self.check_open(&inner);
-                }
+            if self.lock().state.closed == Some(CloseReason::ShuttingDown) {
+                return Err(Error::ShuttingDown);
             }
             tokio::select! {
                 biased;

@@ -4,7 +4,7 @@ use boardwire_api::v1;
 use boardwire_kernel::{Key, Seat, SeatSet};
 use ring::digest::{Context, SHA256, digest};
 
-use super::verify::{Mismatch, is_agent, players, seat};
+use super::verify::{Mismatch, is_agent};
 
 /// The most episodes of a match with fair deals.
 pub(crate) const EPISODES: u32 = 1_024;
@@ -47,23 +47,26 @@ fn unfair(what: &str) -> Mismatch {
 }
 
 /// The secrets of the agents, each checked against its commitment.
-fn agents(replay: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Contribution)>, Mismatch> {
-    let agents = (0..).zip(players(replay)).filter(|(_, player)| is_agent(player));
-    let secret = |(number, _): (u32, _)| {
-        let at = |parts: &[bytes::Bytes]| {
-            parts.get(number as usize).and_then(|part| Contribution::try_from(&part[..]).ok())
-        };
+fn agents(players: &[v1::Player], deal: &v1::FairDeal) -> Result<Vec<(Seat, Contribution)>, Mismatch> {
+    let agents = (0..).map(Seat::new).zip(players).filter(|(_, player)| is_agent(player));
+    let secret = |(seat, _): (Seat, _)| {
+        let at = |parts: &[bytes::Bytes]| Contribution::try_from(&parts.get(seat.index())?[..]).ok();
         let bound = at(&deal.seat_commitments);
         let part = at(&deal.seat_secrets).filter(|part| bound == Some(commitment_to(part)));
-        let mismatch = || unfair(&format!("the secret of seat {number} does not match its commitment"));
-        Ok((seat(number, replay)?, part.ok_or_else(mismatch)?))
+        let wrong = || unfair(&format!("the secret of seat {} does not match its commitment", seat.number()));
+        part.map(|part| (seat, part)).ok_or_else(wrong)
     };
     agents.map(secret).collect()
 }
 
 /// Checks that all parties contributed to a deal and none could choose it. Returns the seats that contributed.
-pub(crate) fn check(replay: &v1::Replay, deal: &v1::FairDeal, expected: &Key) -> Result<SeatSet, Mismatch> {
-    let agents = agents(replay, deal)?;
+pub(super) fn check(
+    players: &[v1::Player],
+    replay: &v1::Replay,
+    deal: &v1::FairDeal,
+    expected: &Key,
+) -> Result<SeatSet, Mismatch> {
+    let agents = agents(players, deal)?;
     let opening = replay.seed_opening.as_ref();
     let server = opening.and_then(|opening| Contribution::try_from(&opening.server_secret[..]).ok());
     let server = server.ok_or_else(|| unfair("the server's secret is missing"))?;

@@ -58,12 +58,12 @@ pub fn verify(replay: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch
     }
     let record = read_record(replay, &table)?;
     let contributed = match &replay.fair {
-        Some(deal) => fair::check(replay, deal, &record.key.key)?,
+        Some(deal) => fair::check(&config.players, replay, deal, &record.key.key)?,
         None => SeatSet::EMPTY,
     };
     let viewer = match replay.viewer {
         None => Viewer::Public,
-        Some(number) => Viewer::from(seat(number, replay)?),
+        Some(number) => Viewer::from(seat(number, &table)?),
     };
     let mut replayer = Replayer::new(&table, &record);
     let mut last = None;
@@ -91,17 +91,13 @@ fn unreadable(what: impl Display) -> Mismatch {
     Mismatch(format!("it cannot be checked: {what}"))
 }
 
-pub(super) fn players(replay: &v1::Replay) -> &[v1::Player] {
-    replay.config.as_ref().map_or(&[], |config| &config.players)
-}
-
 pub(super) fn is_agent(player: &v1::Player) -> bool {
     matches!(player.kind, Some(Kind::Agent(_)))
 }
 
-pub(super) fn seat(number: u32, replay: &v1::Replay) -> Result<Seat, Mismatch> {
-    let seat = u8::try_from(number).ok().filter(|seat| usize::from(*seat) < players(replay).len());
-    seat.map(Seat::new).ok_or_else(|| unreadable(format!("there is no seat {number}")))
+fn seat(number: u32, table: &Table) -> Result<Seat, Mismatch> {
+    let seat = Seat::all(table.rules.info().seats).find(|seat| u32::from(seat.number()) == number);
+    seat.ok_or_else(|| unreadable(format!("there is no seat {number}")))
 }
 
 /// The key of the episode, checked against its seed and its commitment.
@@ -151,7 +147,7 @@ fn read_record(replay: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
         record.acted = at;
         match (frame.seat, frame.played) {
             (Some(number), Some(played)) => {
-                let (seat, cause) = (seat(number, replay)?, cause(played, index)?);
+                let (seat, cause) = (seat(number, table)?, cause(played, index)?);
                 let action = u8::try_from(played.action)
                     .map_err(|_| Mismatch(format!("ply {index}: there is no action {}", played.action)))?;
                 record.moves.push(Move { seat, action, cause, took: None, at });
@@ -160,11 +156,12 @@ fn read_record(replay: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
                 return Err(unreadable(format!("frame {index} does not show its action")));
             }
             (None, _) => {
-                let outcome = frame.outcome.as_ref();
-                record.forfeited = outcome.and_then(|outcome| forfeited(outcome, table.rules.info().seats));
-                if record.forfeited.is_none() {
-                    return Err(unreadable(format!("frame {index} names neither a seat nor a forfeit")));
-                }
+                let forfeits = frame.outcome.iter().flat_map(v1::Outcome::forfeits);
+                let mut forfeits = Seat::all(table.rules.info().seats).zip(forfeits);
+                let forfeit = forfeits.find(|(_, why)| *why != v1::Forfeit::Unspecified);
+                let missing = || unreadable(format!("frame {index} names neither a seat nor a forfeit"));
+                let (seat, why) = forfeit.ok_or_else(missing)?;
+                record.forfeited = Some(Forfeited { seat, why });
             }
         }
     }
@@ -183,13 +180,6 @@ fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
             Err(unreadable(format!("frame {index} does not say how its action was chosen")))
         }
     }
-}
-
-/// The seat that forfeited, and why.
-fn forfeited(outcome: &v1::Outcome, seats: u8) -> Option<Forfeited> {
-    Seat::all(seats)
-        .zip(outcome.forfeits())
-        .find_map(|(seat, why)| (why != v1::Forfeit::Unspecified).then_some(Forfeited { seat, why }))
 }
 
 /// Compares a frame of the replay with the frame of the episode that was played again. Times are not compared.
