@@ -4,11 +4,11 @@ mod clocks;
 mod events;
 mod fair;
 mod inviting;
-mod kept;
+mod phases;
 mod replay;
 mod resigning;
+mod restarts;
 mod secrecy;
-mod table;
 mod watching;
 
 use std::sync::LazyLock;
@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use boardwire_api::Error;
 use boardwire_api::v1::{self, IllegalActionPolicy};
-use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
@@ -40,7 +39,7 @@ fn settings(players: &[Player]) -> Settings {
     Settings { seed: Some(7), ..Settings::of(players.to_vec()) }
 }
 
-/// Where the bots of all tests think.
+/// The thread pool of all tests.
 fn pool() -> &'static Pool {
     static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(2).expect("threads start"));
     &POOL
@@ -56,7 +55,7 @@ const AGENT: Player = Player::Agent;
 const RANDOM: Player = Player::Bot(Bot::Random);
 
 fn faraway(settings: Settings) -> Arc<Arbiter> {
-    let seats = u32::try_from(settings.players.len()).expect("few seats");
+    let seats = u32::try_from(settings.players.len()).expect("a match has few seats");
     arbiter(table("faraway", seats), settings)
 }
 
@@ -74,17 +73,17 @@ async fn reset(
     arbiter.reset(seat, Reset { seed, leave, ..Reset::default() }).await.map(drop)
 }
 
-/// The seed that a match was given, as the server knows it.
+/// The source of the present episode's seed.
 fn source(arbiter: &Arbiter) -> SeedSource {
     arbiter.lock().state.present.key.source
 }
 
-/// How the deals of a match come about.
+/// The public facts about a fair deal.
 fn fair_deal(arbiter: &Arbiter) -> v1::FairDeal {
-    arbiter.describe(Audience::Seat(Seat::FIRST)).fair.expect("it is fair")
+    arbiter.describe(Audience::Seat(Seat::FIRST)).fair.expect("its deals are fair")
 }
 
-/// Parts as messages have them.
+/// Commitments or secrets as in messages.
 fn parts(parts: &[Option<Contribution>]) -> Vec<bytes::Bytes> {
     parts.iter().map(|part| part.map(|part| part.to_vec().into()).unwrap_or_default()).collect()
 }
@@ -94,26 +93,32 @@ async fn next(watcher: &mut Watcher) -> Result<Option<Frame>, Error> {
     Ok(if watcher.wait().await? { Some(watcher.show(false)?.0) } else { None })
 }
 
-fn legal(seen: &Observation) -> Vec<u32> {
-    let bit = |at: usize| seen.mask[at / 8] >> (at % 8) & 1 == 1;
-    (0..8 * seen.mask.len()).filter(|&at| bit(at)).map(|at| u32::try_from(at).expect("few")).collect()
+fn legal(observation: &Observation) -> Vec<u32> {
+    let bit = |at: usize| observation.mask[at / 8] >> (at % 8) & 1 == 1;
+    (0..8 * observation.mask.len())
+        .filter(|&at| bit(at))
+        .map(|at| u32::try_from(at).expect("an action fits"))
+        .collect()
 }
 
-fn illegal(seen: &Observation) -> u32 {
-    (0..113).find(|action| !legal(seen).contains(action)).expect("not everything is legal")
+fn illegal(observation: &Observation) -> u32 {
+    (0..113).find(|action| !legal(observation).contains(action)).expect("not everything is legal")
 }
 
-fn answer(seen: &Observation, action: u32) -> Decision {
-    Decision { episode: seen.episode, number: seen.decision, action }
+fn decision_of(observation: &Observation, action: u32) -> Decision {
+    Decision { episode: observation.episode, number: observation.decision, action }
 }
 
 /// Plays the first legal action for every agent's seat until the episode is over.
 async fn play_out(arbiter: &Arc<Arbiter>) {
     while arbiter.phase() == Phase::Playing {
         for seat in arbiter.settings.agents().iter() {
-            let seen = look(arbiter, seat).await;
-            if seen.pending.contains(&seat.number().into()) {
-                arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("a legal action is accepted");
+            let observation = look(arbiter, seat).await;
+            if observation.pending.contains(&seat.number().into()) {
+                arbiter
+                    .act(seat, decision_of(&observation, legal(&observation)[0]))
+                    .await
+                    .expect("a legal action is accepted");
             }
         }
     }
@@ -123,13 +128,13 @@ async fn play_out(arbiter: &Arc<Arbiter>) {
 async fn a_repeated_decision_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
-    let seen = look(&arbiter, seat).await;
-    let decision = answer(&seen, legal(&seen)[0]);
+    let observation = look(&arbiter, seat).await;
+    let decision = decision_of(&observation, legal(&observation)[0]);
     arbiter.act(seat, decision).await.expect("it is due");
     let after = look(&arbiter, seat).await;
     arbiter.act(seat, decision).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, seat).await, after);
-    let other = Decision { action: legal(&seen)[1], ..decision };
+    let other = Decision { action: legal(&observation)[1], ..decision };
     let stale = Error::DecisionStale { expected_episode: 0, expected_decision: 1, episode: 0, decision: 0 };
     assert_eq!(arbiter.act(seat, other).await, Err(stale));
     assert_eq!(look(&arbiter, seat).await, after);
@@ -139,28 +144,28 @@ async fn a_repeated_decision_changes_nothing() {
 async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
     let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let seat = Seat::new(0);
-    let seen = look(&arbiter, seat).await;
+    let observation = look(&arbiter, seat).await;
     for (episode, number) in [(0, 1), (1, 0)] {
-        let decision = Decision { episode, number, action: legal(&seen)[0] };
+        let decision = Decision { episode, number, action: legal(&observation)[0] };
         assert!(matches!(arbiter.act(seat, decision).await, Err(Error::DecisionStale { .. })));
     }
-    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     reset(&arbiter, seat, None, Some(0)).await.expect("an agent alone may reset");
     assert!(matches!(
-        arbiter.act(seat, answer(&seen, legal(&seen)[0])).await,
+        arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await,
         Err(Error::DecisionStale { expected_episode: 1, expected_decision: 0, .. })
     ));
 }
 
 #[tokio::test]
-async fn a_seat_that_owes_nothing_is_told_so() {
+async fn a_decision_of_a_seat_that_owes_none_is_refused() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
-    let seen = look(&arbiter, seat).await;
-    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let observation = look(&arbiter, seat).await;
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     let waiting = look(&arbiter, seat).await;
     assert!(legal(&waiting).is_empty());
-    let early = Decision { action: legal(&seen)[1], ..answer(&waiting, 0) };
+    let early = Decision { action: legal(&observation)[1], ..decision_of(&waiting, 0) };
     let pending = SeatSet::only(Seat::new(1));
     assert_eq!(
         arbiter.act(seat, early).await,
@@ -172,43 +177,46 @@ async fn a_seat_that_owes_nothing_is_told_so() {
 async fn a_refused_action_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(1);
-    let seen = look(&arbiter, seat).await;
-    let refused = arbiter.act(seat, answer(&seen, illegal(&seen))).await;
+    let observation = look(&arbiter, seat).await;
+    let refused = arbiter.act(seat, decision_of(&observation, illegal(&observation))).await;
     assert!(matches!(refused, Err(Error::ActionIllegal { .. })), "{refused:?}");
-    let refused = arbiter.act(seat, answer(&seen, 113)).await;
+    let refused = arbiter.act(seat, decision_of(&observation, 113)).await;
     assert_eq!(refused, Err(Error::ActionOutOfRange { action: 113, actions: 113 }));
-    assert_eq!(look(&arbiter, seat).await, seen);
+    assert_eq!(look(&arbiter, seat).await, observation);
 }
 
 #[tokio::test]
-async fn illegal_actions_are_treated_as_the_match_was_created() {
+async fn illegal_actions_follow_the_policy_of_the_match() {
     let policy = |illegal_actions| faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
 
     let first = policy(IllegalActionPolicy::FirstLegal);
-    let seen = look(&first, seat).await;
-    first.act(seat, answer(&seen, illegal(&seen))).await.expect("a substitute is played");
+    let observation = look(&first, seat).await;
+    first.act(seat, decision_of(&observation, illegal(&observation))).await.expect("a substitute is played");
     let honest = policy(IllegalActionPolicy::Reject);
-    honest.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
+    honest.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is legal");
     let substituted = look(&first, seat).await;
     assert!(substituted.substituted);
     assert_eq!(Observation { substituted: false, ..substituted }, look(&honest, seat).await);
 
     let (one, two) = (policy(IllegalActionPolicy::SeededLegal), policy(IllegalActionPolicy::SeededLegal));
     for arbiter in [&one, &two] {
-        arbiter.act(seat, answer(&seen, illegal(&seen))).await.expect("a substitute is played");
+        arbiter
+            .act(seat, decision_of(&observation, illegal(&observation)))
+            .await
+            .expect("a substitute is played");
     }
     assert_eq!(look(&one, seat).await, look(&two, seat).await);
 
     let forfeit = policy(IllegalActionPolicy::Forfeit);
-    forfeit.act(seat, answer(&seen, illegal(&seen))).await.expect("it ends the episode");
+    forfeit.act(seat, decision_of(&observation, illegal(&observation))).await.expect("it ends the episode");
     let end = look(&forfeit, seat).await;
     assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
     assert!((end.reward + 1.0).abs() < 1e-9);
     let ending = end.outcome.clone().expect("it is over");
     let forfeits: Vec<_> = ending.forfeits().collect();
     assert_eq!((ending.ranks, forfeits), (vec![2, 1], vec![Forfeit::IllegalAction, Forfeit::Unspecified]));
-    assert_eq!(forfeit.act(seat, answer(&end, 0)).await, Err(Error::EpisodeOver { episode: 0 }));
+    assert_eq!(forfeit.act(seat, decision_of(&end, 0)).await, Err(Error::EpisodeOver { episode: 0 }));
 }
 
 #[tokio::test]
@@ -217,29 +225,32 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
     for illegal_actions in [Reject, FirstLegal, SeededLegal, Forfeit] {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
         let seat = Seat::new(0);
-        let seen = look(&arbiter, seat).await;
-        let refused = arbiter.act(seat, answer(&seen, 1_000)).await;
+        let observation = look(&arbiter, seat).await;
+        let refused = arbiter.act(seat, decision_of(&observation, 1_000)).await;
         assert_eq!(refused, Err(Error::ActionOutOfRange { action: 1_000, actions: 113 }));
     }
 }
 
 #[tokio::test]
-async fn forced_decisions_are_skipped_when_asked_for() {
+async fn skip_forced_skips_forced_decisions() {
     for game in boardwire_games::IDS {
         let skipping = Settings { skip_forced: true, ..settings(&[AGENT, RANDOM]) };
         let (arbiter, seat) = (arbiter(table(game, 2), skipping), Seat::new(0));
         for _ in 0..40 {
-            let seen = look(&arbiter, seat).await;
-            if seen.pending.contains(&seat.number().into()) {
-                assert!(legal(&seen).len() > 1, "{game} asks for a forced choice");
-                arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
+            let observation = look(&arbiter, seat).await;
+            if observation.pending.contains(&seat.number().into()) {
+                assert!(legal(&observation).len() > 1, "{game} asks for a forced decision");
+                arbiter
+                    .act(seat, decision_of(&observation, legal(&observation)[0]))
+                    .await
+                    .expect("it is legal");
             }
         }
     }
 }
 
 #[test]
-fn forced_decisions_are_not_skipped_before_other_agents() {
+fn skip_forced_is_refused_with_several_agents() {
     let skipping = |players: &[Player]| Settings { skip_forced: true, ..settings(players) }.check();
     assert_eq!(skipping(&[AGENT, RANDOM]), Ok(()));
     let refused = skipping(&[AGENT, RANDOM, AGENT]);
@@ -247,7 +258,7 @@ fn forced_decisions_are_not_skipped_before_other_agents() {
 }
 
 #[tokio::test]
-async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
+async fn a_seat_gives_a_seed_only_with_seat_may_seed() {
     let seat = Seat::new(0);
     let strict = faraway(settings(&[AGENT, RANDOM]));
     let refused = reset(&strict, seat, Some(3), None).await;
@@ -261,7 +272,7 @@ async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
     assert_eq!(source(&free), SeedSource::Given(3));
     let shared = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, AGENT]) });
     let refused = reset(&shared, seat, Some(3), None).await;
-    assert!(matches!(refused, Err(Error::HostOnly { .. })), "another agent plays there");
+    assert!(matches!(refused, Err(Error::HostOnly { .. })), "another agent plays in the match");
 }
 
 /// The error comes before the decision is made, not when the call would have to wait.
@@ -269,18 +280,18 @@ async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
 async fn a_decision_of_a_busy_seat_that_would_wait_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (seat, other) = (Seat::new(0), Seat::new(1));
-    let seen = look(&arbiter, other).await;
-    arbiter.act(other, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let observation = look(&arbiter, other).await;
+    arbiter.act(other, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     let mut waiting: Vec<_> =
         (0..3).map(|_| Box::pin(arbiter.observe(other, true, Extras::default()))).collect();
     for call in &mut waiting {
         assert!(futures_util::poll!(call).is_pending());
     }
-    let seen = look(&arbiter, seat).await;
-    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let observation = look(&arbiter, seat).await;
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     let next = look(&arbiter, other).await;
     assert!(next.pending.contains(&1), "its calls could be answered, and are still there");
-    let act = Act { wait: true, ..answer(&next, legal(&next)[0]).into() };
+    let act = Act { wait: true, ..decision_of(&next, legal(&next)[0]).into() };
     let refused = arbiter.act(other, act).await;
     assert_eq!(refused, Err(Error::SeatBusy { seat: 1, limit: 3 }));
     assert_eq!(look(&arbiter, other).await.decision, next.decision);
@@ -288,11 +299,11 @@ async fn a_decision_of_a_busy_seat_that_would_wait_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_seat_has_few_calls_waiting() {
+async fn waiting_calls_of_a_seat_are_limited() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
-    let seen = look(&arbiter, seat).await;
-    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let observation = look(&arbiter, seat).await;
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     let wait = || Box::pin(arbiter.observe(seat, true, Extras::default()));
     let mut waiting: Vec<_> = (0..3).map(|_| wait()).collect();
     for call in &mut waiting {
@@ -300,14 +311,14 @@ async fn a_seat_has_few_calls_waiting() {
     }
     assert_eq!(wait().await, Err(Error::SeatBusy { seat: seat.number(), limit: 3 }));
     look(&arbiter, seat).await;
-    assert!(arbiter.idle_since().is_none(), "somebody waits");
+    assert!(arbiter.idle_since().is_none(), "a call waits");
     waiting.pop();
     let mut next = wait();
-    assert!(futures_util::poll!(&mut next).is_pending(), "a call that was given up makes room");
+    assert!(futures_util::poll!(&mut next).is_pending(), "a dropped call makes room");
     arbiter.lock().last_used -= Duration::from_hours(1);
     drop((waiting, next));
-    let since = arbiter.idle_since().expect("nobody waits");
-    assert!(since.elapsed() < Duration::from_mins(1), "whoever waits uses the match until the end");
+    let since = arbiter.idle_since().expect("no call waits");
+    assert!(since.elapsed() < Duration::from_mins(1), "a waiting call uses the match until it ends");
 }
 
 #[tokio::test]
@@ -321,28 +332,29 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
     let (first, second) =
         tokio::join!(reset(&arbiter, zero, None, Some(0)), reset(&arbiter, one, None, Some(0)));
     assert_eq!((first, second, arbiter.describe(Audience::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
-    assert_eq!(reset(&arbiter, zero, None, Some(0)).await, Ok(()), "an episode left already is no error");
+    assert_eq!(reset(&arbiter, zero, None, Some(0)).await, Ok(()), "to leave an earlier episode is no error");
     assert_eq!(arbiter.describe(Audience::Seat(Seat::FIRST)).episode, 1);
     arbiter.reset_match(Role::Host, Some(5), None).await.expect("the host may reset at any time");
     assert_eq!(arbiter.describe(Audience::Seat(Seat::FIRST)).episode, 2);
 }
 
 #[tokio::test]
-async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
+async fn a_match_with_an_episode_limit_closes_after_the_last_one() {
     let arbiter = faraway(Settings { episodes: 2, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
     for episode in 0..2 {
         let early = reset(&arbiter, seat, None, None).await;
-        assert_eq!(early, Err(Error::EpisodeNotOver { episode }), "it dislikes its cards");
+        assert_eq!(early, Err(Error::EpisodeNotOver { episode }), "the agent may not leave the episode");
         play_out(&arbiter).await;
         if episode == 0 {
             reset(&arbiter, seat, None, Some(0)).await.expect("it is over");
         }
     }
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Finished));
-    let seen = arbiter.observe(seat, true, Extras::default()).await.expect("how it ended is still shown");
-    assert!(seen.terminated && seen.outcome.is_some() && seen.episode == 1);
-    reset(&arbiter, seat, None, Some(0)).await.expect("that one it has left before");
+    let observation =
+        arbiter.observe(seat, true, Extras::default()).await.expect("the last observation is still shown");
+    assert!(observation.terminated && observation.outcome.is_some() && observation.episode == 1);
+    reset(&arbiter, seat, None, Some(0)).await.expect("the seat has left that episode before");
     for refused in
         [reset(&arbiter, seat, None, Some(1)).await, arbiter.reset_match(Role::Host, None, None).await]
     {
@@ -358,29 +370,31 @@ async fn bots_alone_finish_a_match_of_one_episode() {
 }
 
 #[tokio::test]
-async fn where_the_host_begins_episodes_seats_wait_for_it() {
+async fn with_host_begins_seats_wait_for_the_host() {
     let arbiter = faraway(Settings { host_begins: true, ..settings(&[AGENT, RANDOM]) });
     let seat = Seat::new(0);
     let early = reset(&arbiter, seat, None, None).await;
-    assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
+    assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }), "the agent may not leave the episode");
     play_out(&arbiter).await;
     {
         let early = std::pin::pin!(arbiter.reset_match(Role::Host, Some(9), Some(0)));
-        assert!(futures_util::poll!(early).is_pending(), "the seat has not seen how it ended");
+        assert!(futures_util::poll!(early).is_pending(), "the seat has not asked for the next episode");
     }
-    let mut asks = Box::pin(reset(&arbiter, seat, None, Some(0)));
-    assert!(futures_util::poll!(&mut asks).is_pending(), "the host has not begun it");
+    let mut request = Box::pin(reset(&arbiter, seat, None, Some(0)));
+    assert!(futures_util::poll!(&mut request).is_pending(), "the host has not begun the episode");
     arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("the host may");
-    asks.await.expect("now it has");
+    request.await.expect("the host has begun it");
     arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("it may ask again");
     let summary = arbiter.describe(Audience::Host);
     assert_eq!((summary.episode, source(&arbiter)), (1, SeedSource::Given(9)));
     play_out(&arbiter).await;
     let revealed = |audience| arbiter.replay(audience, None).expect("it is kept").seed_opening;
-    assert!(revealed(Audience::Host).is_some(), "it has given the seed");
+    assert!(revealed(Audience::Host).is_some(), "the host has given the seed");
     assert_eq!((revealed(Audience::Seat(seat)), revealed(Audience::Public)), (None, None));
     let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[AGENT, RANDOM]) };
-    assert!(both.check().expect_err("two would give seeds").to_string().contains("host_begins"));
+    assert!(
+        both.check().expect_err("both host and seat would give seeds").to_string().contains("host_begins")
+    );
 }
 
 #[tokio::test]
@@ -401,7 +415,7 @@ async fn equal_seeds_show_equal_episodes() {
 }
 
 #[tokio::test]
-async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
+async fn seeds_are_shown_when_no_later_episode_follows_from_them() {
     let given = faraway(settings(&[AGENT, RANDOM]));
     play_out(&given).await;
     assert_eq!(source(&given), SeedSource::Given(7));
@@ -434,8 +448,12 @@ async fn tokens_open_their_own_seat_only() {
     let seats: Vec<Seat> = arbiter.invitations().into_iter().map(|(seat, _)| seat).collect();
     assert_eq!(seats, [Seat::new(0), Seat::new(2)]);
     let once = Some(Uuid::from_u128(1));
-    let token = arbiter.join(seats[1], once, None).expect("nobody has joined yet");
-    assert_eq!(arbiter.join(seats[1], once, None), Ok(token.clone()), "a repeated request is answered again");
+    let token = arbiter.join(seats[1], once, None).expect("no agent has joined yet");
+    assert_eq!(
+        arbiter.join(seats[1], once, None),
+        Ok(token.clone()),
+        "a repeated request gets the same token"
+    );
     assert!(matches!(
         arbiter.join(seats[1], Some(Uuid::from_u128(2)), None),
         Err(Error::InvitationUsed { .. })
@@ -449,11 +467,11 @@ async fn tokens_open_their_own_seat_only() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
+async fn a_waiting_call_wakes_on_another_seats_action_and_on_close() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
-    let seen = look(&arbiter, zero).await;
-    arbiter.act(zero, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let observation = look(&arbiter, zero).await;
+    arbiter.act(zero, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     let waiting = tokio::spawn({
         let arbiter = Arc::clone(&arbiter);
         async move { arbiter.observe(zero, true, Extras::default()).await }
@@ -462,14 +480,14 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
     while arbiter.phase() == Phase::Playing
         && !look(&arbiter, zero).await.pending.contains(&zero.number().into())
     {
-        arbiter.act(one, answer(&other, legal(&other)[0])).await.expect("it is legal");
+        arbiter.act(one, decision_of(&other, legal(&other)[0])).await.expect("it is legal");
         other = look(&arbiter, one).await;
     }
     let woken = waiting.await.expect("it does not panic").expect("the match is open");
     assert!(woken.pending.contains(&zero.number().into()));
-    let seen = look(&arbiter, one).await;
-    if seen.pending.contains(&one.number().into()) {
-        arbiter.act(one, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
+    let observation = look(&arbiter, one).await;
+    if observation.pending.contains(&one.number().into()) {
+        arbiter.act(one, decision_of(&observation, legal(&observation)[0])).await.expect("it is legal");
     }
     let waiting = arbiter.observe(one, true, Extras::default());
     let (ended, ()) = tokio::join!(waiting, async { arbiter.close(CloseReason::Host) });

@@ -1,4 +1,4 @@
-//! What an agent is shown in a match is what the agent is shown in a batch.
+//! An agent sees the same in a match and in a batch.
 
 use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset, flag};
 use boardwire_policy::{Policies, testkit::Linear};
@@ -6,7 +6,7 @@ use boardwire_policy::{Policies, testkit::Linear};
 use super::*;
 use boardwire_api::MAX_MESSAGE_BYTES;
 
-/// A plan from names, `agent` or a bot's.
+/// A plan from the names of players: `agent`, or the name of a bot.
 fn plan(tables: &Tables, table: &Table, names: &[&str]) -> Plan {
     let player = |name: &&str| match *name {
         "agent" => AGENT,
@@ -51,15 +51,15 @@ async fn a_policy_plays_in_a_batch_as_in_a_match() {
     }
 }
 
-/// A legal action of what is shown, which depends on `salt` and nothing else; 0 if there is none.
-fn choice(seen: &Observation, salt: u64) -> u8 {
-    let legal = legal(seen);
+/// A legal action that depends only on `salt` and the legal actions; 0 if there is none.
+fn choice(observation: &Observation, salt: u64) -> u8 {
+    let legal = legal(observation);
     let pick = RngStream::new(salt, 3).seed() % legal.len().max(1) as u64;
     let action = legal.get(usize::try_from(pick).expect("few")).copied().unwrap_or(0);
     u8::try_from(action).expect("actions are bytes")
 }
 
-/// Plays one episode both ways, and compares all that an agent is shown.
+/// Plays one episode both ways, and compares everything that an agent sees.
 async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let opening =
         Opening { plan: plan.clone(), environments: 1, first: 3, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
@@ -77,20 +77,20 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     for salt in 0.. {
         let over = shown.flags()[0] & flag::TERMINATED > 0;
         let seat = if over { plan.line_ups[0].first_agent } else { Seat::new(shown.seat()[0]) };
-        let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
+        let observation = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
         assert_eq!(
-            (&seen.view[..], &seen.mask[..]),
+            (&observation.view[..], &observation.mask[..]),
             (shown.view(), shown.mask()),
             "{table:?} {:?}",
             plan.line_ups
         );
-        assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (shown.ply(), over));
+        assert_eq!((observation.ply.to_le_bytes().as_slice(), observation.terminated), (shown.ply(), over));
         if over {
-            assert_eq!(shown.reward()[4 * seat.index()..][..4], seen.reward.to_le_bytes());
+            assert_eq!(shown.reward()[4 * seat.index()..][..4], observation.reward.to_le_bytes());
             break;
         }
-        let action = choice(&seen, salt);
-        arbiter.act(seat, answer(&seen, action.into())).await.expect("legal");
+        let action = choice(&observation, salt);
+        arbiter.act(seat, decision_of(&observation, action.into())).await.expect("legal");
         shown = batch.step(0, 0, Actions::of_all(vec![action].into()), None).await.expect("legal");
     }
 }

@@ -1,4 +1,4 @@
-//! What bots do, and what becomes of a match when they do wrong.
+//! The bots of a match, and what happens when a bot fails.
 
 use std::task::Poll;
 
@@ -10,11 +10,11 @@ use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer}
 
 use super::*;
 
-/// An action that follows from what the seat sees: now and then an illegal one.
-fn policy(seen: &Observation) -> u32 {
-    let digest = Digest::of(&(seen.view.to_vec(), seen.decision));
+/// An action that follows from the observation; about one in four is illegal.
+fn policy(observation: &Observation) -> u32 {
+    let digest = Digest::of(&(observation.view.to_vec(), observation.decision));
     let pick = usize::from(digest.as_bytes()[0]);
-    let legal = legal(seen);
+    let legal = legal(observation);
     let illegal: Vec<u32> = (0..50).filter(|action| !legal.contains(action)).collect();
     if pick % 4 == 0 && !illegal.is_empty() {
         illegal[pick % illegal.len()]
@@ -23,37 +23,37 @@ fn policy(seen: &Observation) -> u32 {
     }
 }
 
-/// Plays a match of two agents and two bots; gives what the agents saw at each of their decisions and at the end.
+/// Plays a match of two agents and two bots. Returns the agents' observations at each of their decisions and at the end.
 ///
-/// Of agents who choose at the same time the later seat goes first if `reversed`; bots are late if `slow`.
+/// If `reversed`, the later seat decides first where both agents owe a decision. If `slow`, the pool holds the bots back.
 async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
     let pool = Pool::new(1).expect("a thread starts");
     let players = [AGENT, Player::Bot(Bot::Greedy { worlds: 2 }), AGENT, RANDOM];
     let settings = Settings { illegal_actions: IllegalActionPolicy::SeededLegal, ..settings(&players) };
     let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.alone().owner(), 3));
     arbiter.begin();
-    let mut told = vec![];
+    let mut observations = vec![];
     loop {
         let mut due = vec![];
-        quiet(&arbiter).await;
+        bots_are_done(&arbiter).await;
         for seat in [0, 2].map(Seat::new) {
             // One of them owes a decision now, or both do.
-            let seen = std::pin::pin!(arbiter.observe(seat, true, Extras::default()));
-            if let Poll::Ready(seen) = futures_util::poll!(seen) {
-                due.push((seat, seen.expect("the match is open")));
+            let observation = std::pin::pin!(arbiter.observe(seat, true, Extras::default()));
+            if let Poll::Ready(observation) = futures_util::poll!(observation) {
+                due.push((seat, observation.expect("the match is open")));
             }
         }
-        let over = due.iter().any(|(_, seen)| seen.terminated);
-        told.extend(due.iter().map(|(_, seen)| seen.clone()));
+        let over = due.iter().any(|(_, observation)| observation.terminated);
+        observations.extend(due.iter().map(|(_, observation)| observation.clone()));
         if over {
-            return told;
+            return observations;
         }
         if reversed {
             due.reverse();
         }
         let hold = slow.then(|| pool.hold());
-        let acts = due.into_iter().map(|(seat, seen)| {
-            let (arbiter, decision) = (Arc::clone(&arbiter), answer(&seen, policy(&seen)));
+        let acts = due.into_iter().map(|(seat, observation)| {
+            let (arbiter, decision) = (Arc::clone(&arbiter), decision_of(&observation, policy(&observation)));
             async move {
                 arbiter.act(seat, decision).await.expect("another action is played for an illegal one");
             }
@@ -63,18 +63,21 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
     }
 }
 
-/// Resolves when no bot thinks and nothing more will happen without an agent.
-async fn quiet(arbiter: &Arc<Arbiter>) {
+/// Resolves when no bot thinks.
+async fn bots_are_done(arbiter: &Arc<Arbiter>) {
     let idle = |_: &mut Inner, _| Ok((!arbiter.bots_think()).then_some(()));
     let _ = arbiter.respond_when(Role::Host, false, idle).await;
 }
 
-/// Whatever the order in which agents choose, and however long bots take, the match is the same.
+/// The match does not depend on the order of the agents' decisions, nor on how long bots think.
 #[tokio::test]
-async fn what_bots_and_substitutes_do_does_not_depend_on_when_others_act() {
+async fn bots_and_substitutes_do_not_depend_on_the_order_of_decisions() {
     for game in boardwire_games::IDS {
         let expected = transcript(game, false, false).await;
-        assert!(expected.iter().any(|seen| seen.substituted), "{game}: no action was substituted");
+        assert!(
+            expected.iter().any(|observation| observation.substituted),
+            "{game}: no action was substituted"
+        );
         for (reversed, slow) in [(true, false), (false, true), (true, true)] {
             let other = transcript(game, reversed, slow).await;
             assert_eq!(other.len(), expected.len(), "{game}, reversed {reversed}, slow {slow}");
@@ -86,18 +89,18 @@ async fn what_bots_and_substitutes_do_does_not_depend_on_when_others_act() {
     }
 }
 
-/// What a bot does wrong.
+/// How a bot fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Panics,
     Refuses,
-    ChoosesWhatIsIllegal,
+    ChoosesIllegalAction,
 }
 
 /// A match in which bots fail.
 struct Faulty(Box<dyn Play>, Fault);
 
-/// What they think.
+/// The round of its bots.
 struct Failing(Fault, Vec<(Seat, RngStream)>);
 
 impl Round for Failing {
@@ -106,7 +109,7 @@ impl Round for Failing {
     }
 
     fn advance(&mut self) -> Result<bool, BotFault> {
-        assert!(self.0 != Fault::Panics, "as the test wants it");
+        assert!(self.0 != Fault::Panics, "the test asks for a panic");
         let fault = BotFault { seat: Seat::new(1), what: "it has no answer".to_owned() };
         if self.0 == Fault::Refuses { Err(fault) } else { Ok(true) }
     }
@@ -187,11 +190,11 @@ impl Play for Faulty {
 }
 
 #[tokio::test]
-async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
+async fn a_bot_that_fails_closes_its_match_and_ends_waiting_calls() {
     for (fault, problem) in [
         (Fault::Panics, "it panicked"),
         (Fault::Refuses, "it has no answer"),
-        (Fault::ChoosesWhatIsIllegal, "action 255: "),
+        (Fault::ChoosesIllegalAction, "action 255: "),
     ] {
         for bot in [Bot::Random, Bot::Greedy { worlds: 1 }] {
             let name = bot.to_string();
@@ -205,16 +208,16 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
             }
             arbiter.begin();
             let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;
-            // The agent was due from the beginning, unless the bot has failed before it looked.
+            // The agent owes a decision at once, unless the bot has failed already.
             let ended = match waiting {
                 Ok(_) => arbiter.observe(Seat::new(0), false, Extras::default()).await.map(|_| ()),
                 Err(refused) => Err(refused),
             };
-            let Err(Error::BotFailed { id, seat, problem: told }) = ended else {
+            let Err(Error::BotFailed { id, seat, problem: actual }) = ended else {
                 panic!("{fault:?} {name}: {ended:?}")
             };
             assert_eq!((id.as_str(), seat), (arbiter.id(), 1));
-            assert!(told.starts_with(problem), "{fault:?} {name}: {told}");
+            assert!(actual.starts_with(problem), "{fault:?} {name}: {actual}");
             assert!(matches!(arbiter.phase(), Phase::Closed(CloseReason::BotFailed { .. })));
         }
     }

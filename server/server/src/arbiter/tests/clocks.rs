@@ -1,5 +1,4 @@
-//! Clocks: what they count, what they forgive, and what happens when they have run out. Time stands still but where it is
-//! waited for.
+//! Clocks: what they count, what they forgive, and what happens when they run out. Most tests simulate time.
 
 use boardwire_api::{Error, v1};
 use tokio::time::{Instant, advance};
@@ -13,7 +12,7 @@ fn clock(on_timeout: OnTimeout) -> Clock {
     Clock { limit: SECOND, bank: 10 * SECOND, increment: SECOND / 2, strikes: 0, on_timeout }
 }
 
-/// A match whose agents' seats have all been taken.
+/// A match in which all agents have joined.
 fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
     held_up::tests::ignore();
     let each = |player: &Player| (*player == AGENT).then(|| clock.clone());
@@ -26,48 +25,51 @@ fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
     arbiter
 }
 
-/// Lets others do what they have to.
+/// Lets other tasks run.
 async fn settle() {
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
 }
 
-/// What the clock of a seat shows.
-struct JournalReader {
+/// The reading of a seat's clock.
+struct Reading {
     left: Duration,
     bank: Duration,
     running: bool,
     strikes: u32,
 }
 
-async fn reading(arbiter: &Arc<Arbiter>, seat: Seat) -> JournalReader {
+async fn reading(arbiter: &Arc<Arbiter>, seat: Seat) -> Reading {
     settle().await;
     let v1::ClockReading { left, bank, running, strikes } = look(arbiter, seat).await.clocks[seat.index()];
     let time = |time: Option<prost_types::Duration>| {
         time.unwrap_or_default().try_into().expect("it is not negative")
     };
-    JournalReader { left: time(left), bank: time(bank), running, strikes }
+    Reading { left: time(left), bank: time(bank), running, strikes }
 }
 
-/// Who has forfeited an episode, and why.
-fn loser(seen: &Observation) -> Option<(Seat, Forfeit)> {
-    let forfeits = seen.outcome.as_ref()?.forfeits();
+/// The seat that has forfeited the episode, and why.
+fn loser(observation: &Observation) -> Option<(Seat, Forfeit)> {
+    let forfeits = observation.outcome.as_ref()?.forfeits();
     Seat::all(6).zip(forfeits).find(|(_, why)| *why != Forfeit::Unspecified)
 }
 
-/// Ends a match, and checks what was played as anybody may.
+/// Closes a match, and verifies its replay.
 fn check(arbiter: &Arc<Arbiter>) {
     arbiter.close(CloseReason::Host);
     let replay = arbiter.replay(Audience::Host, None).expect("it is kept");
-    let verified = verify(&replay, &tables()).expect("it is as it should be");
+    let verified = verify(&replay, &tables()).expect("the replay is right");
     assert_eq!(verified.decisions, arbiter.lock().state.present.moves.len());
 }
 
-/// Makes the lowest legal choice of a seat.
+/// Makes a seat's decision: the lowest legal action.
 async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), Error> {
-    let seen = look(arbiter, seat).await;
-    arbiter.act(seat, Act { thought, ..answer(&seen, legal(&seen)[0]).into() }).await.map(drop)
+    let observation = look(arbiter, seat).await;
+    arbiter
+        .act(seat, Act { thought, ..decision_of(&observation, legal(&observation)[0]).into() })
+        .await
+        .map(drop)
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,7 +82,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     let later = reading(&arbiter, seat).await;
     assert_eq!((later.left, later.bank), (8 * SECOND, 8 * SECOND));
     choose(&arbiter, seat, None).await.expect("it is in time");
-    // Three seconds, one of them free; half a one more.
+    // Three seconds, of which the limit covers one; then half a second of increment.
     assert_eq!(reading(&arbiter, seat).await.bank, 8 * SECOND + SECOND / 2);
     choose(&arbiter, seat, None).await.expect("it is in time");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
@@ -88,7 +90,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     let took = moves.iter().filter(|played| played.seat == seat).map(|played| played.took);
     let exactly = |all| Some(DecisionTime { all, refund: Duration::ZERO });
     assert_eq!(took.collect::<Vec<_>>(), [exactly(3 * SECOND), exactly(Duration::ZERO)]);
-    // A repeated act is answered, and costs nothing more.
+    // A repeated decision costs no more time.
     let last = arbiter.lock().state.by_seat[0].last.expect("it has chosen");
     arbiter.act(seat, last).await.expect("a repetition is answered");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
@@ -98,26 +100,26 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
+async fn a_seat_that_runs_out_of_time_loses_the_episode() {
     let arbiter = timed("faraway", &[AGENT, AGENT], &clock(OnTimeout::Forfeit));
     let (fast, slow) = (Seat::new(0), Seat::new(1));
     let began = Instant::now();
     while look(&arbiter, fast).await.pending.contains(&fast.number().into()) {
         choose(&arbiter, fast, None).await.expect("it is in time");
     }
-    let seen = arbiter.observe(fast, true, Extras::default()).await.expect("it is over some time");
-    assert_eq!(loser(&seen), Some((slow, Forfeit::Time)));
-    // Its time, and what might have been on the wire.
+    let observation = arbiter.observe(fast, true, Extras::default()).await.expect("the episode ends");
+    assert_eq!(loser(&observation), Some((slow, Forfeit::Time)));
+    // The time of the seat, and its quota for network time.
     let waited = began.elapsed();
     assert!((11 * SECOND..13 * SECOND).contains(&waited), "{waited:?}");
-    let seen = look(&arbiter, slow).await;
-    let late = arbiter.act(slow, answer(&seen, 0)).await;
+    let observation = look(&arbiter, slow).await;
+    let late = arbiter.act(slow, decision_of(&observation, 0)).await;
     assert!(matches!(late, Err(Error::EpisodeOver { .. })), "{late:?}");
     check(&arbiter);
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
+async fn seats_that_run_out_of_time_at_once_are_equally_likely_to_lose() {
     held_up::tests::ignore();
     let mut lost = [0; 2];
     for seed in 0..200 {
@@ -126,8 +128,8 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
         for seat in arbiter.settings.agents().iter() {
             arbiter.join(seat, None, None).expect("it is free");
         }
-        let seen = arbiter.observe(Seat::new(0), false, Extras::default()).await.expect("it is open");
-        assert_eq!(seen.pending.len(), 2, "both choose at the same time");
+        let observation = arbiter.observe(Seat::new(0), false, Extras::default()).await.expect("it is open");
+        assert_eq!(observation.pending.len(), 2, "both choose at the same time");
         advance(13 * SECOND).await;
         settle().await;
         let (loser, _) = loser(&look(&arbiter, Seat::new(0)).await).expect("a seat has lost");
@@ -136,45 +138,45 @@ async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
     assert!((85..=115).contains(&lost[0]), "{lost:?}");
 }
 
-/// Within the quota nobody has looked at the clock before the act that is late.
+/// Within the quota for network time the server has not ended the seat's time before the late decision arrives.
 #[tokio::test(start_paused = true)]
-async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
+async fn a_late_decision_gets_the_error_of_its_timeout_policy() {
     let seat = Seat::new(0);
     for on_timeout in [OnTimeout::Forfeit, OnTimeout::FirstLegal] {
         let arbiter = timed("faraway", &[AGENT, RANDOM], &clock(on_timeout.clone()));
-        let seen = arbiter.observe(seat, true, Extras::default()).await.expect("open");
+        let observation = arbiter.observe(seat, true, Extras::default()).await.expect("open");
         advance(11 * SECOND + Duration::from_millis(1)).await;
-        let late = answer(&seen, legal(&seen)[0]);
+        let late = decision_of(&observation, legal(&observation)[0]);
         for _ in 0..2 {
-            let told = arbiter.act(seat, late).await;
+            let refused = arbiter.act(seat, late).await;
             match on_timeout {
                 OnTimeout::Forfeit => {
-                    assert!(matches!(told, Err(Error::EpisodeOver { .. })), "{told:?}");
+                    assert!(matches!(refused, Err(Error::EpisodeOver { .. })), "{refused:?}");
                 }
-                _ => assert!(matches!(told, Err(Error::DecisionLate { .. })), "{told:?}"),
+                _ => assert!(matches!(refused, Err(Error::DecisionLate { .. })), "{refused:?}"),
             }
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn others_decide_for_whoever_is_late() {
+async fn the_engine_decides_for_a_late_seat() {
     for game in boardwire_games::IDS {
         for on_timeout in [OnTimeout::FirstLegal, OnTimeout::SeededLegal] {
             let clock = Clock { bank: Duration::ZERO, ..clock(on_timeout) };
             let arbiter = timed(game, &[AGENT, RANDOM], &clock);
             let seat = Seat::new(0);
-            let seen = arbiter.observe(seat, true, Extras::default()).await.expect("open");
+            let observation = arbiter.observe(seat, true, Extras::default()).await.expect("open");
             advance(2 * SECOND).await;
             settle().await;
             let late = arbiter.observe(seat, true, Extras::default()).await.expect("open");
-            assert!(late.timed_out && late.decision == seen.decision + 1, "{game}: {late:?}");
-            let refused = arbiter.act(seat, answer(&seen, legal(&seen)[0])).await;
-            let expected = Error::DecisionLate { episode: 0, decision: seen.decision };
+            assert!(late.timed_out && late.decision == observation.decision + 1, "{game}: {late:?}");
+            let refused = arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await;
+            let expected = Error::DecisionLate { episode: 0, decision: observation.decision };
             assert_eq!(refused, Err(expected), "{game}");
             choose(&arbiter, seat, None).await.expect("the next is in time");
             assert!(!look(&arbiter, seat).await.timed_out);
-            // Without anybody it ends all the same.
+            // The episode also ends without the agent.
             let over = arbiter.observe(seat, false, Extras::default());
             let mut over = over.await.expect("open");
             while over.outcome.is_none() {
@@ -190,9 +192,9 @@ async fn others_decide_for_whoever_is_late() {
     }
 }
 
-/// A bot takes its time in a thread of its own, so here time passes as it does.
+/// A bot thinks in a pool thread, so this test uses real time.
 #[tokio::test]
-async fn a_bot_decides_for_whoever_is_late() {
+async fn a_bot_decides_for_a_late_seat() {
     for game in boardwire_games::IDS {
         let on_timeout = OnTimeout::Bot(Bot::Search { playouts: 20 });
         let (limit, bank) = (Duration::from_millis(20), Duration::ZERO);
@@ -205,7 +207,7 @@ async fn a_bot_decides_for_whoever_is_late() {
         let late = moves.iter().filter(|played| matches!(played.cause, Cause::Late { bot: true, .. }));
         assert_eq!(late.count(), 2, "{game}");
         let after = arbiter.lock().state.bot_rng(seat).words();
-        assert!(after > 0, "{game}: it goes on drawing where it was");
+        assert!(after > 0, "{game}: the bot has used its stream");
         arbiter.close(CloseReason::Host);
     }
 }
@@ -219,16 +221,16 @@ async fn a_strike_is_forgiven_and_the_next_is_not() {
     let second = reading(&arbiter, seat).await;
     assert_eq!((second.strikes, second.left, second.running), (0, 2 * SECOND, true));
     advance(SECOND).await;
-    choose(&arbiter, seat, None).await.expect("its time began anew");
+    choose(&arbiter, seat, None).await.expect("its time has restarted");
     assert_eq!(look(&arbiter, seat).await.outcome, None);
     advance(5 * SECOND).await;
     settle().await;
     assert!(look(&arbiter, seat).await.outcome.is_some());
 }
 
-/// What the wire takes is given back within bounds: an agent that claims more has no more of it.
+/// The clock refunds network time within bounds, also when an agent claims more.
 #[tokio::test(start_paused = true)]
-async fn time_on_the_wire_is_given_back_within_bounds() {
+async fn network_time_is_refunded_within_bounds() {
     let clock = Clock { bank: Duration::ZERO, increment: Duration::ZERO, ..clock(OnTimeout::Forfeit) };
     let gain = SECOND / 20 + 40 * SECOND / 250;
     let arbiter = timed("faraway", &[AGENT, RANDOM], &clock);
@@ -236,10 +238,10 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
     settle().await;
     for (all, thought, charged) in [
         (SECOND, Some(SECOND * 9 / 10), SECOND * 9 / 10),
-        // Beyond its limit, but for the wire.
+        // Longer than the limit, but part of it is network time.
         (SECOND * 11 / 10, Some(SECOND / 2), SECOND / 2),
         (SECOND / 2, None, SECOND / 2),
-        // More than it can have thought.
+        // The agent claims more than the whole time.
         (SECOND / 2, Some(9 * SECOND), SECOND / 2),
     ] {
         advance(all).await;
@@ -250,7 +252,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
         assert_eq!((took.all, took.charged()), (all, charged));
         assert!(took.refund <= 7 * gain);
     }
-    // It never thinks, it says; what it has saved up is spent soon, and then it has a gain a decision.
+    // The agent claims that it never thinks. It soon uses its saved quota, and then has one gain for each decision.
     let mut most = Duration::ZERO;
     while look(&arbiter, seat).await.outcome.is_none() {
         let all = (SECOND + gain).saturating_sub(Duration::from_millis(1));
@@ -263,7 +265,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
     assert!(most > SECOND.saturating_sub(gain), "{most:?}");
 }
 
-/// A clock waits for agents that have not joined, for a minute; no other call starts or stops it.
+/// Clocks wait for agents that have not joined, for at most a minute. No other call starts or stops them.
 #[tokio::test(start_paused = true)]
 async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     held_up::tests::ignore();
@@ -273,31 +275,31 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     arbiter.join(early, None, None).expect("it is free");
     advance(50 * SECOND).await;
     assert!(!reading(&arbiter, early).await.running);
-    choose(&arbiter, early, None).await.expect("who is there may play");
+    choose(&arbiter, early, None).await.expect("the agent that has joined may play");
     arbiter.join(late, Some(Uuid::from_u128(1)), None).expect("it is free");
     assert!(reading(&arbiter, late).await.running);
     advance(5 * SECOND).await;
-    // Whoever joins again, observes or waits, changes nothing.
+    // To join again, to observe or to wait changes no clock.
     arbiter.join(late, Some(Uuid::from_u128(1)), None).expect("the same request");
     let shown = reading(&arbiter, late).await;
     let waited = tokio::time::timeout(SECOND, arbiter.observe(early, true, Extras::default())).await;
-    assert!(waited.is_err(), "it is the other's turn");
+    assert!(waited.is_err(), "the other seat must decide");
     assert_eq!(reading(&arbiter, late).await.left, shown.left.saturating_sub(SECOND));
 
     let alone =
         faraway(Settings { clocks: vec![Some(clock(OnTimeout::Forfeit)); 2], ..settings(&[AGENT, AGENT]) });
     alone.join(early, None, None).expect("it is free");
-    choose(&alone, early, None).await.expect("who is there may play");
+    choose(&alone, early, None).await.expect("the agent that has joined may play");
     let began = Instant::now();
-    let seen = alone.observe(early, true, Extras::default()).await.expect("it is over some time");
-    assert!(loser(&seen).is_some_and(|(seat, _)| seat == late));
+    let observation = alone.observe(early, true, Extras::default()).await.expect("the episode ends");
+    assert!(loser(&observation).is_some_and(|(seat, _)| seat == late));
     let waited = began.elapsed();
     assert!((71 * SECOND..73 * SECOND).contains(&waited), "{waited:?}");
 }
 
-/// Time in which bots think is nobody's.
+/// No clock counts the time in which bots think.
 #[tokio::test]
-async fn clocks_stand_while_bots_think() {
+async fn clocks_stop_while_bots_think() {
     let thoughtful = Player::Bot(Bot::Search { playouts: 20_000 });
     let arbiter = timed("faraway", &[AGENT, thoughtful], &clock(OnTimeout::Forfeit));
     assert!(arbiter.bots_think(), "20,000 playouts take a while");
@@ -306,7 +308,7 @@ async fn clocks_stand_while_bots_think() {
 }
 
 #[test]
-fn clocks_that_cannot_be_are_refused() {
+fn invalid_clocks_are_refused() {
     let day = clock::MAX_CLOCK;
     for wrong in [
         Clock { limit: Duration::ZERO, bank: Duration::ZERO, ..clock(OnTimeout::Forfeit) },
@@ -320,7 +322,7 @@ fn clocks_that_cannot_be_are_refused() {
     }
 }
 
-/// Who has no clock is waited for as well.
+/// Clocks also wait for an agent without a clock to join.
 #[tokio::test(start_paused = true)]
 async fn clocks_wait_for_agents_without_one() {
     held_up::tests::ignore();

@@ -1,10 +1,10 @@
-//! How a match stands follows from its events alone.
+//! The state of a match follows from its events alone.
 
 use super::*;
 use crate::record::{Cause, Forfeited, InvalidEvent};
 use boardwire_api::v1::IllegalActionPolicy;
 
-/// Everything a match knows: what seats are told, what follows, and what is hidden.
+/// The whole state of a match as text: observations, hidden state, and what later events follow from.
 pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
     let State {
@@ -23,22 +23,22 @@ pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
         invited,
     } = state;
     let seats = || arbiter.settings.seats();
-    let seen = seats().map(|seat| state.observe(&arbiter.table, &arbiter.settings, seat, extras));
+    let observation = seats().map(|seat| state.observe(&arbiter.table, &arbiter.settings, seat, extras));
     let rngs = seats().map(|seat| (state.bot_rng(seat).seed(), state.substitute_rng(seat).seed()));
-    let (seen, rngs): (Vec<_>, Vec<_>) = (seen.collect(), rngs.collect());
+    let (observation, rngs): (Vec<_>, Vec<_>) = (observation.collect(), rngs.collect());
     let digest = play.digest();
     format!(
         "{:?}",
         (
             (id, present, past, by_seat, seeds),
             (invited, holders, votes, closed, clocks, deals, agents),
-            (seen, rngs, digest)
+            (observation, rngs, digest)
         )
     )
 }
 
-/// Folds a match from its events again, and compares.
-fn same_again(arbiter: &Arbiter) {
+/// Applies the events of a match to a new state, and compares.
+fn check_events(arbiter: &Arbiter) {
     let inner = arbiter.lock();
     let (opened, seeds) = inner.first.clone();
     let deals = Deals::restored(inner.state.deals.root(), arbiter.settings.players.len());
@@ -57,13 +57,13 @@ fn same_again(arbiter: &Arbiter) {
     assert!(all_of(arbiter, &again) == all_of(arbiter, &inner.state), "after {:?}", inner.events.last());
 }
 
-/// The first illegal action of every third decision, else the lowest legal one.
-fn choice(seen: &Observation) -> u32 {
-    if seen.decision % 3 == 1 { illegal(seen) } else { legal(seen)[0] }
+/// The lowest legal action; at every third decision, the first illegal one.
+fn choice(observation: &Observation) -> u32 {
+    if observation.decision % 3 == 1 { illegal(observation) } else { legal(observation)[0] }
 }
 
 #[tokio::test]
-async fn a_match_is_a_fold_over_its_events() {
+async fn the_state_of_a_match_follows_from_its_events() {
     let greedy = || Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
         for (players, illegal_actions, skip_forced) in [
@@ -81,16 +81,20 @@ async fn a_match_is_a_fold_over_its_events() {
             for _ in 0..2 {
                 while arbiter.phase() == Phase::Playing {
                     for seat in agents.iter() {
-                        let seen = arbiter.observe(seat, false, Extras::default()).await.expect("open");
-                        if seen.pending.contains(&seat.number().into()) {
-                            arbiter.act(seat, answer(&seen, choice(&seen))).await.expect("it is treated");
+                        let observation =
+                            arbiter.observe(seat, false, Extras::default()).await.expect("open");
+                        if observation.pending.contains(&seat.number().into()) {
+                            arbiter
+                                .act(seat, decision_of(&observation, choice(&observation)))
+                                .await
+                                .expect("the policy accepts it");
                         }
                     }
-                    same_again(&arbiter);
+                    check_events(&arbiter);
                 }
                 let resets = agents.iter().map(|seat| reset(&arbiter, seat, None, None));
                 futures_util::future::try_join_all(resets).await.expect("the episode is over");
-                same_again(&arbiter);
+                check_events(&arbiter);
             }
             arbiter
                 .resign(
@@ -102,28 +106,28 @@ async fn a_match_is_a_fold_over_its_events() {
                 .await
                 .expect("on");
             arbiter.close(CloseReason::Host);
-            same_again(&arbiter);
+            check_events(&arbiter);
             let commit = arbiter.lock().events.clone();
             let any = |wanted: fn(&EventKind) -> bool| commit.iter().any(|event| wanted(&event.what));
             assert!(any(|what| matches!(what, EventKind::Played { cause: Cause::Agent, .. })));
             assert!(any(|what| matches!(what, EventKind::Played { cause: Cause::Bot { .. }, .. })));
             assert!(any(|what| matches!(what, EventKind::Dealt { .. })));
             assert!(any(|what| matches!(what, EventKind::Closed(CloseReason::Host))));
-            let treated = match illegal_actions {
+            let is_handled = match illegal_actions {
                 IllegalActionPolicy::Forfeit => {
                     any(|what| matches!(what, EventKind::Forfeited { given: Some(_), .. }))
                 }
                 _ => any(|what| matches!(what, EventKind::Played { cause: Cause::Substituted { .. }, .. })),
             };
-            assert!(treated, "{game}");
+            assert!(is_handled, "{game}");
             assert!(any(|what| matches!(what, EventKind::Voted { .. })) == (agents.len() > 1));
         }
     }
 }
 
-/// An event that does not fit is refused, and leaves the match as it was.
+/// An event that does not fit is refused, and does not change the state.
 #[test]
-fn what_cannot_have_happened_is_refused() {
+fn an_impossible_event_is_refused() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let mut inner = arbiter.lock();
     let before = all_of(&arbiter, &inner.state);

@@ -1,4 +1,4 @@
-//! Deals in which everybody has a hand.
+//! Fair deals, to which every party contributes.
 
 use boardwire_api::{Error, v1};
 use boardwire_batch::messages::players;
@@ -12,13 +12,13 @@ fn fair(players: &[Player]) -> Arc<Arbiter> {
     faraway(Settings { seed: None, fair_deals: true, ..settings(players) })
 }
 
-/// What the agent at a seat contributes.
-fn own(seat: Seat) -> Contribution {
+/// The secret of the agent at a seat.
+fn secret_of(seat: Seat) -> Contribution {
     [seat.number() + 1; 32]
 }
 
 fn join(arbiter: &Arc<Arbiter>, seat: Seat) {
-    arbiter.join(seat, Some(Uuid::from_u128(9)), Some(commitment_to(&own(seat)))).expect("it is free");
+    arbiter.join(seat, Some(Uuid::from_u128(9)), Some(commitment_to(&secret_of(seat)))).expect("it is free");
 }
 
 /// A match that has been dealt.
@@ -28,7 +28,7 @@ async fn dealt(players: &[Player]) -> Arc<Arbiter> {
         join(&arbiter, seat);
     }
     for seat in arbiter.settings.agents().iter() {
-        arbiter.open(seat, own(seat)).await.expect("all have joined");
+        arbiter.open(seat, secret_of(seat)).await.expect("all have joined");
     }
     arbiter
 }
@@ -41,27 +41,27 @@ async fn nothing_is_dealt_before_all_have_opened() {
         let summary = arbiter.describe(Audience::Seat(Seat::FIRST));
         assert_eq!((arbiter.phase(), summary.seed_opening), (Phase::Gathering, None));
         assert!(summary.seed_commitment.is_empty());
-        let told = arbiter.lock().state.check_dealt().expect_err("nothing is dealt");
-        assert!(told.to_string().ends_with(what), "{told}");
+        let refused = arbiter.lock().state.check_dealt().expect_err("nothing is dealt");
+        assert!(refused.to_string().ends_with(what), "{refused}");
         summary.waiting_for
     };
     assert_eq!(missing("have yet to join"), [0, 2]);
-    let bound = |seat| Some(commitment_to(&own(seat)));
-    assert!(arbiter.join(first, None, None).is_err(), "it is not bound to anything");
+    let bound = |seat| Some(commitment_to(&secret_of(seat)));
+    assert!(arbiter.join(first, None, None).is_err(), "it gives no commitment");
     arbiter.join(first, None, bound(first)).expect("it is free");
-    // It must not open before the other is bound, who could choose what to be bound to.
+    // It must not open its secret before the other agent has joined, which could choose its secret then.
     {
-        let early = std::pin::pin!(arbiter.open(first, own(first)));
+        let early = std::pin::pin!(arbiter.open(first, secret_of(first)));
         assert!(futures_util::poll!(early).is_pending(), "it waits");
     }
     assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None; 3]));
     arbiter.join(last, None, bound(last)).expect("it is free");
     assert_eq!(missing("open their part of the deal"), [0, 2]);
-    assert!(arbiter.open(first, own(last)).await.is_err(), "it is not what it is bound to");
+    assert!(arbiter.open(first, secret_of(last)).await.is_err(), "it is another seat's secret");
     for _ in 0..2 {
-        arbiter.open(first, own(first)).await.expect("all have joined");
+        arbiter.open(first, secret_of(first)).await.expect("all have joined");
         assert_eq!(missing("open their part of the deal"), [2]);
-        // What one has opened is shown to nobody before the other has.
+        // No one sees the secret of one seat before the other seat has opened its own.
         assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None; 3]));
     }
     let decision = Decision { episode: 0, number: 0, action: 0 };
@@ -79,37 +79,37 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let (shown, first_frame, opened) = tokio::join!(
         arbiter.observe(first, true, Extras::default()),
         next(&mut watcher),
-        arbiter.open(last, own(last)),
+        arbiter.open(last, secret_of(last)),
     );
     assert_eq!(opened, Ok(()));
     assert!(shown.expect("it is dealt").pending.contains(&first.number().into()));
     assert_eq!(first_frame.expect("it is dealt").expect("a frame").sequence, 1);
     assert_eq!(arbiter.phase(), Phase::Playing);
-    let opened = parts(&[Some(own(first)), None, Some(own(last))]);
+    let opened = parts(&[Some(secret_of(first)), None, Some(secret_of(last))]);
     assert_eq!(fair_deal(&arbiter).seat_secrets, opened);
 }
 
-/// The key of every episode follows from what was contributed, and from nothing else.
 #[tokio::test]
-async fn bots_think_on_while_a_seat_repeats_what_it_has_opened() {
+async fn a_repeated_secret_does_not_restart_bots() {
     let arbiter = dealt(&[AGENT, Player::Bot(Bot::Search { playouts: 20_000 })]).await;
     assert!(arbiter.bots_think(), "20,000 playouts take a while");
     let rounds = arbiter.lock().rounds;
     let seat = Seat::new(0);
-    arbiter.open(seat, own(seat)).await.expect("it may be repeated");
+    arbiter.open(seat, secret_of(seat)).await.expect("it may be repeated");
     assert_eq!(arbiter.lock().rounds, rounds);
     assert!(arbiter.bots_think());
     arbiter.close(CloseReason::Host);
 }
 
+/// The key of every episode follows from the secrets of all parties, and from nothing else.
 #[tokio::test]
-async fn whoever_was_shown_an_episode_can_check_its_deal() {
+async fn a_replay_proves_that_its_deal_was_fair() {
     let arbiter = dealt(&[AGENT, RANDOM, AGENT]).await;
     let server = fair_deal(&arbiter).server_commitment;
     let mut keys = Vec::new();
     for episode in 0..3 {
         let before = arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening;
-        assert_eq!(before, None, "it is still to be played");
+        assert_eq!(before, None, "the episode is not over");
         play_out(&arbiter).await;
         let opening = arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening.expect("it is over");
         let part = Contribution::try_from(&opening.server_secret[..]).expect("32 bytes");
@@ -125,15 +125,15 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
             &[episode, 0, 0, 0],
             &part,
             &[0],
-            &own(Seat::new(0)),
+            &secret_of(Seat::new(0)),
             &[2],
-            &own(Seat::new(2)),
+            &secret_of(Seat::new(2)),
         ];
         assert_eq!(key, digest(&SHA256, &bytes.concat()).as_ref());
         assert!(!keys.contains(&key));
         keys.push(key);
         let replay = arbiter.replay(Audience::Host, None).expect("kept");
-        let verified = verify(&replay, &tables()).expect("it is as it should be");
+        let verified = verify(&replay, &tables()).expect("the replay is right");
         assert_eq!(verified.contributed, arbiter.settings.agents());
         arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
     }
@@ -142,19 +142,19 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
 }
 
 #[tokio::test]
-async fn a_deal_that_somebody_chose_is_found() {
+async fn an_unfair_deal_is_refused() {
     let arbiter = dealt(&[AGENT, AGENT]).await;
-    arbiter.resign(Role::Host, Some(1), None, Extras::default()).await.expect("it goes on");
+    arbiter.resign(Role::Host, Some(1), None, Extras::default()).await.expect("the episode is not over");
     let good = arbiter.replay(Audience::Host, None).expect("kept");
     let why = |change: &dyn Fn(&mut v1::Replay, &mut v1::FairDeal)| {
         let mut changed = good.clone();
         let mut deal = changed.fair.take().expect("it is fair");
         change(&mut changed, &mut deal);
         changed.fair = Some(deal);
-        verify(&changed, &tables()).expect_err("it was altered").to_string()
+        verify(&changed, &tables()).expect_err("the replay was altered").to_string()
     };
     let other = || bytes::Bytes::from(vec![7; 32]);
-    for (told, expected) in [
+    for (error, expected) in [
         (why(&|_, deal| deal.server_commitment = other()), "the server's secret does not match"),
         (why(&|_, deal| deal.server_commitment.clear()), "the server's secret does not match"),
         (why(&|_, deal| deal.seat_secrets[1] = other()), "seat 1 does not match its commitment"),
@@ -174,29 +174,29 @@ async fn a_deal_that_somebody_chose_is_found() {
             "does not follow from the secrets",
         ),
     ] {
-        assert!(told.contains(expected), "{told}, not {expected}");
+        assert!(error.contains(expected), "{error}, not {expected}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_does_not_open_loses() {
+async fn an_agent_that_does_not_open_its_secret_loses() {
     crate::held_up::tests::ignore();
     let arbiter = fair(&[AGENT, AGENT]);
     let (honest, other) = (Seat::new(0), Seat::new(1));
     join(&arbiter, honest);
-    // As long as somebody has not joined, there is time.
+    // The time starts only when all agents have joined.
     tokio::time::sleep(Duration::from_hours(1)).await;
     join(&arbiter, other);
     let began = Instant::now();
-    arbiter.open(honest, own(honest)).await.expect("all have joined");
-    let seen = arbiter.observe(honest, true, Extras::default()).await;
+    arbiter.open(honest, secret_of(honest)).await.expect("all have joined");
+    let observation = arbiter.observe(honest, true, Extras::default()).await;
     let seats: SeatSet = [other].into_iter().collect();
     let withheld = Error::DealWithheld { match_id: arbiter.id().to_owned(), seats: seats.to_string() };
-    assert_eq!(seen, Err(withheld));
+    assert_eq!(observation, Err(withheld));
     let waited = began.elapsed();
     assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
-    // What the honest one has opened is shown to nobody, and no key of a deal that never was.
+    // The match shows neither the honest agent's secret, nor a key, since it was never dealt.
     let summary = arbiter.describe(Audience::Seat(Seat::FIRST));
     assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None, None]));
     assert!(summary.seed_commitment.is_empty() && summary.seed_opening.is_none());

@@ -1,4 +1,4 @@
-//! Seats that are given away anew.
+//! The host gives a seat to another agent.
 
 use super::*;
 use crate::matches::{MatchLimits, Matches};
@@ -8,7 +8,7 @@ fn matches() -> Matches {
 }
 
 #[tokio::test]
-async fn whoever_had_a_seat_has_it_no_longer() {
+async fn an_invitation_ends_the_former_agents_token() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let arbiter =
@@ -20,7 +20,7 @@ async fn whoever_had_a_seat_has_it_no_longer() {
     arbiter
         .act(
             Seat::FIRST,
-            answer(&look(&arbiter, Seat::FIRST).await, legal(&look(&arbiter, Seat::FIRST).await)[0]),
+            decision_of(&look(&arbiter, Seat::FIRST).await, legal(&look(&arbiter, Seat::FIRST).await)[0]),
         )
         .await
         .expect("it is due");
@@ -32,21 +32,22 @@ async fn whoever_had_a_seat_has_it_no_longer() {
     assert!(matches!(matches.join(&first, None, None).await, Err(Error::InvitationUnknown)));
     let (_, _, token) = matches.join(&code, None, None).await.expect("it is free");
     assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seat)));
-    assert_eq!(look(&arbiter, seat).await, before, "the episode goes on");
+    assert_eq!(look(&arbiter, seat).await, before, "the episode continues");
 
     for (token, number) in [(Some(token.as_str()), 1), (None, 1), (host, 2)] {
         assert!(matches.invite(id, token, number).await.is_err());
     }
 }
 
-/// In a fair match a seat that is exchanged is bound anew; but nobody is exchanged who could choose by then.
+/// In a fair match the new agent of a seat gives a new commitment. The host cannot replace an agent while secrets are opened:
+/// the new agent could choose its secret then.
 #[tokio::test]
-async fn nobody_is_exchanged_while_deals_are_opened() {
+async fn no_agent_is_replaced_while_secrets_are_opened() {
     let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[AGENT, AGENT]) });
     let [one, two] = [[1; 32], [2; 32]];
     let (first, second) = (Seat::new(0), Seat::new(1));
     arbiter.join(first, None, Some(commitment_to(&one))).expect("it is free");
-    arbiter.invite(0).expect("nobody can have opened");
+    arbiter.invite(0).expect("no agent can have opened its secret");
     assert_eq!(fair_deal(&arbiter).seat_commitments, parts(&[None, None]));
     arbiter.join(first, None, Some(commitment_to(&two))).expect("it is free");
     arbiter.join(second, None, Some(commitment_to(&one))).expect("it is free");
@@ -58,33 +59,33 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let token = arbiter.join(second, request, Some(commitment_to(&[3; 32]))).expect("it is free");
     assert_eq!(arbiter.join(second, request, Some(commitment_to(&[3; 32]))), Ok(token));
     let bound = parts(&[Some(commitment_to(&two)), Some(commitment_to(&one))]);
-    assert_eq!(fair_deal(&arbiter).seat_commitments, bound, "what was dealt from stays as it is");
+    assert_eq!(fair_deal(&arbiter).seat_commitments, bound, "after the deal the commitments stay");
 }
 
-/// Its token is looked up again whenever the match is, so that a call is never answered as another holder of its seat.
+/// The server checks the token at every look at the match, so a call never gets a response meant for another agent.
 #[tokio::test]
 async fn a_waiting_call_ends_when_its_seat_is_given_to_another_agent() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seats = [0, 1].map(Seat::new);
     let tokens = seats.map(|seat| arbiter.join(seat, None, None).expect("it is free"));
-    let seen = look(&arbiter, seats[0]).await;
-    arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let observation = look(&arbiter, seats[0]).await;
+    arbiter.act(seats[0], decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     let waiting = arbiter.observe(Some(&*tokens[0]), true, Extras::default());
     let exchanged = async {
         tokio::task::yield_now().await;
         arbiter.invite(0).expect("the host may");
         arbiter.join(seats[0], None, None).expect("it is free");
-        let seen = look(&arbiter, seats[1]).await;
-        arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
+        let observation = look(&arbiter, seats[1]).await;
+        arbiter.act(seats[1], decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     };
-    let (told, ()) = tokio::join!(waiting, exchanged);
-    assert!(matches!(told, Err(Error::TokenWrong { .. })), "{told:?}");
+    let (ended, ()) = tokio::join!(waiting, exchanged);
+    assert!(matches!(ended, Err(Error::TokenWrong { .. })), "{ended:?}");
     let again = arbiter.observe(Some(&*tokens[0]), false, Extras::default()).await;
     assert!(matches!(again, Err(Error::TokenWrong { .. })), "{again:?}");
 }
 
 #[tokio::test]
-async fn a_match_that_has_ended_by_itself_takes_no_room() {
+async fn a_match_that_has_ended_by_itself_is_removed() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let made = matches.create(None, crate::origin::Origin::Unknown, table, settings(&[AGENT, AGENT])).await;
@@ -92,5 +93,5 @@ async fn a_match_that_has_ended_by_itself_takes_no_room() {
     arbiter.close(CloseReason::Withheld { seats: SeatSet::EMPTY });
     matches.expire(std::time::Instant::now());
     assert!(matches.is_empty());
-    assert!(matches.find(arbiter.id()).is_ok(), "how it ended can be asked");
+    assert!(matches.find(arbiter.id()).is_ok(), "a caller can still ask how it ended");
 }

@@ -1,23 +1,24 @@
-//! Episodes as whoever looks at them afterwards may see them.
+//! Replays: what each viewer sees of an episode, and how a replay is verified.
 
 use boardwire_api::v1::{self, IllegalActionPolicy};
 use boardwire_kernel::Viewer;
 
 use super::*;
 
-/// Plays one episode, the lowest pending seat first; gives what each seat has been shown, by ply.
+/// Plays one episode, the lowest pending seat first. Returns the observations of each seat, by ply.
 async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
     let extras = Extras { head: true, ..Extras::default() };
     let mut shown = vec![Vec::new(); arbiter.settings.players.len()];
     loop {
         for seat in arbiter.settings.seats() {
-            let seen = arbiter.observe(seat, false, extras).await.expect("the match is open");
-            shown[seat.index()].push((seen.ply, seen));
+            let observation = arbiter.observe(seat, false, extras).await.expect("the match is open");
+            shown[seat.index()].push((observation.ply, observation));
         }
         let Some(seat) = arbiter.lock().state.pending().lowest() else { return shown };
-        let seen = look(arbiter, seat).await;
-        let action = if seen.decision % 3 == 1 { illegal(&seen) } else { legal(&seen)[0] };
-        arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
+        let observation = look(arbiter, seat).await;
+        let action =
+            if observation.decision % 3 == 1 { illegal(&observation) } else { legal(&observation)[0] };
+        arbiter.act(seat, decision_of(&observation, action)).await.expect("the policy accepts it");
     }
 }
 
@@ -26,8 +27,8 @@ fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
     arbiter.replay(audience, None).expect("it is kept")
 }
 
-/// A seat's frames are what it was shown at every ply, in every game; nobody's decision but its own is among them before
-/// the end, and all are afterwards.
+/// A seat's frames equal its observations at every ply, in every game. Before the end they show the seat's own decisions only,
+/// afterwards all decisions.
 #[tokio::test]
 async fn a_replay_shows_what_its_seat_was_shown() {
     for game in boardwire_games::IDS {
@@ -36,9 +37,12 @@ async fn a_replay_shows_what_its_seat_was_shown() {
         let arbiter = arbiter(table(game, 3), settings);
         let half = {
             for _ in 0..7 {
-                let seat = arbiter.lock().state.pending().lowest().expect("it goes on");
-                let seen = look(&arbiter, seat).await;
-                arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
+                let seat = arbiter.lock().state.pending().lowest().expect("the episode is not over");
+                let observation = look(&arbiter, seat).await;
+                arbiter
+                    .act(seat, decision_of(&observation, legal(&observation)[0]))
+                    .await
+                    .expect("it is legal");
             }
             Viewer::all(3).map(|viewer| shown_to(&arbiter, viewer)).collect::<Vec<_>>()
         };
@@ -57,33 +61,33 @@ async fn a_replay_shows_what_its_seat_was_shown() {
             let sequence = replay.frames.iter().map(|frame| frame.sequence);
             assert!(sequence.eq(1..=replay.frames.len() as u64));
             let Some(seat) = viewer.seat() else { continue };
-            for (ply, seen) in &observed[seat.index()] {
+            for (ply, observation) in &observed[seat.index()] {
                 let frame = &replay.frames[*ply as usize];
                 assert_eq!(
                     (frame.ply, &frame.view, &frame.pending),
-                    (*ply, &seen.view, &seen.pending),
+                    (*ply, &observation.view, &observation.pending),
                     "{game}"
                 );
-                assert_eq!(frame.head, seen.head);
-                assert_eq!(frame.outcome.is_some(), seen.outcome.is_some());
+                assert_eq!(frame.head, observation.head);
+                assert_eq!(frame.outcome.is_some(), observation.outcome.is_some());
             }
         }
         let moves = &arbiter.lock().state.present.moves;
         let substituted = moves.iter().any(|played| matches!(played.cause, Cause::Substituted { .. }));
-        assert!(substituted, "{game}: an illegal action is shown as what it was treated as");
+        assert!(substituted, "{game}: no illegal action was replaced");
     }
 }
 
-/// Non-interference: a choice that is hidden from a seat changes nothing in what its replay, or the public's, shows before
-/// it comes to light, but for what it chains up to, and that takes the key to be told from another.
+/// Non-interference: a hidden choice does not change the replay of another seat or of the public before it is revealed. Only
+/// the head differs, which reveals nothing without the key.
 #[tokio::test]
 async fn a_hidden_choice_does_not_show_in_a_replay() {
     let faraway = || faraway(settings(&[AGENT, AGENT]));
     let (one, two) = (faraway(), faraway());
     for (arbiter, which) in [(&one, 0), (&two, 1)] {
         let seat = Seat::new(1);
-        let seen = look(arbiter, seat).await;
-        arbiter.act(seat, answer(&seen, legal(&seen)[which])).await.expect("it is due");
+        let observation = look(arbiter, seat).await;
+        arbiter.act(seat, decision_of(&observation, legal(&observation)[which])).await.expect("it is due");
     }
     for viewer in [Viewer::from(Seat::new(0)), Viewer::Public] {
         let shown = |arbiter: &Arbiter| {
@@ -98,13 +102,13 @@ async fn a_hidden_choice_does_not_show_in_a_replay() {
         };
         let ((one, first), (two, second)) = (shown(&one), shown(&two));
         assert_eq!(one, two);
-        assert_ne!(first, second, "it is bound all the same");
+        assert_ne!(first, second, "the head commits to the choice");
     }
 }
 
-/// What everybody was shown, checked without the engine's record of it.
+/// Computes the head of every frame from the replay alone.
 #[tokio::test]
-async fn decisions_chain_up_to_what_was_shown_under_way() {
+async fn the_hash_chain_can_be_computed_from_a_replay() {
     let settings = Settings { seed: None, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(settings);
     play_out(&arbiter).await;
@@ -116,7 +120,7 @@ async fn decisions_chain_up_to_what_was_shown_under_way() {
         let played = frame.played.expect("it is over");
         let cause = if played.cause() == v1::ActionCause::Agent { 1 } else { 3 };
         let [seat, action] =
-            [frame.seat.expect("a seat decided"), played.action].map(|n| u8::try_from(n).expect("few"));
+            [frame.seat.expect("a seat decided"), played.action].map(|n| u8::try_from(n).expect("it fits"));
         head = blake3::keyed_hash(&key, &[&head[..], &[seat, action, cause]].concat()).as_bytes().to_vec();
         assert_eq!(frame.head, head);
     }
@@ -127,7 +131,7 @@ async fn episodes_are_kept_for_a_while() {
     let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let mut sequence = 1;
     for episode in 0..6 {
-        arbiter.resign(Role::Host, Some(0), None, Extras::default()).await.expect("it goes on");
+        arbiter.resign(Role::Host, Some(0), None, Extras::default()).await.expect("the episode is not over");
         let replay = shown_to(&arbiter, Viewer::Public);
         assert_eq!((replay.episode, replay.frames[0].sequence), (episode, sequence));
         let last = replay.frames.last().expect("a frame");
@@ -146,7 +150,7 @@ async fn episodes_are_kept_for_a_while() {
 }
 
 #[tokio::test]
-async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
+async fn every_viewer_can_verify_its_replay() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
         let seeded = IllegalActionPolicy::SeededLegal;
@@ -160,15 +164,22 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
         );
         while arbiter.phase() == Phase::Playing {
             for seat in arbiter.settings.agents().iter() {
-                let seen = look(&arbiter, seat).await;
-                if seen.pending.contains(&seat.number().into()) {
-                    let action = if seen.decision % 4 == 2 { illegal(&seen) } else { legal(&seen)[0] };
-                    arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
+                let observation = look(&arbiter, seat).await;
+                if observation.pending.contains(&seat.number().into()) {
+                    let action = if observation.decision % 4 == 2 {
+                        illegal(&observation)
+                    } else {
+                        legal(&observation)[0]
+                    };
+                    arbiter
+                        .act(seat, decision_of(&observation, action))
+                        .await
+                        .expect("the policy accepts it");
                 }
             }
         }
         for viewer in Viewer::all(3) {
-            let verified = verify(&shown_to(&arbiter, viewer), &tables()).expect("it is as it should be");
+            let verified = verify(&shown_to(&arbiter, viewer), &tables()).expect("the replay is right");
             assert_eq!(verified.decisions, arbiter.lock().state.present.moves.len());
             assert_eq!(verified.head, arbiter.lock().state.present.head()[..]);
             assert_eq!(verified.source, SeedSource::Drawn);
@@ -177,7 +188,7 @@ async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
     }
 }
 
-/// Whatever is changed in a replay is found.
+/// Every change of a replay is found.
 #[tokio::test]
 async fn a_replay_that_was_altered_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
@@ -191,7 +202,7 @@ async fn a_replay_that_was_altered_is_refused() {
         bytes[0] ^= 1;
         bytes.into()
     };
-    for (told, expected) in [
+    for (error, expected) in [
         (why(&|replay| config_of(replay).game = "chess".into()), "chess"),
         (why(&|replay| config_of(replay).players.clear()), "cannot be checked"),
         (why(&|replay| replay.spec_digest = "0".into()), "other rules or components"),
@@ -223,21 +234,21 @@ async fn a_replay_that_was_altered_is_refused() {
         (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
         (frame(0, &|frame| frame.sequence = u64::MAX), "frame 1 has no number left"),
     ] {
-        assert!(told.contains(expected), "{told}, not {expected}");
+        assert!(error.contains(expected), "{error}, not {expected}");
     }
     let last = good.frames.len() - 1;
     let scores = frame(last, &|frame| frame.outcome.as_mut().expect("it is over").scores[0] += 1);
     assert!(scores.contains(&format!("frame {last}: outcome")), "{scores}");
 }
 
-/// Nor does what cannot be computed pass: how actions came about, who gave the seed, and who gave up.
+/// Causes, the source of the seed and forfeits cannot be computed, but they must be possible.
 #[tokio::test]
-async fn a_replay_that_tells_another_story_is_refused() {
+async fn a_replay_with_a_false_cause_seed_or_forfeit_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
     play_out(&arbiter).await;
     let good = shown_to(&arbiter, Seat::new(0).into());
     let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
-    // The first choice of the game, which both seats have.
+    // The first decision of a seat.
     let caused = |player: Player, cause: v1::ActionCause| {
         let seat = u32::from(player != AGENT);
         let first = good.frames.iter().position(|frame| frame.seat == Some(seat)).expect("it has chosen");
@@ -254,35 +265,35 @@ async fn a_replay_that_tells_another_story_is_refused() {
         forfeits: vec![v1::Forfeit::Unspecified.into(), v1::Forfeit::Resigned.into()],
         ..v1::Outcome::default()
     });
-    for (told, expected) in [
+    for (error, expected) in [
         (caused(AGENT, v1::ActionCause::Bot), "says that a bot chose for an agent"),
         (caused(AGENT, v1::ActionCause::Substituted), "replaced was legal"),
         (caused(AGENT, v1::ActionCause::Forced), "but the seat had a choice"),
         (caused(RANDOM, v1::ActionCause::Agent), "says that an agent chose for a bot"),
         (why(&|replay| replay.frames.push(resigned.clone())), "forfeits an episode that is over"),
     ] {
-        assert!(told.contains(expected), "{told}, not {expected}");
+        assert!(error.contains(expected), "{error}, not {expected}");
     }
     let given = faraway(settings(&[AGENT, RANDOM]));
     play_out(&given).await;
     given.close(CloseReason::Host);
-    let mut concealing = shown_to(&given, Viewer::Public);
-    verify(&concealing, &tables()).expect("it is as it should be");
-    opening(&mut concealing).seed = None;
-    concealing.set_seed_source(v1::SeedSource::Drawn);
-    let Err(Mismatch(why)) = verify(&concealing, &tables()) else { panic!("it conceals its seed") };
+    let mut hiding = shown_to(&given, Viewer::Public);
+    verify(&hiding, &tables()).expect("the replay is right");
+    opening(&mut hiding).seed = None;
+    hiding.set_seed_source(v1::SeedSource::Drawn);
+    let Err(Mismatch(why)) = verify(&hiding, &tables()) else { panic!("the replay hides its seed") };
     assert!(why.contains("follows from seed 7, but the replay says that the server drew it"), "{why}");
 }
 
-/// What is said of a replay that was altered so.
+/// The error of an altered replay.
 fn refused(good: &v1::Replay, alter: &dyn Fn(&mut v1::Replay)) -> String {
     let mut altered = good.clone();
     alter(&mut altered);
-    verify(&altered, &tables()).expect_err("it was altered").to_string()
+    verify(&altered, &tables()).expect_err("the replay was altered").to_string()
 }
 
 pub(super) fn config_of(replay: &mut v1::Replay) -> &mut v1::MatchConfig {
-    replay.config.as_mut().expect("it tells")
+    replay.config.as_mut().expect("it has a config")
 }
 
 fn opening(replay: &mut v1::Replay) -> &mut v1::SeedOpening {

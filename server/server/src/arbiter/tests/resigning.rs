@@ -1,4 +1,4 @@
-//! Episodes that end by a word instead of by the rules.
+//! Resigning, and what a match shows about itself.
 
 use boardwire_api::Error;
 use boardwire_api::v1::IllegalActionPolicy;
@@ -12,7 +12,7 @@ fn seat(index: u8) -> Role {
 }
 
 #[tokio::test]
-async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
+async fn a_seat_that_resigns_is_last_and_all_other_seats_are_first() {
     for illegal_actions in [IllegalActionPolicy::Reject, IllegalActionPolicy::Forfeit] {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM, AGENT]) });
         arbiter.resign(seat(2), None, Some(0), Extras::default()).await.expect("it may");
@@ -30,9 +30,9 @@ async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
 }
 
 #[tokio::test]
-async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
+async fn resigning_may_be_repeated_and_one_seat_loses_an_episode() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
-    arbiter.resign(seat(1), Some(1), Some(0), Extras::default()).await.expect("it may name itself");
+    arbiter.resign(seat(1), Some(1), Some(0), Extras::default()).await.expect("a seat may name itself");
     let before = look(&arbiter, Seat::new(1)).await;
     arbiter.resign(seat(1), None, Some(0), Extras::default()).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, Seat::new(1)).await, before);
@@ -51,12 +51,12 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
 }
 
 #[tokio::test]
-async fn nobody_resigns_for_another_seat_but_the_host() {
+async fn only_the_host_may_resign_for_another_seat() {
     let arbiter = faraway(settings(&[AGENT, RANDOM, AGENT]));
     let refused = arbiter.resign(seat(0), Some(2), Some(0), Extras::default()).await;
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
-    for nobody in [None, Some(1), Some(3), Some(u32::MAX)] {
-        let refused = arbiter.resign(HOST, nobody, Some(0), Extras::default()).await;
+    for no_agent in [None, Some(1), Some(3), Some(u32::MAX)] {
+        let refused = arbiter.resign(HOST, no_agent, Some(0), Extras::default()).await;
         assert!(matches!(refused, Err(Error::FieldInvalid { field: "seat", .. })), "{refused:?}");
     }
     arbiter.resign(HOST, Some(2), None, Extras::default()).await.expect("the host may");
@@ -64,31 +64,30 @@ async fn nobody_resigns_for_another_seat_but_the_host() {
     assert_eq!(ending.forfeits().nth(2), Some(Forfeit::Host));
 }
 
-/// A match tells what it waits for, and when something was done in it last.
 #[tokio::test]
-async fn a_match_tells_what_it_waits_for() {
+async fn a_match_shows_which_seats_it_waits_for() {
     let arbiter = faraway(settings(&[AGENT, AGENT, AGENT]));
     let waiting_for = || arbiter.describe(Audience::Host).waiting_for;
     let last_action = || arbiter.lock().state.present.acted;
     assert_eq!(waiting_for(), [0, 1, 2]);
-    let seen = look(&arbiter, Seat::new(1)).await;
+    let observation = look(&arbiter, Seat::new(1)).await;
     let dealt = last_action();
     while SystemTime::now() <= dealt {
         std::hint::spin_loop();
     }
-    arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    arbiter.act(Seat::new(1), decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
     assert_eq!(waiting_for(), [0, 2]);
     let acted = last_action();
     assert!(acted > dealt && dealt >= arbiter.identity.created);
-    arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("a repetition");
+    arbiter.act(Seat::new(1), decision_of(&observation, legal(&observation)[0])).await.expect("a repetition");
     look(&arbiter, Seat::new(0)).await;
-    assert_eq!(last_action(), acted, "nothing was done since");
+    assert_eq!(last_action(), acted, "no action was played since");
     arbiter.resign(seat(0), None, Some(0), Extras::default()).await.expect("it may");
     assert_eq!((arbiter.phase(), waiting_for()), (Phase::Over, vec![0, 1, 2]));
     let vote = reset(&arbiter, Seat::new(2), None, None);
     let mut vote = std::pin::pin!(vote);
     assert!(futures_util::poll!(vote.as_mut()).is_pending());
-    assert_eq!(waiting_for(), [0, 1], "one has asked for the next");
+    assert_eq!(waiting_for(), [0, 1], "seat 2 has asked for the next episode");
     arbiter.close(CloseReason::Host);
     assert_eq!((arbiter.phase(), waiting_for()), (Phase::Closed(CloseReason::Host), vec![]));
 }

@@ -1,48 +1,50 @@
-//! What an arbiter tells a seat, at every ply of every game; `rpc/secrecy.rs` asks the same over the wire.
+//! No response to a seat reveals hidden state, at every ply of every game. `rpc/secrecy.rs` tests the same over gRPC.
 
 use super::*;
 
 impl Arbiter {
-    /// Draws everything anew that `seat` cannot know; gives what was true.
+    /// Resamples everything that `seat` cannot know. Returns the true state.
     pub(crate) fn determinize(&self, seat: Seat, rng: &mut boardwire_kernel::RngStream) -> Truth {
         let mut inner = self.lock();
         let other = inner.state.determinized(seat, rng);
         Truth(std::mem::replace(&mut inner.state, other))
     }
 
-    /// Puts back what was true.
+    /// Restores the true state.
     pub(crate) fn put_back(&self, Truth(state): Truth) {
         self.lock().state = state;
     }
 }
 
-/// How a match truly stands.
+/// The true state of a match.
 pub(crate) struct Truth(State);
 
-/// Every answer the wire could give `seat` in this position, as bytes.
-fn every_answer(state: &State, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
+/// Every response that `seat` could get in this position, as bytes.
+fn every_response(state: &State, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
-    let seen = state.observe(table, settings, seat, extras);
-    let legal = legal(&seen);
+    let observation = state.observe(table, settings, seat, extras);
+    let legal = legal(&observation);
     let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
-    let mut tried: Vec<Decision> =
-        (0..=actions).filter(|action| !legal.contains(action)).map(|action| answer(&seen, action)).collect();
-    tried.push(Decision { number: seen.decision + 1, ..answer(&seen, 0) });
-    tried.push(Decision { episode: seen.episode + 1, ..answer(&seen, 0) });
-    // All that is sent of a refusal is made from the error and nothing else.
+    let mut tried: Vec<Decision> = (0..=actions)
+        .filter(|action| !legal.contains(action))
+        .map(|action| decision_of(&observation, action))
+        .collect();
+    tried.push(Decision { number: observation.decision + 1, ..decision_of(&observation, 0) });
+    tried.push(Decision { episode: observation.episode + 1, ..decision_of(&observation, 0) });
+    // The response to a refused request is made from the error and nothing else.
     let refusals = tried.into_iter().map(|decision| {
         let refused = state.act(table, settings, seat, decision).expect_err("it is not legal now");
         format!("{refused:?}").into_bytes()
     });
     let refusals: Vec<Vec<u8>> = refusals.collect();
-    [vec![seen.encode_to_vec()], refusals].concat()
+    [vec![observation.encode_to_vec()], refusals].concat()
 }
 
-/// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know
-/// give it the same bytes, whatever it asks.
+/// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know give it the same bytes
+/// for every request.
 #[test]
-fn no_answer_depends_on_what_its_seat_may_not_know() {
+fn no_response_depends_on_hidden_state() {
     for game in boardwire_games::IDS {
         for seats in [2, 3] {
             let table = table(game, seats);
@@ -55,16 +57,16 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
                 for seat in settings.seats() {
                     let other = truth.determinized(seat, &mut rng);
                     assert!(
-                        every_answer(&truth, &table, &settings, seat)
-                            == every_answer(&other, &table, &settings, seat),
-                        "{game}: an answer to {seat} at ply {} tells a secret",
+                        every_response(&truth, &table, &settings, seat)
+                            == every_response(&other, &table, &settings, seat),
+                        "{game}: a response to {seat} at ply {} reveals a secret",
                         truth.play.ply()
                     );
                 }
-                let seen = truth.observe(&table, &settings, next, Extras::default());
-                let choices = legal(&seen);
+                let observation = truth.observe(&table, &settings, next, Extras::default());
+                let choices = legal(&observation);
                 let pick = rng.below(u32::try_from(choices.len()).expect("few")) as usize;
-                let decided = truth.act(&table, &settings, next, answer(&seen, choices[pick]));
+                let decided = truth.act(&table, &settings, next, decision_of(&observation, choices[pick]));
                 let what = decided.expect("it is legal").expect("it is due");
                 truth.apply(&table, &Event { at, what }).expect("it was decided");
             }
@@ -72,23 +74,23 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
     }
 }
 
-/// A server that stops may be followed by one that goes on with the match: nothing of it is shown meanwhile.
+/// Another server may continue the match after a shutdown, so a shutdown must reveal nothing.
 #[tokio::test]
-async fn a_server_that_stops_shows_no_more_than_before() {
+async fn a_server_that_stops_reveals_nothing() {
     for seed in [Some(7), None] {
         let arbiter = faraway(Settings { seed, ..settings(&[AGENT, AGENT]) });
         for seat in Seat::all(2) {
-            let seen = look(&arbiter, seat).await;
-            arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+            let observation = look(&arbiter, seat).await;
+            arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
         }
-        let told = || {
+        let shown = || {
             let replay = arbiter.replay(Audience::Seat(Seat::FIRST), None).expect("it is kept");
-            let shown = [Audience::Host, Audience::Public].map(|to| arbiter.describe(to).seed_opening);
-            (replay, arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening, shown)
+            let openings = [Audience::Host, Audience::Public].map(|to| arbiter.describe(to).seed_opening);
+            (replay, arbiter.describe(Audience::Seat(Seat::FIRST)).seed_opening, openings)
         };
-        let before = told();
+        let before = shown();
         arbiter.close(CloseReason::ShuttingDown);
-        assert_eq!(told(), before);
+        assert_eq!(shown(), before);
         assert!(before.1.is_none() && !before.0.over);
     }
 }

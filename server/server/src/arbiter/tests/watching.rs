@@ -1,15 +1,18 @@
-//! Whoever watches a match sees every position once, in order, as the public may.
+//! Watching: a watcher sees the public view of every position once, in order.
 
 use boardwire_api::Error;
 use boardwire_api::v1::MatchState;
 
 use super::*;
 
-/// Plays some episodes to their end, by resigning every second one.
+/// Plays some episodes; a seat resigns in every second one.
 async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
     for episode in 0..episodes {
         if episode % 2 == 1 {
-            arbiter.resign(Role::Host, Some(0), None, Extras::default()).await.expect("it goes on");
+            arbiter
+                .resign(Role::Host, Some(0), None, Extras::default())
+                .await
+                .expect("the episode is not over");
         }
         play_out(arbiter).await;
         arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
@@ -19,7 +22,7 @@ async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
 async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
     let mut frames = Vec::new();
     while frames.len() < count {
-        frames.push(next(watcher).await.expect("the match is open").expect("it goes on"));
+        frames.push(next(watcher).await.expect("the match is open").expect("there is a frame"));
     }
     frames
 }
@@ -31,20 +34,20 @@ async fn a_watcher_sees_every_position_once() {
         let mut early = arbiter.watch(Some(0)).expect("the first frame is there");
         let playing = play(&arbiter, 4);
         let watching = async {
-            let mut seen = Vec::new();
-            while seen.last().is_none_or(|frame: &Frame| frame.episode < 4) {
-                seen.extend(taken(&mut early, 1).await);
+            let mut watched = Vec::new();
+            while watched.last().is_none_or(|frame: &Frame| frame.episode < 4) {
+                watched.extend(taken(&mut early, 1).await);
             }
-            seen
+            watched
         };
-        let ((), seen) = tokio::join!(playing, watching);
+        let ((), watched) = tokio::join!(playing, watching);
         let all = (0..5).flat_map(|episode| {
             let replay = arbiter.replay(Audience::Host, Some(episode)).expect("it is kept");
             replay.frames.into_iter().map(|frame| Frame { played: None, ..frame })
         });
         let all: Vec<Frame> = all.collect();
-        assert_eq!(seen, all[..seen.len()], "{game}");
-        // Whoever has lost the stream goes on where it was.
+        assert_eq!(watched, all[..watched.len()], "{game}");
+        // A lost stream resumes where it stopped.
         let mut late = arbiter.watch(Some(7)).expect("it has been");
         assert_eq!(taken(&mut late, all.len() - 7).await, all[7..]);
         let mut now = arbiter.watch(None).expect("the match is open");
@@ -54,9 +57,9 @@ async fn a_watcher_sees_every_position_once() {
     }
 }
 
-/// Nothing waits for a watcher that takes nothing, and nothing is kept for it.
+/// The match does not wait for a slow watcher, and queues no frames for it.
 #[tokio::test]
-async fn a_slow_watcher_is_told_what_it_has_missed() {
+async fn a_slow_watcher_learns_which_frames_are_gone() {
     let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let mut slow = arbiter.watch(Some(0)).expect("the first frame is there");
     assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
@@ -68,7 +71,7 @@ async fn a_slow_watcher_is_told_what_it_has_missed() {
 }
 
 #[tokio::test]
-async fn a_watcher_is_told_how_the_match_ends() {
+async fn a_watcher_learns_how_the_match_ends() {
     for reason in [CloseReason::Host, CloseReason::ShuttingDown] {
         let arbiter = faraway(settings(&[AGENT, RANDOM]));
         let mut watcher = arbiter.watch(None).expect("the match is open");
@@ -82,7 +85,7 @@ async fn a_watcher_is_told_how_the_match_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn positions_are_held_back_as_long_as_the_host_said() {
+async fn positions_are_delayed_by_watch_delay() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     let replay = |audience| arbiter.replay(audience, None).expect("it is kept");
@@ -99,7 +102,7 @@ async fn positions_are_held_back_as_long_as_the_host_said() {
 }
 
 #[test]
-fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
+fn a_private_match_needs_one_of_its_tokens() {
     let (open, private) = (faraway(settings(&[AGENT, RANDOM])), {
         faraway(Settings { private: true, ..settings(&[AGENT, RANDOM]) })
     });
@@ -112,11 +115,11 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
     for foreign in [open.spectator_token(), open.host_token(), ""] {
         assert!(matches!(private.audience(Some(foreign)), Err(Error::TokenWrong { .. })));
     }
-    // It looks, and does nothing else.
+    // The spectators' token is for watching only.
     assert!(matches!(private.role(Some(private.spectator_token())), Err(Error::TokenWrong { .. })));
 }
 
-/// What is shown late begins with the first decision that may not be seen, though the clock was set back after it.
+/// With a delay nothing is shown after the first late decision, also if the system's clock was set back after it.
 #[tokio::test]
 async fn a_clock_that_is_set_back_shows_nothing_early() {
     let watch_delay = Duration::from_mins(1);
@@ -143,12 +146,12 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
         present.forfeited = Some(Forfeited { seat: Seat::new(0), why: Forfeit::Host });
     }
     let replay = arbiter.replay(Audience::Public, None).expect("it is kept");
-    assert_eq!((replay.frames.len(), replay.over), (6, false), "nor is the end shown");
+    assert_eq!((replay.frames.len(), replay.over), (6, false), "the end is not shown");
 }
 
-/// Neither the match itself nor an error tells spectators what they may not see yet.
+/// Neither the summary nor an error reveals to spectators what they may not see yet.
 #[tokio::test]
-async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
+async fn a_delayed_match_shows_its_former_state() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play(&arbiter, 2).await;
@@ -159,15 +162,16 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
     assert_eq!((shown.state(), shown.episode, shown.ply), (MatchState::Playing, 0, 0));
     assert!(shown.waiting_for.is_empty() && shown.seed_commitment != full.seed_commitment);
     assert_eq!(arbiter.shown_state(), MatchState::Playing);
-    let refused = arbiter.watch(Some(2)).err().expect("it is to come").to_string();
+    let refused = arbiter.watch(Some(2)).err().expect("spectators may not see it yet").to_string();
     assert!(refused.contains("1 or less"), "{refused}");
-    let refused = arbiter.replay(Audience::Public, Some(1)).expect_err("it is to come").to_string();
+    let refused =
+        arbiter.replay(Audience::Public, Some(1)).expect_err("spectators may not see it yet").to_string();
     assert!(refused.contains("0 or less"), "{refused}");
     arbiter.close(CloseReason::Host);
-    assert_eq!(arbiter.describe(Audience::Public).state(), MatchState::Playing, "its end is to come");
+    assert_eq!(arbiter.describe(Audience::Public).state(), MatchState::Playing, "the end is not shown yet");
     let [own, other] = [Audience::Host, Audience::Public].map(|to| arbiter.describe(to));
     assert_eq!((own.ply, other.ply), (full.ply, 0));
-    // Long afterwards all is shown.
+    // After the delay everything is shown.
     {
         let present = &mut arbiter.lock().state.present;
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
@@ -177,7 +181,7 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
 }
 
 #[tokio::test]
-async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
+async fn a_delayed_match_that_is_not_dealt_is_gathering() {
     let watch_delay = Duration::from_hours(1);
     let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(fair);
@@ -187,7 +191,7 @@ async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
     );
 }
 
-/// A system's clock that is set back while positions are shown stops them no longer than the delay.
+/// If the system's clock is set back, a watcher waits no longer than the delay.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_stalls_no_watcher() {
     for watch_delay in [Duration::ZERO, Duration::from_mins(1)] {
@@ -200,9 +204,9 @@ async fn a_clock_that_is_set_back_stalls_no_watcher() {
     }
 }
 
-/// A server that stops waits for nobody to whom positions are still to be shown.
+/// A server that stops does not wait for delayed watchers.
 #[tokio::test]
-async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stops() {
+async fn a_delayed_watcher_ends_when_the_server_stops() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     let mut watcher = arbiter.watch(None).expect("the match is open");
@@ -214,12 +218,12 @@ async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stop
     assert_eq!(ended, Err(Error::ShuttingDown));
 }
 
-/// A seed that was given leads to later episodes, too, so that the replay of an early one must not tell it.
+/// Later episodes follow from a given seed, so the replay of an early episode must not reveal it.
 #[tokio::test]
-async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
+async fn a_seed_is_delayed_as_long_as_its_positions() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
-    // As if the present episode had been played so much earlier.
+    // Moves the present episode into the past.
     let age = || {
         let present = &mut arbiter.lock().state.present;
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
@@ -239,9 +243,9 @@ async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
     assert!(first(Audience::Public).seed_opening.is_some());
 }
 
-/// Neither do spectators of a match that has ended learn its seed before they may see its positions.
+/// Spectators of a closed match learn its seed only when they may see its positions.
 #[test]
-fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {
+fn spectators_see_a_delayed_seed_late() {
     for (watch_delay, is_shown) in [(Duration::ZERO, true), (Duration::from_hours(1), false)] {
         let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         arbiter.close(CloseReason::Host);

@@ -1,4 +1,4 @@
-//! Matches in a journal stand, and go on, as they would have.
+//! Matches in a journal: a restart restores them, and they continue as they would have.
 
 use super::events::all_of;
 use super::*;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::journal::{Journal, JournalReader, Retention, SavedMatch};
 
-/// The journal in a folder, with what it has kept.
+/// Opens the journal in a folder, with the matches that it has saved.
 fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<SavedMatch>) {
     let reading =
         JournalReader::open(&folder.path().join("journal"), Retention::default()).expect("it opens");
@@ -25,15 +25,18 @@ async fn bots_are_done(arbiter: &Arc<Arbiter>) {
     assert_eq!(done, Ok(()));
 }
 
-/// Makes one decision, if any seat owes one: the highest legal action, or an illegal one now and then.
+/// Makes one decision if a seat owes one: the highest legal action, or an illegal one at every fifth decision.
 async fn one_decision(arbiter: &Arc<Arbiter>) -> bool {
     bots_are_done(arbiter).await;
     for seat in arbiter.settings.agents().iter() {
-        let seen = look(arbiter, seat).await;
-        if seen.pending.contains(&seat.number().into()) {
-            let action =
-                if seen.decision % 5 == 3 { illegal(&seen) } else { *legal(&seen).last().expect("one") };
-            arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
+        let observation = look(arbiter, seat).await;
+        if observation.pending.contains(&seat.number().into()) {
+            let action = if observation.decision % 5 == 3 {
+                illegal(&observation)
+            } else {
+                *legal(&observation).last().expect("one")
+            };
+            arbiter.act(seat, decision_of(&observation, action)).await.expect("the policy accepts it");
             return true;
         }
     }
@@ -49,7 +52,7 @@ async fn rest(arbiter: &Arc<Arbiter>) -> String {
     format!("{:?} {:?}", futures_util::future::join_all(ends).await, arbiter.position())
 }
 
-/// Clocks that never run out, of the first and the last of three seats.
+/// Clocks that never run out, for the first and the last of three seats.
 fn patient_clocks() -> Vec<Option<Clock>> {
     let (hour, bot) = (Duration::from_hours(1), Bot::Greedy { worlds: 1 });
     let by_bot =
@@ -59,7 +62,7 @@ fn patient_clocks() -> Vec<Option<Clock>> {
 }
 
 #[tokio::test]
-async fn a_match_goes_on_after_a_restart_as_it_would_have() {
+async fn a_restart_does_not_change_the_match() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in boardwire_games::IDS {
         let players = [AGENT, greedy.clone(), AGENT];
@@ -81,13 +84,13 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
             if arbiter.position().ply % 7 != 0 {
                 continue;
             }
-            // Written is what has happened, so the bots have to be done.
+            // The journal has past events only, so the bots must have chosen.
             bots_are_done(&arbiter).await;
             writing.close();
             let (next, kept) = journal(&folder);
             let [kept] = &kept[..] else { panic!("one match: {kept:?}") };
             let again = Arbiter::restored(kept, &tables(), pool().alone().owner(), 3, Some(&next))
-                .expect("it goes on");
+                .expect("it can be restored");
             let same = {
                 let (before, after) = (arbiter.lock(), again.lock());
                 (all_of(&arbiter, &before.state), all_of(&again, &after.state))
@@ -103,7 +106,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
         }
         assert!(restarts > 2, "{restarts} restarts");
         assert!(rest(&arbiter).await == undisturbed, "{game}");
-        // The token is not known any more: whoever asked for it is given another.
+        // The server no longer knows the token: the same request gets another one.
         let another = arbiter.join(Seat::new(2), request, None).expect("the same request");
         assert_ne!(another, token);
         assert_eq!(arbiter.role(Some(&another)), Ok(Role::Seat(Seat::new(2))));
@@ -117,9 +120,9 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
     }
 }
 
-/// Other rules, or a line that does not follow, are told by their line.
+/// An error names the line, unless the rules have changed.
 #[tokio::test]
-async fn a_match_that_cannot_go_on_says_why() {
+async fn a_match_that_cannot_be_restored_names_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
     let settings =
@@ -137,7 +140,9 @@ async fn a_match_that_cannot_go_on_says_why() {
         let mut kept = kept[0].clone();
         assert!(kept.lines[line].contains(from), "{}", kept.lines[line]);
         kept.lines[line] = kept.lines[line].replacen(from, to, 1);
-        Arbiter::restored(&kept, &tables(), pool().alone().owner(), 3, None).err().expect("it cannot go on")
+        Arbiter::restored(&kept, &tables(), pool().alone().owner(), 3, None)
+            .err()
+            .expect("it cannot be restored")
     };
     let spec = crate::hex::hex(table("faraway", 2).digest.as_bytes());
     assert!(why(0, &spec, &"0".repeat(64)).starts_with("it is played by other rules or components"));
@@ -150,7 +155,7 @@ async fn a_match_that_cannot_go_on_says_why() {
     assert!(why(3, "{", "[").starts_with("line 3: "));
 }
 
-/// Other values in the place of one: the ends of ranges, nothing, another type.
+/// Values to replace one with: the ends of ranges, null, other types.
 fn altered(value: &Value) -> Vec<Value> {
     let numbers = [0, 1, 255, 256, u64::from(u32::MAX), i64::MAX as u64, u64::MAX];
     let mut all: Vec<Value> = numbers.into_iter().map(Value::from).collect();
@@ -168,36 +173,36 @@ fn altered(value: &Value) -> Vec<Value> {
     all
 }
 
-/// A line with each of its values altered in turn, in every way.
+/// Copies of a line, each with one value altered.
 fn each_altered(line: &str) -> Vec<String> {
-    fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
-        found.push(path.to_owned());
+    fn paths(value: &Value, path: &str, all: &mut Vec<String>) {
+        all.push(path.to_owned());
         match value {
             Value::Object(fields) => {
-                fields.iter().for_each(|(name, inner)| paths(inner, &format!("{path}/{name}"), found));
+                fields.iter().for_each(|(name, inner)| paths(inner, &format!("{path}/{name}"), all));
             }
             Value::Array(items) => {
-                items.iter().zip(0..).for_each(|(inner, at)| paths(inner, &format!("{path}/{at}"), found));
+                items.iter().zip(0..).for_each(|(inner, at)| paths(inner, &format!("{path}/{at}"), all));
             }
             _ => {}
         }
     }
     let line: Value = serde_json::from_str(line).expect("it is JSON");
-    let mut found = Vec::new();
-    paths(&line, "", &mut found);
+    let mut all = Vec::new();
+    paths(&line, "", &mut all);
     let mut lines = Vec::new();
-    for path in found.iter().skip(1) {
-        let own = line.pointer(path).expect("it was found");
-        for other in altered(own) {
+    for path in all.iter().skip(1) {
+        let value = line.pointer(path).expect("the path is of this line");
+        for other in altered(value) {
             let mut line = line.clone();
-            *line.pointer_mut(path).expect("it was found") = other;
+            *line.pointer_mut(path).expect("the path is of this line") = other;
             lines.push(line.to_string());
         }
     }
     lines
 }
 
-/// Whatever a line says, the match is refused, or it can be looked at and goes on.
+/// With any altered value the match is either refused, or it can be read and continues.
 #[tokio::test]
 async fn no_value_in_a_journal_makes_the_server_panic() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
@@ -261,9 +266,9 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
     }
 }
 
-/// What everybody is bound to outlives the server, before and after the deal.
+/// Commitments and secrets survive restarts, before and after the deal.
 #[tokio::test]
-async fn a_fair_match_gathers_on_after_restarts() {
+async fn a_fair_match_continues_after_restarts() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut writing, _) = journal(&folder);
     let settings = Settings { seed: None, fair_deals: true, ..settings(&[AGENT, RANDOM, AGENT]) };
@@ -285,7 +290,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
         writing.close();
         let (next, kept) = journal(&folder);
         let again = Arbiter::restored(&kept[0], &tables(), pool().alone().owner(), 3, Some(&next))
-            .expect("it goes on");
+            .expect("it can be restored");
         {
             let (before, after) = (arbiter.lock(), again.lock());
             assert_eq!(all_of(&arbiter, &before.state), all_of(&again, &after.state), "step {step}");
@@ -299,9 +304,9 @@ async fn a_fair_match_gathers_on_after_restarts() {
     }
 }
 
-/// Whoever asked is gone before what it has changed is written: it stays changed, and the match goes on.
+/// The caller leaves before the journal has written its decision: the decision counts, and the match continues.
 #[tokio::test]
-async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
+async fn a_call_dropped_during_the_journals_write_still_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
     let players = [AGENT, Player::Bot(Bot::Search { playouts: 40 })];
@@ -310,13 +315,14 @@ async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
     arbiter.begin();
     let (mut made, mut dropped) = (0, 0);
     loop {
-        let seen = arbiter.observe(Seat::FIRST, true, Extras::default()).await.expect("bots have chosen");
-        assert_eq!(seen.decision, made);
+        let observation =
+            arbiter.observe(Seat::FIRST, true, Extras::default()).await.expect("bots have chosen");
+        assert_eq!(observation.decision, made);
         if arbiter.phase() == Phase::Over {
             break;
         }
-        let acting = arbiter.act(Seat::FIRST, answer(&seen, legal(&seen)[0]));
-        // Once in a while the disk is faster.
+        let acting = arbiter.act(Seat::FIRST, decision_of(&observation, legal(&observation)[0]));
+        // Sometimes the disk is faster.
         dropped += u32::from(futures_util::FutureExt::now_or_never(acting).is_none());
         made += 1;
     }
@@ -324,9 +330,9 @@ async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
     writing.close();
 }
 
-/// A request whose answer nobody waited for is given the same match when it is repeated.
+/// A caller that has dropped its request gets the same match when it repeats the request.
 #[tokio::test]
-async fn a_match_is_created_once_however_its_call_ends() {
+async fn a_repeated_creation_gets_the_same_match() {
     use crate::matches::{MatchLimits, Matches};
     use crate::origin::Origin;
     use crate::requests::RequestId;
@@ -346,9 +352,9 @@ async fn a_match_is_created_once_however_its_call_ends() {
     writing.close();
 }
 
-/// Nobody is told of an end that the next server would not know of.
+/// No caller sees a match closed that the next server would still have open.
 #[tokio::test]
-async fn a_match_is_not_closed_while_that_cannot_be_written() {
+async fn no_match_closes_while_the_journal_fails() {
     use crate::matches::{MatchLimits, Matches};
     use crate::origin::Origin;
 
@@ -375,9 +381,9 @@ async fn a_match_is_not_closed_while_that_cannot_be_written() {
     writing.close();
 }
 
-/// A host is not told that a match is closed with which the next server goes on.
+/// A host does not see its match closed if the next server continues it.
 #[tokio::test]
-async fn a_match_is_not_closed_by_a_server_that_stops() {
+async fn no_match_closes_while_the_server_stops() {
     use crate::matches::{MatchLimits, Matches};
     use crate::origin::Origin;
 

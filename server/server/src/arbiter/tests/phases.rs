@@ -1,4 +1,4 @@
-//! What each method does as a match stands: the table at the head of `MatchService`, compared with the arbiter.
+//! Compares the arbiter with the table at the head of `MatchService`: what each method does in each phase of a match.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::*;
 
 const PROTOCOL: &str = include_str!("../../../../../proto/boardwire/v1/match_service.proto");
 
-/// By method, the reason with which it is refused as the match stands: gathering, playing, over, closed.
-fn told() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
+/// The table, by method: the reason of the error in each phase (gathering, playing, over, closed).
+fn documented() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
     let rows = PROTOCOL.lines().skip_while(|line| !line.contains("GATHERING"));
     let rows = rows.skip(1).map_while(|line| line.strip_prefix("//   "));
     let reason = |cell: &&'static str| {
@@ -24,8 +24,8 @@ fn told() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
     rows.map(row).collect()
 }
 
-/// A match that stands so; seat 0 is free.
-async fn state(phase: usize) -> Arc<Arbiter> {
+/// A match in this phase. No agent has joined.
+async fn match_in(phase: usize) -> Arc<Arbiter> {
     let (players, seed) = ([AGENT; 2], Some(7));
     let fair_deals = phase == 0;
     let settings = Settings { fair_deals, seed: seed.filter(|_| !fair_deals), ..settings(&players) };
@@ -39,16 +39,16 @@ async fn state(phase: usize) -> Arc<Arbiter> {
 }
 
 #[tokio::test]
-async fn what_a_method_does_as_a_match_stands_is_what_the_protocol_says() {
+async fn methods_follow_the_protocols_table_of_phases() {
     let seat = Seat::FIRST;
-    let (told, mut compared) = (told(), 0);
-    for (method, reasons) in &told {
+    let (documented, mut compared) = (documented(), 0);
+    for (method, reasons) in &documented {
         assert_eq!(reasons.len(), 4, "{method}: {reasons:?}");
         for (phase, reason) in reasons.iter().enumerate() {
-            let arbiter = state(phase).await;
+            let arbiter = match_in(phase).await;
             let number = arbiter.lock().state.by_seat[seat.index()].decision;
             let action = u32::from(arbiter.lock().state.play.legal(seat).lowest().unwrap_or_default());
-            let done = match *method {
+            let result = match *method {
                 "JoinMatch" => arbiter.join(seat, None, Some([7; 32])).map(drop),
                 "Invite" => arbiter.invite(0).map(drop),
                 "Observe" => arbiter.observe(seat, false, Extras::default()).await.map(drop),
@@ -61,10 +61,10 @@ async fn what_a_method_does_as_a_match_stands_is_what_the_protocol_says() {
                 "OpenDeal" | "Watch" => continue,
                 other => panic!("{other} is no method of a match"),
             };
-            let refused = done.err().map(|error| error.report().reason);
+            let refused = result.err().map(|error| error.report().reason);
             assert_eq!(refused, *reason, "{method} in phase {phase}");
             compared += 1;
         }
     }
-    assert_eq!((told.len(), compared), (10, 32));
+    assert_eq!((documented.len(), compared), (10, 32));
 }
