@@ -130,11 +130,8 @@ def test_agents_play_the_deals_that_bots_play(tmp_path: Path) -> None:
     field = ["--field", "greedy,random,agent:me", "--at", "2", "--agent", f"me={AGENT}"]
     figures("faraway", *field, "--matches", "24", "--seed", "5", "--replays", str(tmp_path))
     # The first two ways round are those of greedy and random.
-    scores = [
-        json.loads((tmp_path / f"deal-{deal:09}-way-{way}.json").read_text())["frames"][-1]["outcome"]["scores"]
-        for deal in range(4)
-        for way in range(2)
-    ]
+    files = [tmp_path / f"deal-{deal:09}-way-{way}.json" for deal in range(4) for way in range(2)]
+    scores = [json.loads(file.read_text())["frames"][-1]["outcome"]["scores"] for file in files]
     greedy = [own[match % 2] for match, own in enumerate(scores)]
     assert sum(greedy) / len(greedy) == bots["bots"][0]["mean_score"]
 
