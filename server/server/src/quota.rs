@@ -1,4 +1,4 @@
-//! How much callers have of something that is limited: in all, and by where they come from.
+//! Quotas: limits on open matches, batches or environments, for the whole server and by origin.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,20 +7,20 @@ use boardwire_api::Error;
 
 use crate::origin::Origin;
 
-/// A number of matches, batches or environments that may be open at once.
+/// A limited number of matches, batches or environments.
 pub(crate) struct Quota {
     what: &'static str,
     limit: usize,
-    taken: Mutex<Taken>,
+    usage: Mutex<Usage>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct Usage {
     all: usize,
     by_origin: HashMap<Origin, usize>,
 }
 
-/// What a match or batch takes of a quota, given back when it is dropped.
+/// The share of a match or batch in a quota; dropping it gives the share back.
 pub(crate) struct Share {
     quota: Arc<Quota>,
     origin: Origin,
@@ -28,24 +28,24 @@ pub(crate) struct Share {
 }
 
 impl Quota {
-    /// At most `limit` of `what`, as callers are told.
+    /// At most `limit` of `what`, which error texts name.
     pub(crate) fn new(what: &'static str, limit: usize) -> Arc<Self> {
-        Arc::new(Self { what, limit, taken: Mutex::default() })
+        Arc::new(Self { what, limit, usage: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are taken.
+    /// The number in use.
     pub(crate) fn taken(&self) -> usize {
         self.lock().all
     }
 
-    /// Takes `count` for a caller of `origin`, of whose callers all may have `own_limit`.
+    /// Takes `count` for a caller from `origin`, which may have `own_limit` in all.
     ///
     /// # Errors
-    /// Callers of this origin would have too many; or all callers, for which `full` makes the error from the limit and the number taken.
+    /// The origin would exceed its limit; or all callers the quota's, for which `full` makes the error from limit and use.
     pub(crate) fn take(
         self: &Arc<Self>,
         origin: Origin,
@@ -53,37 +53,37 @@ impl Quota {
         own_limit: usize,
         full: impl FnOnce(usize, usize) -> Error,
     ) -> Result<Share, Error> {
-        let mut taken = self.lock();
-        if count > self.limit.saturating_sub(taken.all) {
-            return Err(full(self.limit, taken.all));
+        let mut usage = self.lock();
+        if count > self.limit.saturating_sub(usage.all) {
+            return Err(full(self.limit, usage.all));
         }
-        let own = taken.by_origin.get(&origin).copied().unwrap_or_default();
-        if count > own_limit.saturating_sub(own) {
+        let of_origin = usage.by_origin.get(&origin).copied().unwrap_or_default();
+        if count > own_limit.saturating_sub(of_origin) {
             return Err(Error::CallerFull { what: self.what, limit: own_limit });
         }
-        Ok(self.add(&mut taken, origin, count))
+        Ok(self.add(&mut usage, origin, count))
     }
 
-    /// Takes one whatever the limits: it is there already.
+    /// Takes one without a limit, for something that exists already.
     pub(crate) fn overdraw(self: &Arc<Self>, origin: Origin) -> Share {
         self.add(&mut self.lock(), origin, 1)
     }
 
-    fn add(self: &Arc<Self>, taken: &mut Taken, origin: Origin, count: usize) -> Share {
-        taken.all += count;
-        *taken.by_origin.entry(origin).or_default() += count;
+    fn add(self: &Arc<Self>, usage: &mut Usage, origin: Origin, count: usize) -> Share {
+        usage.all += count;
+        *usage.by_origin.entry(origin).or_default() += count;
         Share { quota: Arc::clone(self), origin, count }
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut taken = self.quota.lock();
-        taken.all -= self.count;
-        if let Some(own) = taken.by_origin.get_mut(&self.origin) {
-            *own -= self.count;
-            if *own == 0 {
-                taken.by_origin.remove(&self.origin);
+        let mut usage = self.quota.lock();
+        usage.all -= self.count;
+        if let Some(of_origin) = usage.by_origin.get_mut(&self.origin) {
+            *of_origin -= self.count;
+            if *of_origin == 0 {
+                usage.by_origin.remove(&self.origin);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! From an error to its gRPC status.
+//! Converts errors to gRPC statuses.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use crate::telemetry;
 /// The domain of every reason.
 pub(crate) const DOMAIN: &str = "boardwire.v1";
 
-/// The status of an error, as the trailers of a call have it.
+/// The status of an error, for the trailers of a call. Counts the refusal, and logs an internal error.
 pub(crate) fn status(error: &Error) -> Status {
     if let Error::Internal { place, what } = error {
         tracing::error!(place, what, "internal error");
     }
     let Report { code, reason, message, metadata, field } = error.report();
     telemetry::refused(reason);
-    let metadata = metadata.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, metadata.collect::<HashMap<_, _>>());
+    let metadata: HashMap<_, _> = metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, metadata);
     if let Some(field) = field {
         details.add_bad_request_violation(field, &message);
     }
@@ -34,7 +34,7 @@ pub(crate) fn status(error: &Error) -> Status {
     Status::with_error_details(tonic::Code::from_i32(code as i32), message, details)
 }
 
-/// The status of an error, as a message of a stream has it.
+/// The same status, for a message of a stream.
 pub(crate) fn message(error: &Error) -> tonic_types::Status {
     tonic_types::Status::decode(status(error).details()).expect("it was encoded just now")
 }
