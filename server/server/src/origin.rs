@@ -1,15 +1,14 @@
-//! Where calls come from, which limits by caller count by: a user of this machine, a host, or an account.
+//! The origin of a connection or call: a user of this machine, a host, or an account. Limits by caller count by origin.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use serde::Deserialize;
 
-/// Where a connection comes from: limits by caller count what comes from the same origin together.
+/// The origin of a connection or call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// A user of this machine, by number: the peer of a Unix socket.
@@ -18,13 +17,13 @@ pub enum Origin {
     Host(IpAddr),
     /// An account, by its token.
     Account(Account),
-    /// The operating system does not tell.
+    /// The operating system does not name the peer.
     Unknown,
 }
 
 impl Origin {
-    /// The host at `address`. This machine is one, by whatever address. An IPv6 address stands for its network of 64
-    /// bits, since a single host commonly owns all of it.
+    /// The host at `address`. All loopback addresses are one host. So is an IPv6 network of 64 bits, since a single host commonly
+    /// owns all of it.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self::Host(match address.to_canonical() {
@@ -35,24 +34,22 @@ impl Origin {
         })
     }
 
-    /// How much of a limit for all one origin may have: three quarters, so that others find some.
+    /// The part of a server-wide limit that one origin may use: three quarters, so that other origins find some.
     pub(crate) const fn share(limit: usize) -> usize {
         limit - limit / 4
     }
 
-    /// Whether it names an account or a user; an address names neither.
+    /// Whether it is an account or a user of this machine.
     pub(crate) fn is_known(self) -> bool {
         matches!(self, Self::User(_) | Self::Account(_))
     }
 
-    /// A number that tells it apart from others.
+    /// A number for this origin: its hash.
     pub(crate) fn number(self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(self)
     }
 
-    /// What callers of this origin may have, where that differs from what others may.
+    /// The quotas that replace the server's limits for this origin.
     pub(crate) fn quotas(self) -> Quotas {
         if let Self::Account(account) = self { account.quotas() } else { Quotas::default() }
     }
@@ -69,31 +66,30 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What an account may have, where that differs from what any caller may.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The quotas of an account; each replaces a limit of the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Quotas {
-    /// The most matches that it may have open.
+    /// The most open matches.
     pub(crate) matches: Option<usize>,
-    /// The most environments that it may have.
+    /// The most environments.
     pub(crate) environments: Option<usize>,
-    /// The most calls a second; 0 for as many as it likes.
+    /// The most calls a second; 0 for no limit.
     pub(crate) calls: Option<u32>,
 }
 
-/// An account. One is the same as another of its name.
-#[derive(Clone, Copy)]
-pub struct Account(&'static AccountFacts);
+/// An account. Accounts with the same name are equal.
+#[derive(Debug, Clone, Copy)]
+pub struct Account(&'static AccountState);
 
-/// What is known of an account. Accounts are few, and what they hold is counted as long as the process lasts: so they last
-/// as long.
-struct AccountFacts {
+/// An account's name and quotas. It is never freed: accounts are few, and limits count for them as long as the process lasts.
+#[derive(Debug)]
+struct AccountState {
     name: String,
     terms: RwLock<AccountTerms>,
 }
 
-/// What holds for an account until the file is read again.
-#[derive(Clone, Default)]
+/// The quotas of an account until the file is read again, and the limiter for its calls.
+#[derive(Debug, Clone, Default)]
 struct AccountTerms {
     quotas: Quotas,
     rate: Option<Arc<DefaultDirectRateLimiter>>,
@@ -101,7 +97,7 @@ struct AccountTerms {
 
 impl Account {
     pub(crate) fn new(name: &str) -> Self {
-        Self(Box::leak(Box::new(AccountFacts { name: name.to_owned(), terms: RwLock::default() })))
+        Self(Box::leak(Box::new(AccountState { name: name.to_owned(), terms: RwLock::default() })))
     }
 
     /// Its name.
@@ -114,29 +110,22 @@ impl Account {
         self.0.terms.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What it may have.
     pub(crate) fn quotas(self) -> Quotas {
         self.terms().quotas
     }
 
-    /// What counts its calls, if it has a quota of its own.
+    /// The limiter for its calls, if it has a quota for them.
     pub(crate) fn rate(self) -> Option<Arc<DefaultDirectRateLimiter>> {
         self.terms().rate
     }
 
-    pub(crate) fn set(self, quotas: Quotas) {
+    pub(crate) fn set_quotas(self, quotas: Quotas) {
         let mut terms = self.0.terms.write().unwrap_or_else(PoisonError::into_inner);
         if terms.quotas.calls != quotas.calls {
             let limit = quotas.calls.and_then(NonZeroU32::new);
             terms.rate = limit.map(|limit| Arc::new(RateLimiter::direct(Quota::per_second(limit))));
         }
         terms.quotas = quotas;
-    }
-}
-
-impl fmt::Debug for Account {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Account").field(&self.name()).finish()
     }
 }
 
@@ -159,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_of_ipv6_is_one_origin() {
+    fn an_ipv6_network_is_one_origin() {
         let host = |address: &str| Origin::host(address.parse().expect("an address"));
         assert_eq!(host("2001:db8::1"), host("2001:db8::2:1"));
         assert_ne!(host("2001:db8::1"), host("2001:db8:0:1::1"));

@@ -1,7 +1,7 @@
-//! Accounts: callers that prove who they are by a token of their own.
+//! Accounts: callers that authenticate with a token of the accounts file.
 //!
-//! They are read from a file, which holds what tokens are found by and never a token. All that is counted by caller is
-//! counted by account then, wherever its calls come from. An account keeps what it has when the file is read again.
+//! The file holds digests of tokens, never a token. Limits by caller count by account then, from wherever the account
+//! connects. Reloading the file resets no account's counters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -16,14 +16,16 @@ use crate::origin::{Account, Quotas};
 use crate::secret::{self, digest};
 use boardwire_api::Error;
 
-/// The metadata in which a caller proves itself; `authorization` is for the tokens of seats and owners.
-pub(crate) const TOKEN: &str = "boardwire-token";
-/// What precedes the digest of a token in the file.
+/// The metadata key of an account's token; `authorization` carries the tokens of seats and owners.
+const TOKEN: &str = "boardwire-token";
+/// The prefix of a token's digest in the file.
 const SCHEME: &str = "blake3:";
-/// The most bytes that an account's name may have.
+/// The most bytes of an account's name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The accounts there are.
+type Digest = [u8; 32];
+
+/// The accounts of a file.
 pub struct Accounts {
     file: PathBuf,
     current: RwLock<Current>,
@@ -37,9 +39,9 @@ impl fmt::Debug for Accounts {
 
 #[derive(Default)]
 struct Current {
-    /// Each token's account, with what ends the calls under way when the token is revoked.
-    by_digest: HashMap<[u8; 32], (Account, CancellationToken)>,
-    /// All that there have been, so that each is made once.
+    /// Each token's account. Revoking the token cancels the calls that carry it.
+    by_digest: HashMap<Digest, (Account, CancellationToken)>,
+    /// All accounts since the start, so that each is created once.
     by_name: BTreeMap<String, Account>,
 }
 
@@ -47,25 +49,24 @@ impl Accounts {
     /// Reads the accounts of a file.
     ///
     /// # Errors
-    /// It is missing or has not what it should. What it has is not repeated: it may be a token by mistake.
+    /// The file is missing or malformed. The error repeats no value of the file, which may be a token by mistake.
     pub fn load(file: PathBuf) -> Result<Self, String> {
         let accounts = Self { file, current: RwLock::default() };
         accounts.reload()?;
         Ok(accounts)
     }
 
-    /// Reads the file again. Calls under way with a token that is gone end; matches and batches of an account stay its own.
+    /// Reads the file again. Calls end whose token is no longer there; accounts keep their matches and batches.
     ///
     /// # Errors
-    /// As [`Self::load`]; what was read before is kept then.
+    /// As [`Self::load`]; the accounts stay as before then.
     pub fn reload(&self) -> Result<(), String> {
-        let entries =
-            read(&self.file).map_err(|problem| secret::about_file("accounts", &self.file, problem))?;
+        let entries = read(&self.file).map_err(|error| secret::about_file("accounts", &self.file, error))?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut current.by_digest);
-        for AccountEntry { name, digests, quotas } in entries {
+        for (name, quotas, digests) in entries {
             let account = *current.by_name.entry(name).or_insert_with_key(|name| Account::new(name));
-            account.set(quotas);
+            account.set_quotas(quotas);
             for digest in digests {
                 let revoked = before.remove(&digest).map(|(_, revoked)| revoked).unwrap_or_default();
                 current.by_digest.insert(digest, (account, revoked));
@@ -77,7 +78,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// The account whose token a call carries, which is taken from its headers, with what is cancelled when the token is revoked.
+    /// Removes the token from a call's headers. Returns its account, and the signal that the token is revoked.
     pub(super) fn identify(&self, headers: &mut HeaderMap) -> Result<(Account, CancellationToken), Error> {
         let token = headers.remove(TOKEN).ok_or(Error::CallerTokenMissing)?;
         let token = token.to_str().map_err(|_| Error::CallerTokenWrong)?;
@@ -86,30 +87,23 @@ impl Accounts {
     }
 }
 
-/// The line of an account's file that stands for a token.
+/// The digest of a token as the accounts file holds it.
 #[must_use]
 pub fn line(token: &str) -> String {
     format!("{SCHEME}{}", blake3::Hash::from(digest(token)).to_hex())
 }
 
-/// Whether an account may be called so.
+/// Whether an account may have this name.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
-    let proper = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(proper)
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
-/// An account as it is read.
-struct AccountEntry {
-    name: String,
-    digests: Vec<[u8; 32]>,
-    quotas: Quotas,
-}
-
-/// An account as it is written. `quotas` cannot be flattened: unknown fields would no longer be refused.
+/// An account in the file. `quotas` cannot be flattened: serde would no longer refuse unknown fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AccountLine {
+struct AccountEntry {
     name: String,
     tokens: Vec<String>,
     matches: Option<usize>,
@@ -120,56 +114,45 @@ struct AccountLine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    account: Vec<AccountLine>,
+    account: Vec<AccountEntry>,
 }
 
-fn read(path: &Path) -> Result<Vec<AccountEntry>, String> {
+/// The names, quotas and token digests of a file's accounts.
+fn read(path: &Path) -> Result<Vec<(String, Quotas, Vec<Digest>)>, String> {
     let text = secret::read_text(path).map_err(|error| error.to_string())?;
-    let File { account: written } = toml::from_str(&text).map_err(|error| {
+    let File { account: entries } = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        format!("line {line}: {}", without_values(error.message()))
+        // Leaves out the values that the parser quotes: they may be tokens.
+        let message = error.message().split('"').step_by(2).collect::<Vec<_>>().join("...");
+        format!("line {}: {message}", before.matches('\n').count() + 1)
     })?;
-    let (mut names, mut digests) = (BTreeSet::new(), BTreeSet::new());
-    let mut entries = vec![];
-    for AccountLine { name, tokens, matches, environments, calls } in written {
+    let (mut names, mut all_digests) = (BTreeSet::new(), BTreeSet::new());
+    let mut accounts = vec![];
+    for AccountEntry { name, tokens, matches, environments, calls } in entries {
         if !is_name(&name) {
+            let number = accounts.len() + 1;
             return Err(format!(
-                "account {}: a name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and `.`",
-                entries.len() + 1
+                "account {number}: a name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and `.`"
             ));
         }
         if !names.insert(name.clone()) {
-            return Err(format!("two accounts are called `{name}`"));
+            return Err(format!("two accounts have the name `{name}`"));
         }
-        let of_account = tokens.iter().map(|token| token.strip_prefix(SCHEME).and_then(hash));
-        let Some(of_account) = of_account.collect::<Option<Vec<_>>>() else {
+        let digests = tokens.iter().map(|token| blake3::Hash::from_hex(token.strip_prefix(SCHEME)?).ok());
+        let Some(digests) = digests.map(|hash| hash.map(Into::into)).collect::<Option<Vec<_>>>() else {
             return Err(format!(
-                "account `{name}`: a token stands there as `{SCHEME}` and 64 digits, as `boardwire token` prints it"
+                "account `{name}`: a token must be `{SCHEME}` and 64 hexadecimal digits, as `boardwire token` prints it"
             ));
         };
-        if !of_account.iter().all(|digest| digests.insert(*digest)) {
-            return Err(format!("account `{name}` has a token that stands in the file twice"));
+        if !digests.iter().all(|digest| all_digests.insert(*digest)) {
+            return Err(format!("account `{name}` has a token that is in the file twice"));
         }
-        entries.push(AccountEntry {
-            name,
-            digests: of_account,
-            quotas: Quotas { matches, environments, calls },
-        });
+        accounts.push((name, Quotas { matches, environments, calls }, digests));
     }
-    if digests.is_empty() {
-        return Err("no account has a token: nobody could call".to_owned());
+    if all_digests.is_empty() {
+        return Err("no account has a token, so no client could call".to_owned());
     }
-    Ok(entries)
-}
-
-fn hash(digits: &str) -> Option<[u8; 32]> {
-    blake3::Hash::from_hex(digits).ok().map(Into::into)
-}
-
-/// A message of the parser, without what it has read between quotes.
-fn without_values(message: &str) -> String {
-    message.split('"').step_by(2).collect::<Vec<_>>().join("...")
+    Ok(accounts)
 }
 
 #[cfg(test)]
