@@ -1,4 +1,4 @@
-//! Whom a trusted proxy connects for: version 2 of the PROXY protocol.
+//! The client of a trusted proxy, from the header of the PROXY protocol, version 2.
 //!
 //! <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>
 
@@ -9,36 +9,35 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::origin::Origin;
 
-/// What a header begins with.
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
-/// The most bytes that may follow the first 16; addresses take 36, a proxy's remarks the others.
-const MOST_BYTES: usize = 2_048;
+/// The most bytes after the first 16: 36 for addresses, the rest for the proxy's extensions.
+const MAX_BYTES: usize = 2_048;
 
-/// Reads the header, and no byte after it. Returns the client's origin, or nothing where the proxy connects for itself, to
-/// look whether the server lives.
+/// Reads the header, and no byte after it. Returns the client's origin, or `None` if the proxy connects for itself (a health
+/// check).
 ///
 /// # Errors
-/// A connection that ends, or begins with anything else.
+/// The connection ends, or begins with other bytes.
 pub(crate) async fn read(mut io: impl AsyncRead + Unpin) -> io::Result<Option<Origin>> {
-    let refuse = |what: &str| Err(io::Error::new(ErrorKind::InvalidData, format!("a proxy's header {what}")));
+    let refuse = |what: &str| Err(io::Error::new(ErrorKind::InvalidData, format!("the PROXY header {what}")));
     let mut first = [0; 16];
     io.read_exact(&mut first).await?;
     let [signature @ .., command, family, high, low] = &first;
     if signature != SIGNATURE {
-        return refuse("of version 2 is missing");
+        return refuse("(version 2) is missing");
     }
     let length = usize::from(u16::from_be_bytes([*high, *low]));
-    if length > MOST_BYTES {
+    if length > MAX_BYTES {
         return refuse("is too long");
     }
-    let mut rest = [0; MOST_BYTES];
+    let mut rest = [0; MAX_BYTES];
     io.read_exact(&mut rest[..length]).await?;
     let addresses = &rest[..length];
-    // The upper half says which addresses follow, the first of which is the client's.
+    // The upper half is the kind of the addresses; the first of them is the client's.
     let source: Option<IpAddr> = match family >> 4 {
         1 => addresses.first_chunk::<4>().map(|bytes| Ipv4Addr::from(*bytes).into()),
         2 => addresses.first_chunk::<16>().map(|bytes| Ipv6Addr::from(*bytes).into()),
-        _ => return if *command == 0x20 { Ok(None) } else { refuse("names no address of IP") },
+        _ => return if *command == 0x20 { Ok(None) } else { refuse("names no IP address") },
     };
     match (command, source) {
         (0x20, _) => Ok(None),
@@ -57,43 +56,43 @@ mod tests {
         [&SIGNATURE[..], &[command, family], &length, rest, b"PRI"].concat()
     }
 
-    async fn found(bytes: &[u8]) -> Result<(Option<Origin>, usize), String> {
-        let mut left = bytes;
-        let origin = read(&mut left).await.map_err(|error| error.to_string())?;
-        Ok((origin, left.len()))
+    async fn parse(bytes: &[u8]) -> Result<(Option<Origin>, usize), String> {
+        let mut rest = bytes;
+        let origin = read(&mut rest).await.map_err(|error| error.to_string())?;
+        Ok((origin, rest.len()))
     }
 
     #[tokio::test]
-    async fn the_client_is_named_and_nothing_after_is_read() {
+    async fn the_header_names_the_client_and_nothing_after_it_is_read() {
         let v4 = [&[203, 0, 113, 7][..], &[10, 0, 0, 1, 1, 2, 3, 4]].concat();
         let v6 = [&[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 9, 9, 9, 9, 9, 9, 9, 9][..], &[0; 20]].concat();
-        let remarked = [&v4[..], &[4, 0, 2, 1, 1]].concat();
+        let extended = [&v4[..], &[4, 0, 2, 1, 1]].concat();
         let host = |text: &str| Some(Origin::host(text.parse().expect("an address")));
         for (bytes, origin) in [
             (header(0x21, 0x11, &v4), host("203.0.113.7")),
-            (header(0x21, 0x11, &remarked), host("203.0.113.7")),
+            (header(0x21, 0x11, &extended), host("203.0.113.7")),
             (header(0x21, 0x21, &v6), host("2001:db8:0:1::")),
             (header(0x20, 0x00, &[]), None),
             (header(0x20, 0x11, &v4), None),
         ] {
-            assert_eq!(found(&bytes).await, Ok((origin, 3)), "{bytes:?}");
+            assert_eq!(parse(&bytes).await, Ok((origin, 3)), "{bytes:?}");
         }
     }
 
     #[tokio::test]
-    async fn anything_else_is_refused() {
-        for (bytes, said) in [
-            (b"PRI * HTTP/2.0\r\n\r\n".to_vec(), "of version 2 is missing"),
-            (b"PROXY TCP4 203.0.113.7".to_vec(), "of version 2 is missing"),
+    async fn a_malformed_header_is_refused() {
+        for (bytes, problem) in [
+            (b"PRI * HTTP/2.0\r\n\r\n".to_vec(), "(version 2) is missing"),
+            (b"PROXY TCP4 203.0.113.7".to_vec(), "(version 2) is missing"),
             (header(0x21, 0x11, &[1, 2, 3]), "is too short"),
-            (header(0x21, 0x31, &[0; 216]), "names no address of IP"),
+            (header(0x21, 0x31, &[0; 216]), "names no IP address"),
             (header(0x22, 0x11, &[0; 12]), "has another version or command"),
             (header(0x11, 0x11, &[0; 12]), "has another version or command"),
             (header(0x21, 0x11, &[0; 2_049]), "is too long"),
         ] {
-            assert_eq!(found(&bytes).await, Err(format!("a proxy's header {said}")));
+            assert_eq!(parse(&bytes).await, Err(format!("the PROXY header {problem}")));
         }
         let cut = header(0x21, 0x11, &[0; 12]);
-        assert!(found(&cut[..27]).await.is_err(), "it ends too early");
+        assert!(parse(&cut[..27]).await.is_err(), "the header is cut short");
     }
 }

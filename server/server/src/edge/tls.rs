@@ -1,7 +1,7 @@
-//! TLS on TCP listeners: the server proves who it is and, if it asks for that, so do those who connect.
+//! TLS on TCP listeners, with certificates for the server and optionally for clients.
 //!
-//! Certificates are read from files, and may be renewed in them: a connection is served with what was read
-//! last. TLS 1.3 is spoken and nothing older, since every gRPC library in use has it.
+//! Each new connection uses the certificates that were read from the files last. The server supports only TLS 1.3, which
+//! every gRPC library has.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,21 +24,21 @@ use super::accept::{Accept, Accepted};
 use crate::origin::Origin;
 use crate::secret;
 
-/// What a connection must agree on: HTTP/2.
+/// HTTP/2, the only protocol that the server negotiates.
 const ALPN: &[u8] = b"h2";
 
-/// Where certificates are; all are PEM files.
+/// The PEM files with certificates and keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The server's certificate, and after it those that lead to its root.
+    /// The server's certificate, followed by its chain.
     pub cert: PathBuf,
-    /// The certificate's private key.
+    /// The certificate's private key, unencrypted.
     pub key: PathBuf,
-    /// The roots of the certificates that clients must have; without it they need none.
+    /// The roots that clients' certificates must lead to; without it, clients need no certificate.
     pub client_ca: Option<PathBuf>,
 }
 
-/// What TLS is spoken with.
+/// The TLS files and the configuration read from them.
 #[derive(Debug)]
 pub struct Tls {
     files: TlsFiles,
@@ -49,19 +49,19 @@ impl Tls {
     /// Reads the files.
     ///
     /// # Errors
-    /// One is missing, is not what it should be, or does not belong to the others.
+    /// A file is missing or malformed, the key does not match the certificate, or the certificate is not valid now.
     pub fn load(files: TlsFiles) -> Result<Self, String> {
         let current = RwLock::new(Arc::new(files.read()?));
         Ok(Self { files, current })
     }
 
-    /// Reads the files again. Connections that are open go on as they are.
+    /// Reads the files again, for new connections.
     ///
     /// # Errors
-    /// As [`Self::load`]; what was read before is kept then.
+    /// As [`Self::load`]; the configuration stays as before then.
     pub fn reload(&self) -> Result<(), String> {
-        let read = Arc::new(self.files.read()?);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read;
+        let config = Arc::new(self.files.read()?);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
         Ok(())
     }
 
@@ -73,62 +73,57 @@ impl Tls {
 impl TlsFiles {
     fn read(&self) -> Result<ServerConfig, String> {
         let provider = Arc::new(ring::default_provider());
-        let (clients, key) = (self.clients(&provider)?, self.key(&provider)?);
+        let (verifier, key) = (self.client_verifier(&provider)?, self.certified_key(&provider)?);
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])
             .expect("ring has suites for TLS 1.3")
-            .with_client_cert_verifier(clients)
+            .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
         config.alpn_protocols = vec![ALPN.to_vec()];
         Ok(config)
     }
 
-    /// The certificate and its key.
-    fn key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, String> {
+    fn certified_key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, String> {
         let chain = certificates("TLS certificate", &self.cert)?;
         let about = |problem| secret::about_file("TLS key", &self.key, problem);
         let pem = secret::read_file(&self.key).map_err(|error| about(error.to_string()))?;
         let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| match error {
-            PemError::NoItemsFound => about("no private key in PEM that is not encrypted".to_owned()),
-            error => about(format!("garbled PEM: {error}")),
+            PemError::NoItemsFound => about("no private key in PEM, or an encrypted one".to_owned()),
+            error => about(format!("malformed PEM: {error}")),
         })?;
-        check_time(&chain[0])
+        check_validity(&chain[0])
             .map_err(|problem| secret::about_file("TLS certificate", &self.cert, problem))?;
         CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
             Error::InconsistentKeys(_) => about(format!("not the key of {}", self.cert.display())),
-            error => about(format!("no key that can be used: {error}")),
+            error => about(format!("unusable key: {error}")),
         })
     }
 
-    /// Who may connect.
-    fn clients(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, String> {
+    fn client_verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, String> {
         let Some(file) = &self.client_ca else { return Ok(WebPkiClientVerifier::no_client_auth()) };
         let what = "root of clients' TLS certificates";
         let mut roots = RootCertStore::empty();
+        let unusable = |error| secret::about_file(what, file, format!("unusable certificate: {error}"));
         for root in certificates(what, file)? {
-            let about =
-                |error| secret::about_file(what, file, format!("a certificate cannot be used: {error}"));
-            roots.add(root).map_err(about)?;
+            roots.add(root).map_err(unusable)?;
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-        Ok(verifier.build().expect("there are roots and no lists of what was revoked"))
+        Ok(verifier.build().expect("there are roots and no revocation lists"))
     }
 }
 
-/// Refuses a certificate that no client would accept today.
-fn check_time(certificate: &CertificateDer<'_>) -> Result<(), String> {
+/// Refuses a certificate that has expired or is not valid yet.
+fn check_validity(certificate: &CertificateDer<'_>) -> Result<(), String> {
     let parsed = EndEntityCert::try_from(certificate).map_err(|error| error.to_string())?;
-    // Without a root it is never found good, but its time is looked at first.
-    let usage = KeyUsage::server_auth();
-    match parsed.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &[], &[], UnixTime::now(), usage, None, None)
-    {
+    let (algorithms, usage) = (webpki::ALL_VERIFICATION_ALGS, KeyUsage::server_auth());
+    // Always fails without a root, but checks the dates first.
+    match parsed.verify_for_usage(algorithms, &[], &[], UnixTime::now(), usage, None, None) {
         Err(webpki::Error::CertExpired { not_after, .. }) => {
             Err(format!("it expired at {} seconds since 1970: renew it", not_after.as_secs()))
         }
-        Err(webpki::Error::CertNotValidYet { not_before, .. }) => Err(format!(
-            "it is valid only from {} seconds since 1970: is the clock right?",
-            not_before.as_secs()
-        )),
+        Err(webpki::Error::CertNotValidYet { not_before: from, .. }) => {
+            Err(format!("it is valid only from {} seconds since 1970: is the clock right?", from.as_secs()))
+        }
         _ => Ok(()),
     }
 }
@@ -139,9 +134,9 @@ fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'s
     let pem = secret::read_file(file).map_err(|error| about(error.to_string()))?;
     let mut certificates = vec![];
     for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|error| about(format!("garbled PEM: {error}")))?;
+        let certificate = certificate.map_err(|error| about(format!("malformed PEM: {error}")))?;
         ParsedCertificate::try_from(&certificate)
-            .map_err(|error| about(format!("garbled certificate: {error}")))?;
+            .map_err(|error| about(format!("malformed certificate: {error}")))?;
         certificates.push(certificate);
     }
     if certificates.is_empty() {
@@ -150,36 +145,30 @@ fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'s
     Ok(certificates)
 }
 
-/// A TCP listener whose connections speak TLS.
 pub(crate) struct TlsListener {
     pub(crate) listener: TcpListener,
     pub(crate) tls: Arc<Tls>,
 }
 
 impl Accept for TlsListener {
-    type Io = BeforeHandshake;
+    type Io = (TcpStream, TlsAcceptor);
 
-    async fn accept(&self) -> io::Result<(BeforeHandshake, Origin)> {
+    async fn accept(&self) -> io::Result<(Self::Io, Origin)> {
         let (io, origin) = Accept::accept(&self.listener).await?;
-        Ok((BeforeHandshake { io, acceptor: self.tls.acceptor() }, origin))
+        Ok(((io, self.tls.acceptor()), origin))
     }
 }
 
-/// A connection before the handshake.
-pub(crate) struct BeforeHandshake {
-    io: TcpStream,
-    acceptor: TlsAcceptor,
-}
-
-impl Accepted for BeforeHandshake {
+/// A connection before the TLS handshake.
+impl Accepted for (TcpStream, TlsAcceptor) {
     type Io = TlsStream<TcpStream>;
 
     fn tcp(&mut self) -> Option<&mut TcpStream> {
-        Some(&mut self.io)
+        Some(&mut self.0)
     }
 
     async fn open(self) -> io::Result<Self::Io> {
-        self.acceptor.accept(self.io).await
+        self.1.accept(self.0).await
     }
 }
 

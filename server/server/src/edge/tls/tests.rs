@@ -3,7 +3,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with a certificate and its key.
+/// A temporary folder with a certificate and its key.
 fn folder() -> (TempDir, TlsFiles) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let files = TlsFiles {
@@ -18,88 +18,88 @@ fn folder() -> (TempDir, TlsFiles) {
 /// Writes a new certificate and its key.
 fn write(files: &TlsFiles) {
     let Made { cert, signing_key } =
-        generate_simple_self_signed(["localhost".to_owned()]).expect("a name is all it takes");
-    std::fs::write(&files.cert, cert.pem()).expect("the folder is ours");
-    std::fs::write(&files.key, signing_key.serialize_pem()).expect("the folder is ours");
+        generate_simple_self_signed(["localhost".to_owned()]).expect("the name is valid");
+    std::fs::write(&files.cert, cert.pem()).expect("the folder is writable");
+    std::fs::write(&files.key, signing_key.serialize_pem()).expect("the folder is writable");
 }
 
-fn refusal(files: &TlsFiles) -> String {
-    Tls::load(files.clone()).expect_err("it cannot be spoken with")
+fn load_error(files: &TlsFiles) -> String {
+    Tls::load(files.clone()).expect_err("the files are invalid")
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn an_error_names_the_missing_file() {
     for which in ["cert.pem", "key.pem"] {
         let (folder, files) = folder();
         let file = folder.path().join(which);
-        std::fs::remove_file(&file).expect("it is there");
-        let refused = refusal(&files);
-        assert!(refused.contains(&format!("{}: No such file", file.display())), "{refused}");
-        std::fs::write(&file, "nothing of it\n").expect("the folder is ours");
-        let refused = refusal(&files);
-        assert!(refused.contains(&format!("{}: no ", file.display())), "{refused}");
+        std::fs::remove_file(&file).expect("the file exists");
+        let error = load_error(&files);
+        assert!(error.contains(&format!("{}: No such file", file.display())), "{error}");
+        std::fs::write(&file, "no PEM\n").expect("the folder is writable");
+        let error = load_error(&files);
+        assert!(error.contains(&format!("{}: no ", file.display())), "{error}");
     }
 }
 
 #[test]
-fn what_is_garbled_is_named() {
+fn an_error_names_the_malformed_file() {
     let (_folder, files) = folder();
-    for (file, problem) in [(&files.cert, "cert.pem: garbled"), (&files.key, "key.pem: ")] {
-        let good = std::fs::read_to_string(file).expect("it is there");
-        let (head, body) = good.split_at(good.find('\n').expect("lines"));
-        for garbled in [
+    for (file, problem) in [(&files.cert, "cert.pem: malformed"), (&files.key, "key.pem: ")] {
+        let good = std::fs::read_to_string(file).expect("the file exists");
+        let (head, body) = good.split_at(good.find('\n').expect("PEM has lines"));
+        for malformed in [
             good.replace("-----END", "-----"),
             format!("{head}\nA?{}", &body[3..]),
             format!("{head}\nAAAA{}", &body[5..]),
         ] {
-            std::fs::write(file, garbled).expect("the folder is ours");
-            let refused = refusal(&files);
-            assert!(refused.contains(problem), "{refused}");
+            std::fs::write(file, malformed).expect("the folder is writable");
+            let error = load_error(&files);
+            assert!(error.contains(problem), "{error}");
         }
-        std::fs::write(file, good).expect("the folder is ours");
+        std::fs::write(file, good).expect("the folder is writable");
     }
-    Tls::load(files).expect("all is good again");
+    Tls::load(files).expect("the files are valid again");
 }
 
 #[test]
-fn a_key_of_another_certificate_is_named() {
+fn an_error_names_a_key_of_another_certificate() {
     let (_folder, files) = folder();
     let other = KeyPair::generate().expect("a key").serialize_pem();
-    std::fs::write(&files.key, other).expect("the folder is ours");
-    let refused = refusal(&files);
+    std::fs::write(&files.key, other).expect("the folder is writable");
+    let error = load_error(&files);
     let expected = format!("TLS key {}: not the key of {}", files.key.display(), files.cert.display());
-    assert_eq!(refused, expected);
+    assert_eq!(error, expected);
 }
 
 #[test]
-fn an_encrypted_key_is_told_from_none() {
+fn an_encrypted_key_is_refused() {
     let (_folder, files) = folder();
-    let key = std::fs::read_to_string(&files.key).expect("it is there");
+    let key = std::fs::read_to_string(&files.key).expect("the file exists");
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
-    std::fs::write(&files.key, encrypted).expect("the folder is ours");
-    assert!(refusal(&files).ends_with("no private key in PEM that is not encrypted"));
+    std::fs::write(&files.key, encrypted).expect("the folder is writable");
+    assert!(load_error(&files).ends_with("no private key in PEM, or an encrypted one"));
 }
 
 #[test]
-fn roots_of_clients_must_be_some() {
+fn the_file_of_client_roots_must_contain_a_root() {
     let (folder, mut files) = folder();
     files.client_ca = Some(folder.path().join("ca.pem"));
-    assert!(refusal(&files).contains("root of clients' TLS certificates"));
-    std::fs::copy(&files.key, folder.path().join("ca.pem")).expect("the folder is ours");
-    assert!(refusal(&files).ends_with("ca.pem: no certificate in PEM"));
-    std::fs::copy(&files.cert, folder.path().join("ca.pem")).expect("the folder is ours");
-    Tls::load(files).expect("a root is all it takes");
+    assert!(load_error(&files).contains("root of clients' TLS certificates"));
+    std::fs::copy(&files.key, folder.path().join("ca.pem")).expect("the folder is writable");
+    assert!(load_error(&files).ends_with("ca.pem: no certificate in PEM"));
+    std::fs::copy(&files.cert, folder.path().join("ca.pem")).expect("the folder is writable");
+    Tls::load(files).expect("the root is valid");
 }
 
 #[test]
-fn what_cannot_be_read_again_leaves_what_was_read() {
+fn a_failed_reload_keeps_the_old_configuration() {
     let (_folder, files) = folder();
-    let tls = Tls::load(files.clone()).expect("all is good");
+    let tls = Tls::load(files.clone()).expect("the files are valid");
     let first = Arc::clone(tls.acceptor().config());
-    std::fs::write(&files.key, "").expect("the folder is ours");
-    tls.reload().expect_err("there is no key");
+    std::fs::write(&files.key, "").expect("the folder is writable");
+    tls.reload().expect_err("the key is missing");
     assert!(Arc::ptr_eq(tls.acceptor().config(), &first));
     write(&files);
-    tls.reload().expect("all is good again");
+    tls.reload().expect("the files are valid again");
     assert!(!Arc::ptr_eq(tls.acceptor().config(), &first));
 }
