@@ -1,38 +1,34 @@
-//! The edge of the server: what stands between a listener and the services.
+//! The edge of the server: everything between a listener and the services.
 //!
-//! Connections are [accepted](accept), [counted](connections) and [driven](serve) here. Every [call](call) is then admitted
-//! and answered in one function. All that callers make the server hold is charged to one [ledger](ledger).
+//! This module [accepts](accept), [counts](connections) and [drives](serve) connections. One function admits and answers
+//! each [call](call). One [ledger](ledger) charges the memory that each caller makes the server hold.
 
 mod accept;
 mod accounts;
 mod call;
 mod caller;
 mod connections;
+mod io;
 mod ledger;
 mod methods;
 mod pages;
-mod preface;
 mod proxy;
 mod rates;
 mod serve;
-mod tasks;
 mod tls;
-mod traces;
 mod wire;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use accounts::Accounts;
-pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
-pub use tls::{Tls, TlsFiles};
+use tokio::sync::watch;
 
 pub(crate) use accept::Accept;
 #[cfg(test)]
 pub(crate) use accept::Accepted;
 pub use accept::UnixSocket;
-pub use accounts::{is_name, line};
+pub use accounts::{Accounts, is_name, line};
 pub(crate) use call::{Call, GrpcService};
 pub(crate) use caller::Caller;
 pub(crate) use ledger::{Budget, Charge};
@@ -40,35 +36,35 @@ pub(crate) use ledger::{Budget, Charge};
 pub(crate) use methods::Shape;
 pub(crate) use methods::{Kind, Methods, Service};
 pub(crate) use pages::{metrics_page, watch_page};
+pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 pub(crate) use serve::{Protocol, serve};
 pub(crate) use tls::TlsListener;
+pub use tls::{Tls, TlsFiles};
 pub(crate) use wire::{EncodedMessage, Reply, RequestStream};
-
-use tokio::sync::watch;
 
 use crate::batches::Batches;
 use connections::Connections;
 use ledger::{CALL_BYTES, Ledger};
 use rates::Rates;
 
-/// What the server takes from its callers. Each limit is a flag of `boardwire serve`.
+/// The limits on connections and calls. Each is a flag of `boardwire serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// The most connections that may be open at once.
+    /// The most open connections.
     pub connections: usize,
-    /// The most connections that may be open from one origin.
+    /// The most open connections from one origin.
     pub connections_per_caller: usize,
-    /// The most calls that may be under way on one connection.
+    /// The most concurrent calls on one connection.
     pub connection_streams: u32,
-    /// The most bytes of answers and unfinished messages that one connection may hold.
+    /// The most bytes of responses and unfinished messages that one connection may hold.
     pub connection_bytes: usize,
-    /// The most bytes that the server may hold for connections, calls, answers and unfinished messages.
+    /// The most bytes that the server may hold for connections, calls, responses and unfinished messages.
     pub bytes: usize,
-    /// The most calls a second of one origin; 0 for as many as it likes.
+    /// The most calls of one origin in a second; 0 for no limit.
     pub rate: u32,
-    /// How long a connection may take until its HTTP/2 preface has come, and a call until its message has.
+    /// The most time until a connection has sent its HTTP/2 preface, and a call its message.
     pub handshake_timeout: Duration,
-    /// How long calls under way may take to end once the server stops.
+    /// The most time that open calls have to end once the server stops.
     pub drain_timeout: Duration,
 }
 
@@ -90,13 +86,13 @@ impl Default for Bounds {
 /// Who may call, and how much.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// What the server takes from its callers.
+    /// The limits on connections and calls.
     pub bounds: Bounds,
     /// The accounts that may call; without it, every client that can connect.
     pub accounts: Option<Arc<Accounts>>,
     /// The proxies whose connections begin with a header that names the client.
     pub proxies: Arc<[IpAddr]>,
-    /// The names, beside addresses and `localhost`, under which pages are served.
+    /// The host names, besides addresses and `localhost`, under which the server serves pages.
     pub page_hosts: Arc<[String]>,
 }
 
@@ -106,26 +102,25 @@ impl From<Bounds> for Access {
     }
 }
 
-/// What all listeners of a server share.
+/// State that all listeners of a server share.
 pub(crate) struct Edge {
     access: Access,
-    /// The leases that end with a connection are found here.
+    /// Holds the leases that end with their connection.
     batches: Arc<Batches>,
     /// True once the server stops.
     stopping: watch::Receiver<bool>,
     connections: Arc<Connections>,
     ledger: Ledger,
-    /// For health checks for which there is no room otherwise.
+    /// Room for health checks while the ledger is full.
     health: Ledger,
     rates: Rates,
     methods: Methods,
 }
 
-/// Health checks that may be under way.
+/// The most concurrent health checks while the ledger is full.
 const HEALTH_CHECKS: usize = 64;
 
 impl Edge {
-    /// The edge before these methods.
     pub(crate) fn new(
         access: Access,
         methods: Methods,
@@ -146,7 +141,13 @@ impl Edge {
         }
     }
 
-    /// How many connections are open.
+    /// Resolves when the server stops.
+    async fn stopped(&self) {
+        // An error means that the server no longer exists.
+        let _ = self.stopping.clone().wait_for(|stop| *stop).await;
+    }
+
+    /// The number of open connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.len()
     }

@@ -1,7 +1,7 @@
-//! Accepting connections for as long as the server runs.
+//! Listeners that accept connections as long as the server runs.
 //!
-//! `accept` fails for reasons that pass: most of all when the process or the machine has no file descriptor
-//! left. The listener then waits and tries again; it neither spins nor ends.
+//! `accept` can fail for a passing reason, mostly because the process or the machine has no free file descriptor.
+//! The listener then waits and tries again.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,25 +14,23 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::origin::Origin;
 
-/// How long a listener waits after the first failure; each further one doubles it.
+/// How long a listener waits after the first failure; each further failure doubles the wait.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
-/// The longest that a listener waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// Of warnings that say the same, one in so long is logged.
-const BETWEEN_WARNINGS: Duration = Duration::from_secs(1);
+/// The shortest time between two equal warnings.
+const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Something that connections come in on.
+/// A listener.
 pub(crate) trait Accept: Send + Sync + 'static {
-    /// A connection.
     type Io: Accepted;
 
-    /// The next connection, and where it comes from.
+    /// The next connection and its origin.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Io, Origin)>> + Send;
 }
 
-/// A connection that has come in, and of which nothing has been read.
+/// An accepted connection, before the server has read from it.
 pub(crate) trait Accepted: Send + 'static {
-    /// What carries its calls.
+    /// The byte stream that carries the calls.
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     /// The TCP connection, if it is one.
@@ -40,7 +38,7 @@ pub(crate) trait Accepted: Send + 'static {
         None
     }
 
-    /// Agrees with its peer on all that comes before the first call. That takes as long as the peer likes.
+    /// Performs the handshakes before the first call. The client decides how long that takes.
     fn open(self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 }
 
@@ -76,7 +74,7 @@ impl Accept for TcpListener {
     }
 }
 
-/// A Unix socket that is listened on. Its path is removed with it, unless another server has taken the path.
+/// A listening Unix socket. Dropping it removes its file, unless another server has replaced the file.
 #[derive(Debug)]
 pub struct UnixSocket {
     listener: UnixListener,
@@ -85,32 +83,31 @@ pub struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Listens at a path where no file is.
+    /// Listens at a path where no file exists.
     ///
     /// # Errors
     /// Those of the operating system.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
-        // Now, before the server says that it listens: from then on another server may replace the file.
-        Ok(Self { listener, path: path.to_owned(), file: identity(path) })
+        // Read now: once the server says that it listens, another server may replace the file.
+        Ok(Self { listener, path: path.to_owned(), file: device_and_inode(path) })
     }
 
-    /// Where it listens.
+    /// The path of the socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// What tells a file from any other.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::symlink_metadata(path).ok().map(|about| (about.dev(), about.ino()))
+fn device_and_inode(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 impl Drop for UnixSocket {
     fn drop(&mut self) {
-        if identity(&self.path) == self.file {
-            // It does no harm if it has been removed before.
+        if device_and_inode(&self.path) == self.file {
+            // An error means that the file is gone already.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -126,7 +123,7 @@ impl Accept for UnixSocket {
     }
 }
 
-/// A listener that goes on after failures.
+/// A listener that continues after failures.
 pub(crate) struct Incoming<A> {
     listener: A,
     wait: Duration,
@@ -138,21 +135,26 @@ impl<A: Accept> Incoming<A> {
         Self { listener, wait: FIRST_WAIT, warnings: Throttle::default() }
     }
 
-    /// The next connection, however long that takes.
+    /// Waits for the next connection.
     pub(crate) async fn next(&mut self) -> (A::Io, Origin) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         loop {
             match self.listener.accept().await {
                 Ok(accepted) => {
                     self.wait = FIRST_WAIT;
                     return accepted;
                 }
-                Err(error) if concerns_one(&error) => {
+                // Only this connection failed: the next can be accepted at once.
+                Err(error)
+                    if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) =>
+                {
                     tracing::debug!(%error, "a connection was not accepted");
                 }
                 Err(error) => {
-                    if let Some(failures) = self.warnings.pass(Instant::now()) {
+                    if let Some(failures) = self.warnings.count(Instant::now()) {
                         tracing::warn!(%error, failures, "no connection can be accepted");
                     }
+                    // Doubled first: the caller may drop this future while it sleeps.
                     let wait = self.wait;
                     self.wait = (2 * wait).min(LONGEST_WAIT);
                     tokio::time::sleep(wait).await;
@@ -162,32 +164,21 @@ impl<A: Accept> Incoming<A> {
     }
 }
 
-/// Whether a failure is that of one connection, so that the next can be accepted at once.
-fn concerns_one(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
-}
-
-/// Lets one warning a second through and counts all.
+/// Allows one warning a second and counts all events: the time of the last warning, and the events since.
 #[derive(Debug, Default)]
-pub(crate) struct Throttle(Mutex<Counted>);
-
-#[derive(Debug, Default)]
-struct Counted {
-    logged: Option<Instant>,
-    events: u64,
-}
+pub(crate) struct Throttle(Mutex<(Option<Instant>, u64)>);
 
 impl Throttle {
-    /// Counts an event at `now`; gives their number since the last warning if there is to be one.
-    pub(crate) fn pass(&self, now: Instant) -> Option<u64> {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.events += 1;
-        if counted.logged.is_some_and(|logged| now.saturating_duration_since(logged) < BETWEEN_WARNINGS) {
+    /// Counts an event at `now`. If a warning is due, returns the number of events since the last one.
+    pub(crate) fn count(&self, now: Instant) -> Option<u64> {
+        let mut throttle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last_warning, events) = &mut *throttle;
+        *events += 1;
+        if last_warning.is_some_and(|last| now.saturating_duration_since(last) < WARNING_INTERVAL) {
             return None;
         }
-        counted.logged = Some(now);
-        Some(std::mem::take(&mut counted.events))
+        *last_warning = Some(now);
+        Some(std::mem::take(events))
     }
 }
 
@@ -197,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// A listener without file descriptors for a while.
+    /// A listener that fails a number of times.
     struct Failing {
         failures: AtomicUsize,
         error: fn() -> io::Error,
@@ -223,7 +214,7 @@ mod tests {
         }
     }
 
-    async fn waited(failures: usize, error: fn() -> io::Error) -> Duration {
+    async fn wait_after(failures: usize, error: fn() -> io::Error) -> Duration {
         let mut incoming = Incoming::new(Failing { failures: AtomicUsize::new(failures), error });
         let start = tokio::time::Instant::now();
         incoming.next().await;
@@ -232,33 +223,33 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_descriptor_table_is_waited_for() {
+    async fn accept_waits_while_no_file_descriptor_is_free() {
         let full = || io::Error::from_raw_os_error(24);
-        // 50, 100, 200, 400, 800 and then 1,000 ms each.
-        let waited = waited(8, full).await;
+        // 50, 100, 200, 400, 800 and then 1,000 ms.
+        let waited = wait_after(8, full).await;
         assert!((Duration::from_millis(4_550)..Duration::from_millis(4_600)).contains(&waited), "{waited:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_failed_does_not_delay_the_next() {
-        assert_eq!(waited(100, || io::ErrorKind::ConnectionAborted.into()).await, Duration::ZERO);
+    async fn a_failed_connection_does_not_delay_the_next() {
+        assert_eq!(wait_after(100, || io::ErrorKind::ConnectionAborted.into()).await, Duration::ZERO);
     }
 
     #[test]
-    fn one_warning_a_second_tells_of_all() {
+    fn a_warning_counts_all_events_since_the_last() {
         let (throttle, start) = (Throttle::default(), Instant::now());
-        let passed =
-            [0, 10, 999, 1_000, 1_001, 2_500].map(|at| throttle.pass(start + Duration::from_millis(at)));
-        assert_eq!(passed, [Some(1), None, None, Some(3), None, Some(2)]);
+        let warnings =
+            [0, 10, 999, 1_000, 1_001, 2_500].map(|at| throttle.count(start + Duration::from_millis(at)));
+        assert_eq!(warnings, [Some(1), None, None, Some(3), None, Some(2)]);
     }
 
     #[tokio::test]
-    async fn a_socket_leaves_that_of_its_successor() {
-        let folder = tempfile::tempdir().expect("a folder");
+    async fn a_socket_does_not_remove_a_file_that_replaced_its_own() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("socket");
-        let first = UnixSocket::bind(&path).expect("nothing is there");
-        std::fs::remove_file(&path).expect("it is there");
-        let second = UnixSocket::bind(&path).expect("nothing is there any more");
+        let first = UnixSocket::bind(&path).expect("no file exists");
+        std::fs::remove_file(&path).expect("the file exists");
+        let second = UnixSocket::bind(&path).expect("no file exists");
         drop(first);
         assert!(path.exists());
         drop(second);

@@ -1,6 +1,7 @@
-//! A call, from its headers to its answer: who calls, whether there is room for it, and who answers it.
+//! A call, from its headers to its response: finds the caller, charges the call, and runs the method's handler.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use boardwire_api::Error;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body::Body;
+use opentelemetry::propagation::TextMapPropagator as _;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use prost::Message;
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -20,21 +23,22 @@ use tonic::codegen::http::{HeaderMap, Method as Verb, Request, Response, StatusC
 use tonic::codegen::{BoxFuture, Service, StdError};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::Edge;
 use super::caller::{self, Caller};
 use super::ledger::{Budget, CALL_BYTES, Charge};
 use super::methods::{Kind, Method, Shape};
-use super::traces;
 use super::wire::{Reply, RequestStream, ResponseBody};
 use crate::secret;
 
-/// The header in which a request is named.
 const REQUEST_ID: &str = "x-request-id";
-/// The most bytes of a name that a caller may give its request.
+/// The most bytes of a request id that the client chooses.
 const MAX_REQUEST_ID_BYTES: usize = 64;
+/// W3C Trace Context: the headers that name the span of the client.
+const TRACE_PARENT: &str = "traceparent";
+const TRACE_STATE: &str = "tracestate";
 
-/// A call that is to be answered.
 pub(crate) struct Call {
     caller: Caller,
     bearer: Option<HeaderValue>,
@@ -43,17 +47,16 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// When its message came: what it waited for since then is the server's matter.
+    /// When its message arrived. From then on, the call waits only for the server.
     pub(crate) fn arrived(&self) -> Instant {
         self.arrived
     }
 
-    /// Its message has come.
+    /// Records that its message has arrived.
     pub(super) fn note_arrival(&mut self) {
         self.arrived = self.caller.last_read();
     }
 
-    /// Whose call it is.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }
@@ -63,29 +66,25 @@ impl Call {
         self.bearer.as_ref().and_then(caller::token)
     }
 
-    /// Where more than an ordinary answer is charged.
+    /// The budget for responses that are larger than an ordinary one.
     pub(crate) fn budget(&self) -> &Arc<Budget> {
         self.caller.budget()
     }
 
-    /// Answers with an ordinary message, for which the call has room.
+    /// Replies with an ordinary message, which the call's own charge covers.
     ///
     /// # Errors
-    /// The encoded message is longer than any client takes.
+    /// The encoded message exceeds the longest that clients accept.
     pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, Error> {
         Reply::message(self.charge, message)
     }
 }
 
-/// Answers the calls of all connections.
+/// Responds to the calls of all connections.
 #[derive(Clone)]
 pub(crate) struct GrpcService(pub(crate) Arc<Edge>);
 
-impl<B> Service<Request<B>> for GrpcService
-where
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
-{
+impl<B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static> Service<Request<B>> for GrpcService {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
     type Future = BoxFuture<Self::Response, Infallible>;
@@ -97,75 +96,77 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (parts, body) = request.into_parts();
         let id = request_id(&parts.headers);
-        let span = span(&parts, &id);
-        let (edge, inside) = (Arc::clone(&self.0), span.clone());
         let caller = parts.extensions.get::<Caller>().expect("every connection names its caller").clone();
-        let unanswered = ResetGuard { edge: Arc::clone(&edge), caller, is_answered: false };
-        let answered = async move {
-            // Moved as a whole, so that it is dropped with the call.
-            let mut unanswered = unanswered;
+        let span = span(&parts, &id, &caller);
+        let (edge, response_span) = (Arc::clone(&self.0), span.clone());
+        let guard = ResetGuard { edge: Arc::clone(&edge), caller, has_response: false };
+        let response = async move {
+            // Moves the whole guard, which is dropped with the call.
+            let mut guard = guard;
             let body = tonic::body::Body::new(body);
-            let mut response = edge.answer(parts, body, &mut unanswered.caller, inside).await;
-            unanswered.is_answered = true;
+            let mut response = edge.respond(parts, body, &mut guard.caller, response_span).await;
+            guard.has_response = true;
             response.headers_mut().insert(REQUEST_ID, id);
             Ok(response)
         };
-        Box::pin(answered.instrument(span))
+        Box::pin(response.instrument(span))
     }
 }
 
-/// A call under way: it was reset if this is dropped before the call is answered.
+/// An open call. The client has reset it if this is dropped before there is a response.
 struct ResetGuard {
     edge: Arc<Edge>,
     caller: Caller,
-    is_answered: bool,
+    has_response: bool,
 }
 
 impl Drop for ResetGuard {
     fn drop(&mut self) {
-        if !self.is_answered && self.edge.rates.is_reset_too_often(self.caller.origin()) {
-            self.caller.place().close();
+        if !self.has_response && self.edge.rates.is_reset_too_often(self.caller.origin()) {
+            self.caller.connection.slot.close();
         }
     }
 }
 
 impl Edge {
-    async fn answer(
+    async fn respond(
         &self,
         mut parts: Parts,
         body: tonic::body::Body,
         caller: &mut Caller,
         span: Span,
     ) -> Response<ResponseBody> {
-        if let Some(refused) = refuse_other(&parts) {
-            return refused.map(|()| ResponseBody::empty(caller.budget(), span));
+        if let Some(code) = http_refusal(&parts) {
+            let mut response = Response::new(ResponseBody::new(Reply::Over, caller.budget(), None, &span));
+            *response.status_mut() = code;
+            if code == StatusCode::METHOD_NOT_ALLOWED {
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+            }
+            return response;
         }
-        let time = time(&parts.headers);
+        let timeout = timeout(&parts.headers);
         let (call, method, in_use) = match self.admit(&mut parts, caller) {
             Ok(admitted) => admitted,
             Err(error) => return ResponseBody::respond(Err(error), caller.budget(), None, &span),
         };
-        // They may be large, and are not needed any more.
+        // The headers may be large, and the call may last long.
         drop(parts);
         let budget = caller.budget();
         let (bytes, message_time) = (method.message_bytes, self.access.bounds.handshake_timeout);
         let requests = RequestStream::new(body, bytes, message_time, Arc::clone(budget));
-        let answered = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
-        let answered = async {
-            match caller.revoked() {
-                None => answered.await,
-                Some(revoked) => tokio::select! {
-                    reply = answered => reply.map(|reply| reply.map(|reply| reply.until(revoked))),
+        let reply = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
+        let reply = async {
+            match &caller.account {
+                None => reply.await,
+                Some((_, revoked)) => tokio::select! {
+                    reply = reply => reply.map(|reply| Ok(reply?.until_revoked(revoked.clone()))),
                     () = revoked.cancelled() => Ok(Err(Error::CallerTokenWrong)),
                 },
             }
         };
-        let reply = match time {
-            None => answered.await,
-            Some(time) => {
-                let timed_out = |_| Ok(Err(Error::TimedOut));
-                tokio::time::timeout(time, answered).await.unwrap_or_else(timed_out)
-            }
+        let reply = match timeout {
+            None => reply.await,
+            Some(timeout) => tokio::time::timeout(timeout, reply).await.unwrap_or(Ok(Err(Error::TimedOut))),
         };
         ResponseBody::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), budget, in_use, &span)
     }
@@ -177,12 +178,12 @@ impl Edge {
         parts: &mut Parts,
         caller: &mut Caller,
     ) -> Result<(Call, &Method, Option<TaskTrackerToken>), Error> {
-        let found = self.methods.find(parts.uri.path());
-        let is_health = found.as_ref().is_ok_and(|method| method.kind == Kind::Health);
+        let method = self.methods.find(parts.uri.path());
+        let is_health = method.as_ref().is_ok_and(|method| method.kind == Kind::Health);
         let identified = match &self.access.accounts {
             Some(accounts) if !is_health => accounts.identify(&mut parts.headers).map(|identified| {
                 Span::current().record("account", identified.0.name());
-                *caller = caller.of(identified, &self.ledger);
+                *caller = caller.with_account(identified, &self.ledger);
             }),
             _ => Ok(()),
         };
@@ -190,7 +191,7 @@ impl Edge {
             self.rates.check(caller.origin())?;
         }
         identified?;
-        let method = found?;
+        let method = method?;
         let compressed = parts.headers.get("grpc-encoding").filter(|encoding| *encoding != "identity");
         if let Some(encoding) = compressed {
             return Err(Error::CompressionUnsupported { problem: format!("the call says {encoding:?}") });
@@ -204,54 +205,43 @@ impl Edge {
         if method.shape == Shape::Stream {
             caller.charge_unread()?;
         }
-        let in_use = (method.kind == Kind::Own).then(|| caller.calls().token());
+        let in_use = (method.kind == Kind::Own).then(|| caller.connection.calls.token());
         let arrived = caller.last_read();
         Ok((Call { caller: caller.clone(), bearer, charge, arrived }, method, in_use))
     }
 }
 
-/// What a panic says is logged, and not sent.
+/// The error after a panic. The server logs the panic's message and does not send it.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let what = format!("a panic: {}", text.unwrap_or("of no known type"));
+    let what = format!("a panic: {}", text.unwrap_or("of an unknown type"));
     Error::Internal { place: "a call".to_owned(), what }
 }
 
-/// Refuses what is no gRPC, in HTTP's own words.
-fn refuse_other(parts: &Parts) -> Option<Response<()>> {
-    let refused = |code| {
-        let mut response = Response::new(());
-        *response.status_mut() = code;
-        response
-    };
+/// The HTTP status that refuses a request, unless it is gRPC with protobuf. Parameters of the content type do not matter.
+fn http_refusal(parts: &Parts) -> Option<StatusCode> {
     if parts.method != Verb::POST {
-        let mut response = refused(StatusCode::METHOD_NOT_ALLOWED);
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-        return Some(response);
+        return Some(StatusCode::METHOD_NOT_ALLOWED);
     }
-    (!is_grpc(&parts.headers)).then(|| refused(StatusCode::UNSUPPORTED_MEDIA_TYPE))
-}
-
-/// Whether the content is protobuf over gRPC; parameters after a semicolon do not matter.
-fn is_grpc(headers: &HeaderMap) -> bool {
-    let Some(Ok(content)) = headers.get(CONTENT_TYPE).map(HeaderValue::to_str) else { return false };
-    let content = content.split(';').next().unwrap_or_default().trim();
-    content.eq_ignore_ascii_case("application/grpc") || content.eq_ignore_ascii_case("application/grpc+proto")
+    let content = parts.headers.get(CONTENT_TYPE).and_then(|content| content.to_str().ok());
+    let content = content.and_then(|content| content.split(';').next()).unwrap_or_default().trim();
+    let is = |kind: &str| content.eq_ignore_ascii_case(kind);
+    let is_grpc = is("application/grpc") || is("application/grpc+proto");
+    (!is_grpc).then_some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
 }
 
 /// The request id for logs and the response: the caller's own if it is short and printable, otherwise a random one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let proper = |id: &&HeaderValue| {
+    let is_valid = |id: &&HeaderValue| {
         (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
     };
-    let fresh = || HeaderValue::try_from(secret::word()).expect("digits can be written in a header");
-    headers.get(REQUEST_ID).filter(proper).cloned().unwrap_or_else(fresh)
+    let random = || HeaderValue::try_from(secret::word()).expect("digits are valid in a header");
+    headers.get(REQUEST_ID).filter(is_valid).cloned().unwrap_or_else(random)
 }
 
-/// The time in `grpc-timeout`: at most eight digits and a unit. As anywhere in gRPC, one that cannot be read
-/// is no limit.
-fn time(headers: &HeaderMap) -> Option<Duration> {
+/// The time in `grpc-timeout`: at most eight digits and a unit. As other gRPC servers do, ignores a malformed one.
+fn timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -269,22 +259,24 @@ fn time(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// What a call is traced as. It tells nothing that anybody at a table may not know.
-fn span(parts: &Parts, id: &HeaderValue) -> Span {
-    let peer = parts.extensions.get::<Caller>().map(|caller| caller.peer().0);
+/// The span of a call, below the client's span if the headers name one. It contains nothing that a seat must not know.
+fn span(parts: &Parts, id: &HeaderValue, caller: &Caller) -> Span {
     let method = parts.uri.path();
-    let name = method.trim_start_matches('/');
-    let id = id.to_str().unwrap_or_default();
     let span = tracing::debug_span!(
         "call",
-        otel.name = name,
+        otel.name = method.trim_start_matches('/'),
         otel.kind = "server",
         method,
-        id,
-        peer,
+        id = id.to_str().unwrap_or_default(),
+        peer = caller.peer().0,
         account = Empty
     );
-    traces::follow(&span, &parts.headers);
+    if parts.headers.contains_key(TRACE_PARENT) && !span.is_disabled() {
+        let read = |name: &str| Some((name.to_owned(), parts.headers.get(name)?.to_str().ok()?.to_owned()));
+        let context: HashMap<_, _> = [TRACE_PARENT, TRACE_STATE].into_iter().filter_map(read).collect();
+        // Fails if the server exports no traces.
+        let _ = span.set_parent(TraceContextPropagator::new().extract(&context));
+    }
     span
 }
 
@@ -303,7 +295,7 @@ mod tests {
     #[test]
     fn only_posts_of_protobuf_over_grpc_are_calls() {
         let code = |method: &str, content: Option<&str>| {
-            refuse_other(&parts(method, content)).map_or(200, |refused| refused.status().as_u16())
+            http_refusal(&parts(method, content)).map_or(200, |code| code.as_u16())
         };
         for good in ["application/grpc", "application/grpc+proto", "Application/GRPC; charset=utf-8"] {
             assert_eq!(code("POST", Some(good)), 200, "{good}");
@@ -322,24 +314,24 @@ mod tests {
     }
 
     #[test]
-    fn names_of_requests_are_short_and_printable() {
-        let kept = |id: &[u8]| request_id(&headers(REQUEST_ID, id)).as_bytes() == id;
-        assert!(kept(b"a-1") && kept(&[b'a'; 64]));
-        assert!(!kept(&[b'a'; 65]) && !kept(b"") && !kept(b"a b") && !kept("ä".as_bytes()));
+    fn clients_may_choose_short_printable_request_ids() {
+        let is_used = |id: &[u8]| request_id(&headers(REQUEST_ID, id)).as_bytes() == id;
+        assert!(is_used(b"a-1") && is_used(&[b'a'; 64]));
+        assert!(!is_used(&[b'a'; 65]) && !is_used(b"") && !is_used(b"a b") && !is_used("ä".as_bytes()));
         assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
     }
 
     #[test]
-    fn times_are_read_as_grpc_writes_them() {
-        let read = |value: &str| time(&headers("grpc-timeout", value.as_bytes()));
-        assert_eq!(read("99999999H"), Some(Duration::from_hours(99_999_999)));
-        assert_eq!(read("2M"), Some(Duration::from_mins(2)));
-        assert_eq!(read("3S"), Some(Duration::from_secs(3)));
-        assert_eq!(read("250m"), Some(Duration::from_millis(250)));
-        assert_eq!(read("5u"), Some(Duration::from_micros(5)));
-        assert_eq!(read("7n"), Some(Duration::from_nanos(7)));
+    fn grpc_timeouts_are_parsed() {
+        let parse = |value: &str| timeout(&headers("grpc-timeout", value.as_bytes()));
+        assert_eq!(parse("99999999H"), Some(Duration::from_hours(99_999_999)));
+        assert_eq!(parse("2M"), Some(Duration::from_mins(2)));
+        assert_eq!(parse("3S"), Some(Duration::from_secs(3)));
+        assert_eq!(parse("250m"), Some(Duration::from_millis(250)));
+        assert_eq!(parse("5u"), Some(Duration::from_micros(5)));
+        assert_eq!(parse("7n"), Some(Duration::from_nanos(7)));
         for wrong in ["", "5", "S", "5s", "123456789S", "-1S", "+1S", "1.5S"] {
-            assert_eq!(read(wrong), None, "{wrong}");
+            assert_eq!(parse(wrong), None, "{wrong}");
         }
     }
 }

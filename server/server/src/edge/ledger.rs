@@ -1,8 +1,8 @@
-//! The ledger: every byte that the server holds for a caller is charged before it is allocated.
+//! The memory ledger: charges the bytes that the server holds for a caller, before it allocates them.
 //!
-//! A charge counts for the caller's origin and for the whole server, and, beyond what each call has for itself, for the
-//! connection. A connection that is full waits until its client has read answers; an origin or a server that is full refuses
-//! further calls. A charge is given back when it is dropped, with the last of the bytes that it stands for.
+//! A charge counts for the caller's origin and for the whole server. Beyond the fixed bytes of each call, it also counts for
+//! the connection. A full connection waits until its client has read responses; a full origin or server refuses further
+//! calls. Dropping a charge gives it back.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -16,40 +16,38 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::origin::Origin;
 use boardwire_api::Error;
 
-/// What an open connection takes for itself: its task, its buffers, and the state of HTTP/2 and TLS.
+/// The charge for an open connection: its task, its buffers, and the state of HTTP/2 and TLS.
 pub(crate) const CONNECTION_BYTES: usize = 64 << 10;
-/// What a call takes for itself: its headers, its task, a request of up to [`REQUEST_BYTES`] and an ordinary answer.
+/// The charge for a call: its headers, its task, a request of up to [`REQUEST_BYTES`] and an ordinary response.
 pub(crate) const CALL_BYTES: usize = 16 << 10;
-/// A request of up to so many bytes is paid for by its call.
+/// The longest request that the charge for its call covers.
 pub(crate) const REQUEST_BYTES: usize = 4 << 10;
-/// So many origins are remembered before those are forgotten that hold nothing.
+/// The least number of entries from which the ledger removes origins that hold nothing.
 const ORIGINS: usize = 1_024;
-
 /// How many requests of one origin the threads that serve connections may handle concurrently. The rest wait, so that
 /// a request of another origin queues behind a few of them and not behind all.
 const TURNS: usize = 16;
 
-/// A memory budget, of one origin or of the whole server: its limit, and the bytes in use.
+/// The memory use of one origin or of the whole server.
 #[derive(Debug)]
-struct Total {
+struct Usage {
     limit: usize,
     charged: AtomicUsize,
     turns: Semaphore,
 }
 
-impl Total {
+impl Usage {
     fn new(limit: usize) -> Self {
         Self { limit, charged: AtomicUsize::new(0), turns: Semaphore::new(TURNS) }
     }
 
-    /// Charges so many bytes unless they are too many.
     fn charge(&self, bytes: usize) -> Result<(), Error> {
         let fits = |charged: usize| charged.checked_add(bytes).filter(|sum| *sum <= self.limit);
         let charged = self.charged.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         charged.map(drop).map_err(|_| Error::BytesFull { limit: self.limit })
     }
 
-    /// Charges what has been allocated already.
+    /// Charges without a limit.
     fn overdraw(&self, bytes: usize) {
         self.charged.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -59,100 +57,98 @@ impl Total {
     }
 }
 
-/// What all callers hold together, and each origin.
+/// The memory use of the server and of each origin.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    all: Arc<Total>,
-    by_origin: Mutex<HashMap<Origin, Weak<Total>>>,
+    server: Arc<Usage>,
+    by_origin: Mutex<HashMap<Origin, Weak<Usage>>>,
     connection_bytes: usize,
 }
 
 impl Ledger {
-    /// A ledger for `all` bytes, of which each connection may hold `connection_bytes`.
-    pub(crate) fn new(connection_bytes: usize, all: usize) -> Self {
+    /// A ledger for `server_bytes`, of which each connection may hold `connection_bytes`.
+    pub(crate) fn new(connection_bytes: usize, server_bytes: usize) -> Self {
         let connection_bytes = connection_bytes.min(Semaphore::MAX_PERMITS);
-        Self { all: Arc::new(Total::new(all)), by_origin: Mutex::default(), connection_bytes }
+        Self { server: Arc::new(Usage::new(server_bytes)), by_origin: Mutex::default(), connection_bytes }
     }
 
     /// The budget of a new connection from an origin.
     pub(crate) fn budget(&self, origin: Origin) -> Arc<Budget> {
         Arc::new(Budget {
-            own: Arc::new(Semaphore::new(self.connection_bytes)),
-            own_bytes: self.connection_bytes,
-            origin: self.total(origin),
-            all: Arc::clone(&self.all),
+            connection: Arc::new(Semaphore::new(self.connection_bytes)),
+            connection_bytes: self.connection_bytes,
+            origin: self.usage(origin),
+            server: Arc::clone(&self.server),
         })
     }
 
-    /// The budget of the same connection for calls of another origin: an account.
-    pub(crate) fn budget_of(&self, budget: &Budget, origin: Origin) -> Arc<Budget> {
-        Arc::new(Budget { origin: self.total(origin), ..budget.clone() })
+    /// The budget of the same connection for calls of an account.
+    pub(crate) fn budget_for_account(&self, budget: &Budget, account: Origin) -> Arc<Budget> {
+        Arc::new(Budget { origin: self.usage(account), ..budget.clone() })
     }
 
-    fn total(&self, origin: Origin) -> Arc<Total> {
+    fn usage(&self, origin: Origin) -> Arc<Usage> {
         let mut by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = by_origin.get(&origin).and_then(Weak::upgrade) {
-            return known;
+        if let Some(usage) = by_origin.get(&origin).and_then(Weak::upgrade) {
+            return usage;
         }
-        // Doubling keeps this rare.
+        // Capacity doubles, so this is rare.
         if by_origin.len() >= ORIGINS && by_origin.len() == by_origin.capacity() {
-            by_origin.retain(|_, total| total.strong_count() > 0);
+            by_origin.retain(|_, usage| usage.strong_count() > 0);
         }
-        let total = Arc::new(Total::new(Origin::share(self.all.limit)));
-        by_origin.insert(origin, Arc::downgrade(&total));
-        total
+        let usage = Arc::new(Usage::new(Origin::share(self.server.limit)));
+        by_origin.insert(origin, Arc::downgrade(&usage));
+        usage
     }
 
-    /// The bytes that are charged.
     #[cfg(test)]
     pub(crate) fn charged(&self) -> usize {
-        self.all.charged.load(Ordering::Relaxed)
+        self.server.charged.load(Ordering::Relaxed)
     }
 }
 
 /// Memory accounting for the calls of one connection: against the connection, its origin and the whole server.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
-    own: Arc<Semaphore>,
-    own_bytes: usize,
-    origin: Arc<Total>,
-    all: Arc<Total>,
+    connection: Arc<Semaphore>,
+    connection_bytes: usize,
+    origin: Arc<Usage>,
+    server: Arc<Usage>,
 }
 
 impl Budget {
-    /// Charges what a connection or a call takes for itself. Connections and the calls on each are few enough without a
-    /// limit by connection.
+    /// Charges the fixed bytes of a connection or a call. They do not count for the connection, since other limits bound the
+    /// connections and the calls on each.
     ///
     /// # Errors
     /// The origin or the server holds as much as it may.
     pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
-        self.charge_with(None, bytes)
+        self.commit(None, bytes)
     }
 
-    /// Charges an answer as soon as the connection has room for it. One answer always fits an empty connection.
+    /// Charges a response as soon as the connection has room for it. One response always fits an empty connection.
     ///
     /// # Errors
     /// The origin or the server holds as much as it may.
     pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
-        let own = Arc::clone(&self.own).acquire_many_owned(self.permits(bytes)).await;
-        let own = own.expect("the semaphore of a connection is never closed");
-        self.charge_with(Some(own), bytes)
+        let permit = Arc::clone(&self.connection).acquire_many_owned(self.permits(bytes)).await;
+        self.commit(Some(permit.expect("the semaphore is never closed")), bytes)
     }
 
-    /// Charges a part of a request that is to be read.
+    /// Charges a part of a request before the server reads it.
     ///
     /// # Errors
     /// The connection, the origin or the server holds as much as it may.
     pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
-        let own = Arc::clone(&self.own).try_acquire_many_owned(self.permits(bytes));
-        let own = own.map_err(|_| Error::BytesFull { limit: self.own_bytes })?;
-        self.charge_with(Some(own), bytes)
+        let permit = Arc::clone(&self.connection).try_acquire_many_owned(self.permits(bytes));
+        let permit = permit.map_err(|_| Error::BytesFull { limit: self.connection_bytes })?;
+        self.commit(Some(permit), bytes)
     }
 
-    /// Does what a request asks for when its origin has its turn, which ends when the work does or waits for something.
+    /// Runs the work of a request once its origin has a free turn. The turn ends when the work ends or first waits.
     pub(crate) async fn in_turn<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
-        let mut turn = Some(self.origin.turns.acquire().await.expect("the turns of an origin never end"));
+        let mut turn = Some(self.origin.turns.acquire().await.expect("the semaphore is never closed"));
         poll_fn(|context| {
             let done = work.as_mut().poll(context);
             turn = None;
@@ -161,57 +157,50 @@ impl Budget {
         .await
     }
 
-    /// Charges what there is already, and what must be sent: the status of a call.
+    /// Charges without a limit bytes that are allocated already or that must be sent, such as the status of a call.
     pub(crate) fn overdraw(self: &Arc<Self>, bytes: usize) -> Charge {
         self.origin.overdraw(bytes);
-        self.all.overdraw(bytes);
-        Charge { bytes, own: None, budget: Arc::clone(self) }
+        self.server.overdraw(bytes);
+        Charge { bytes, permit: None, budget: Arc::clone(self) }
     }
 
-    fn charge_with(
-        self: &Arc<Self>,
-        own: Option<OwnedSemaphorePermit>,
-        bytes: usize,
-    ) -> Result<Charge, Error> {
+    fn commit(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>, bytes: usize) -> Result<Charge, Error> {
         self.origin.charge(bytes)?;
-        if let Err(full) = self.all.charge(bytes) {
-            self.origin.give_back(bytes);
-            return Err(full);
-        }
-        Ok(Charge { bytes, own, budget: Arc::clone(self) })
+        self.server.charge(bytes).inspect_err(|_| self.origin.give_back(bytes))?;
+        Ok(Charge { bytes, permit, budget: Arc::clone(self) })
     }
 
     fn permits(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.min(self.own_bytes)).unwrap_or(u32::MAX)
+        u32::try_from(bytes.min(self.connection_bytes)).unwrap_or(u32::MAX)
     }
 
     /// The bytes for which the connection has room.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
-        self.own.available_permits()
+        self.connection.available_permits()
     }
 }
 
-/// Bytes that are charged; given back when this is dropped.
+/// Charged bytes; dropping this gives them back.
 #[derive(Debug)]
 pub(crate) struct Charge {
     bytes: usize,
-    own: Option<OwnedSemaphorePermit>,
+    /// The part that counts for the connection.
+    permit: Option<OwnedSemaphorePermit>,
     budget: Arc<Budget>,
 }
 
 impl Charge {
-    /// Charges exactly so many bytes from now on. More than before are charged without a limit: what they are charged for
-    /// is there already, or was estimated too low.
-    pub(crate) fn fit(&mut self, bytes: usize) {
+    /// Changes the charge to exactly `bytes`. An increase has no limit, since the bytes exist already or were estimated.
+    pub(crate) fn resize(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.budget.origin.overdraw(bytes - self.bytes);
-            self.budget.all.overdraw(bytes - self.bytes);
+            self.budget.server.overdraw(bytes - self.bytes);
         } else {
             self.budget.origin.give_back(self.bytes - bytes);
-            self.budget.all.give_back(self.bytes - bytes);
-            if let Some(own) = &mut self.own {
-                drop(own.split(own.num_permits().saturating_sub(bytes)));
+            self.budget.server.give_back(self.bytes - bytes);
+            if let Some(permit) = &mut self.permit {
+                drop(permit.split(permit.num_permits().saturating_sub(bytes)));
             }
         }
         self.bytes = bytes;
@@ -219,33 +208,32 @@ impl Charge {
 
     /// Adds another charge of the same call to this one.
     pub(crate) fn add(&mut self, mut other: Self) {
-        match (&mut self.own, other.own.take()) {
-            (Some(own), Some(more)) => own.merge(more),
-            (own, more) => *own = own.take().or(more),
+        match (&mut self.permit, other.permit.take()) {
+            (Some(permit), Some(more)) => permit.merge(more),
+            (permit, more) => *permit = permit.take().or(more),
         }
         self.bytes += std::mem::take(&mut other.bytes);
     }
 
-    /// The same bytes, which give the charge back with the last part of them.
-    pub(crate) fn hold(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Charged { bytes, _charge: self })
+    /// Attaches the charge to bytes: dropping the last part of them gives it back.
+    pub(crate) fn attach_to(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(ChargedBytes { bytes, _charge: self })
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
         self.budget.origin.give_back(self.bytes);
-        self.budget.all.give_back(self.bytes);
+        self.budget.server.give_back(self.bytes);
     }
 }
 
-/// Bytes that are charged as long as anybody has a part of them.
-struct Charged {
+struct ChargedBytes {
     bytes: Bytes,
     _charge: Charge,
 }
 
-impl AsRef<[u8]> for Charged {
+impl AsRef<[u8]> for ChargedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -260,47 +248,48 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_waits_until_its_connection_has_room() {
+    async fn a_response_waits_until_its_connection_has_room() {
         let ledger = Ledger::new(100, 10_000_000);
         let budget = ledger.budget(user(1));
-        let first = budget.reserve(60).await.expect("it is free").hold(Bytes::from_static(b"answer"));
+        let first =
+            budget.reserve(60).await.expect("there is room").attach_to(Bytes::from_static(b"response"));
         let part = first.slice(..2);
         let mut second = Box::pin(budget.reserve(60));
         assert!(futures_util::poll!(&mut second).is_pending());
         drop(first);
-        assert!(futures_util::poll!(&mut second).is_pending(), "a part of it has not been sent");
+        assert!(futures_util::poll!(&mut second).is_pending(), "a part of the first still exists");
         drop(part);
-        drop(second.await.expect("now there is room"));
-        drop(budget.reserve(1_000_000).await.expect("one answer always fits"));
+        drop(second.await.expect("there is room"));
+        drop(budget.reserve(1_000_000).await.expect("one response always fits"));
         assert_eq!((budget.free(), ledger.charged()), (100, 0));
     }
 
     #[test]
-    fn what_all_connections_hold_is_bounded_and_no_origin_may_hold_all() {
+    fn server_and_origin_limits_bound_all_connections() {
         let ledger = Ledger::new(1_000, 1_000);
         let (one, again, other) = (ledger.budget(user(1)), ledger.budget(user(1)), ledger.budget(user(2)));
-        let held = one.try_reserve(700).expect("it is free");
+        let first = one.try_reserve(700).expect("there is room");
         let refused = again.try_reserve(100).expect_err("an origin may have three quarters");
         assert_eq!(refused, Error::BytesFull { limit: 750 });
-        let rest = other.charge(300).expect("others have the rest");
-        assert_eq!(one.try_reserve(50).expect_err("it is full"), Error::BytesFull { limit: 1_000 });
-        drop((held, rest));
+        let rest = other.charge(300).expect("other origins have the rest");
+        assert_eq!(one.try_reserve(50).expect_err("the server is full"), Error::BytesFull { limit: 1_000 });
+        drop((first, rest));
         again.try_reserve(750).expect("there is room again");
         assert_eq!(ledger.charged(), 0);
     }
 
     #[tokio::test]
-    async fn requests_of_an_origin_take_turns_and_others_do_not_wait_for_them() {
+    async fn requests_of_an_origin_take_turns_and_other_origins_do_not_wait() {
         let ledger = Ledger::new(1, 1);
         let [busy, other] = [1, 2].map(|number| ledger.budget(user(number)));
         let turns: Vec<_> =
-            (0..TURNS).map(|_| busy.origin.turns.try_acquire().expect("there are so many")).collect();
+            (0..TURNS).map(|_| busy.origin.turns.try_acquire().expect("a turn is free")).collect();
         let mut waits = Box::pin(busy.in_turn(async { 1 }));
         assert!(futures_util::poll!(&mut waits).is_pending());
         assert_eq!(other.in_turn(async { 2 }).await, 2);
         drop(turns);
         assert_eq!(waits.await, 1);
-        // Who waits for something else has no turn meanwhile.
+        // A request that waits for something else has no turn meanwhile.
         let mut waiting: Vec<_> =
             (0..=TURNS).map(|_| Box::pin(busy.in_turn(std::future::pending::<()>()))).collect();
         for each in &mut waiting {
@@ -310,28 +299,28 @@ mod tests {
     }
 
     #[test]
-    fn a_charge_becomes_what_is_held() {
+    fn a_charge_can_grow_and_shrink() {
         let ledger = Ledger::new(1_000, 10_000);
         let budget = ledger.budget(user(1));
-        let mut charge = budget.try_reserve(100).expect("it is free");
-        charge.add(budget.try_reserve(200).expect("it is free"));
+        let mut charge = budget.try_reserve(100).expect("there is room");
+        charge.add(budget.try_reserve(200).expect("there is room"));
         assert_eq!((budget.free(), ledger.charged()), (700, 300));
-        charge.fit(50);
+        charge.resize(50);
         assert_eq!((budget.free(), ledger.charged()), (950, 50));
-        charge.fit(9_000_000);
+        charge.resize(9_000_000);
         assert_eq!((budget.free(), ledger.charged()), (950, 9_000_000));
         drop(charge);
         assert_eq!((budget.free(), ledger.charged()), (1_000, 0));
     }
 
     #[test]
-    fn origins_that_hold_nothing_are_forgotten() {
+    fn origins_that_hold_nothing_are_removed() {
         let ledger = Ledger::new(1, 1);
-        let kept = ledger.budget(user(0));
+        let budget = ledger.budget(user(0));
         for number in 1..100_000 {
             drop(ledger.budget(user(number)));
         }
         assert!(ledger.by_origin.lock().expect("no panic").len() < 4 * ORIGINS);
-        assert!(Arc::ptr_eq(&kept.origin, &ledger.budget(user(0)).origin));
+        assert!(Arc::ptr_eq(&budget.origin, &ledger.budget(user(0)).origin));
     }
 }

@@ -1,10 +1,9 @@
-//! Pages over HTTP/1.1: the one that follows matches, for browsers, and the metrics, for Prometheus.
+//! Pages over HTTP/1.1: the watch page for browsers, and the metrics for Prometheus.
 //!
-//! A site that a browser visits can let its own name resolve to this machine, and would then be answered as if it were the
-//! server's page (DNS rebinding). The browser sends the name, so that only addresses, `localhost`, and the names of
-//! `--page-host` are answered.
+//! A website can let its own host name resolve to this machine, and a browser would then treat the server's pages as that
+//! website's (DNS rebinding). Browsers send the host name, so the server accepts only addresses, `localhost`, and the names of
+//! `--page-host`.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tonic::body::Body;
-use tonic::codegen::Service;
+use tonic::codegen::Service as _;
 use tonic::codegen::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
@@ -24,76 +23,60 @@ use tower::{Layer as _, service_fn};
 
 use super::Edge;
 use super::call::GrpcService;
+use super::serve::HttpService;
 use crate::{page, telemetry};
 
 const WRONG_NAME: &str =
-    "This name is not served: use the server's address, or start it with --page-host and the name.\n";
-/// What the page that follows matches calls: to look at matches, and to change nothing.
+    "No pages under this host name: use the server's address, or start it with --page-host and the name.\n";
+/// The methods that the watch page may call. None of them changes a match.
 const CALLS: &[&str] = &[
     "/boardwire.v1.MatchService/GetMatch",
     "/boardwire.v1.MatchService/ListMatches",
     "/boardwire.v1.MatchService/Watch",
 ];
 
-/// What answers the requests of a browser.
-pub(crate) trait PageService:
-    Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send>
-    + Clone
-    + Send
-    + 'static
-{
-}
-
-impl<S> PageService for S where
-    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + 'static
-{
-}
-
-/// The page that follows matches, and the services as far as it calls them.
-pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl PageService + use<> {
+/// The watch page, and the methods that it calls.
+pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
     let (html, policy) = page::watch();
-    let policy = HeaderValue::try_from(policy).expect("letters, and hashes in base 64");
+    let policy = HeaderValue::try_from(policy).expect("the policy is ASCII");
     let html = Bytes::from(html);
-    let (edge, services) = (Arc::clone(edge), GrpcWebLayer::new().layer(GrpcService(Arc::clone(edge))));
+    let (edge, grpc) = (Arc::clone(edge), GrpcWebLayer::new().layer(GrpcService(Arc::clone(edge))));
     service_fn(move |request: Request<Incoming>| {
         let path = request.uri().path();
-        let called = (is_allowed(&request, &edge.access.page_hosts) && CALLS.contains(&path))
-            .then(|| services.clone());
-        let found =
+        let is_call = is_allowed(&request, &edge.access.page_hosts) && CALLS.contains(&path);
+        let grpc = is_call.then(|| grpc.clone());
+        let body =
             (path == "/").then(|| (html.clone(), HeaderValue::from_static("text/html; charset=utf-8")));
-        let mut response = answer(&request, &edge.access.page_hosts, found);
+        let mut response = respond(&request, &edge.access.page_hosts, body);
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         async move {
-            match called {
-                Some(mut services) => services.call(request).await,
+            match grpc {
+                Some(mut grpc) => grpc.call(request).await,
                 None => Ok(response),
             }
         }
     })
 }
 
-/// What Prometheus reads: the page `/metrics`.
-pub(crate) fn metrics_page(edge: &Arc<Edge>) -> impl PageService + use<> {
+/// The page `/metrics`.
+pub(crate) fn metrics_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
     let edge = Arc::clone(edge);
     service_fn(move |request: Request<Incoming>| {
         let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-        let found = (request.uri().path() == "/metrics").then(|| (telemetry::page().into(), kind));
-        let response = answer(&request, &edge.access.page_hosts, found);
+        let body = (request.uri().path() == "/metrics").then(|| (telemetry::page().into(), kind));
+        let response = respond(&request, &edge.access.page_hosts, body);
         async move { Ok(response) }
     })
 }
 
-/// Answers with what was found where the request asks, if it asks under one of the server's `names`.
-fn answer<R>(request: &Request<R>, names: &[String], found: Option<(Bytes, HeaderValue)>) -> Response<Body> {
-    let (status, text, kind) = match found {
-        _ if !is_allowed(request, names) => (StatusCode::MISDIRECTED_REQUEST, WRONG_NAME.into(), None),
+/// Responds with the body and its content type, if the request names one of the server's `hosts`.
+fn respond<R>(request: &Request<R>, hosts: &[String], body: Option<(Bytes, HeaderValue)>) -> Response<Body> {
+    let (status, text, kind) = match body {
+        _ if !is_allowed(request, hosts) => (StatusCode::MISDIRECTED_REQUEST, WRONG_NAME.into(), None),
         Some((text, kind)) if request.method() == Method::GET => (StatusCode::OK, text, Some(kind)),
         Some(_) => (StatusCode::METHOD_NOT_ALLOWED, Bytes::new(), None),
         None => (StatusCode::NOT_FOUND, Bytes::new(), None),
@@ -106,13 +89,13 @@ fn answer<R>(request: &Request<R>, names: &[String], found: Option<(Bytes, Heade
     response
 }
 
-/// Whether a request asks for an address, `localhost`, or one of the server's `names`.
-fn is_allowed<R>(request: &Request<R>, names: &[String]) -> bool {
+/// Whether a request names an address, `localhost`, or one of the server's `hosts`.
+fn is_allowed<R>(request: &Request<R>, hosts: &[String]) -> bool {
     let header = || Authority::try_from(request.headers().get(HOST)?.as_bytes()).ok();
     let Some(authority) = request.uri().authority().cloned().or_else(header) else { return false };
     let name = authority.host().trim_matches(['[', ']']);
-    let is_name = |own: &str| own.eq_ignore_ascii_case(name);
-    name.parse::<IpAddr>().is_ok() || is_name("localhost") || names.iter().any(|own| is_name(own))
+    let is_name = |host: &str| host.eq_ignore_ascii_case(name);
+    name.parse::<IpAddr>().is_ok() || is_name("localhost") || hosts.iter().any(|host| is_name(host))
 }
 
 #[cfg(test)]
@@ -120,11 +103,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_served_if_it_is_the_servers() {
+    fn only_the_servers_host_names_are_allowed() {
         let allows = |uri: &str, host: Option<&str>| {
             let request = Request::builder().uri(uri);
             let request = host.into_iter().fold(request, |request, host| request.header(HOST, host));
-            is_allowed(&request.body(()).expect("it is a request"), &["boards.example".to_owned()])
+            is_allowed(&request.body(()).expect("the request is valid"), &["boards.example".to_owned()])
         };
         for host in ["localhost", "LocalHost:50051", "127.0.0.1", "192.0.2.1:80", "[::1]:9", "Boards.Example"]
         {
@@ -136,6 +119,6 @@ mod tests {
             assert!(!allows("/", Some(host)), "{host}");
         }
         assert!(!allows("/", None));
-        assert!(!allows("http://evil.example/", Some("localhost")), "the address that is asked for counts");
+        assert!(!allows("http://evil.example/", Some("localhost")), "the URI overrides the header");
     }
 }

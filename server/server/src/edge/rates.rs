@@ -1,83 +1,71 @@
-//! How often callers call.
+//! Rate limits: how many calls a second each origin may make.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use governor::clock::{Clock as _, DefaultClock};
-use governor::state::keyed::HashMapStateStore;
-use governor::{Quota, RateLimiter};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::origin::Origin;
 use boardwire_api::Error;
 
-/// So many origins are always remembered.
+/// The least number of entries from which the limiter removes idle origins.
 const ORIGINS: usize = 1_024;
 
-/// A call that was reset counts for so many.
+/// A reset call counts as this many calls.
 const RESET_CALLS: u32 = 4;
 
-/// How often callers call.
+/// The rate limits of all origins. `None`: the server limits only accounts with a quota.
 #[derive(Debug)]
 pub(crate) struct Rates(Option<Limiter>);
 
 #[derive(Debug)]
 struct Limiter {
     limit: u32,
-    by_origin: RateLimiter<Origin, HashMapStateStore<Origin>, DefaultClock>,
-    clock: DefaultClock,
-    /// How many origins may be remembered before those are forgotten that have not called for a while.
-    room: AtomicUsize,
+    by_origin: DefaultKeyedRateLimiter<Origin>,
+    /// The number of origins above which the next connection removes idle ones.
+    capacity: AtomicUsize,
 }
 
 impl Rates {
-    /// At most so many calls a second for each caller; 0 for as many as it likes.
+    /// At most `limit` calls a second for each origin; 0 for no limit.
     pub(crate) fn new(limit: u32) -> Self {
         Self(NonZeroU32::new(limit).map(|quota| Limiter {
             limit,
-            by_origin: RateLimiter::hashmap(Quota::per_second(quota)),
-            clock: DefaultClock::default(),
-            room: AtomicUsize::new(ORIGINS),
+            by_origin: RateLimiter::keyed(Quota::per_second(quota)),
+            capacity: AtomicUsize::new(ORIGINS),
         }))
     }
 
-    /// Refuses a call if its caller makes too many.
+    /// Counts a call, and refuses it if its origin makes too many. An account's own quota replaces the server's limit.
     pub(crate) fn check(&self, origin: Origin) -> Result<(), Error> {
-        if let Some(limit) = origin.quotas().calls {
-            return within(origin, limit);
-        }
-        let Some(rates) = &self.0 else { return Ok(()) };
-        rates.by_origin.check_key(&origin).map_err(|early| {
-            let wait = early.wait_time_from(rates.clock.now());
-            Error::RateExceeded { limit: rates.limit, wait }
+        let (limit, checked) = match (origin, origin.quotas().calls, &self.0) {
+            (Origin::Account(account), Some(limit), _) => {
+                (limit, account.rate().map_or(Ok(()), |rate| rate.check()))
+            }
+            (_, None, Some(limiter)) => (limiter.limit, limiter.by_origin.check_key(&origin)),
+            _ => return Ok(()),
+        };
+        checked.map_err(|early| {
+            let wait = early.wait_time_from(DefaultClock::default().now());
+            Error::RateExceeded { limit, wait }
         })
     }
 
-    /// Counts a call that was reset before it was answered: it costs the server more than its caller. Whether its caller
-    /// makes too many.
+    /// Counts a call that the client has reset, which costs the server more. Returns whether its origin makes too many calls.
     pub(crate) fn is_reset_too_often(&self, origin: Origin) -> bool {
         (1..RESET_CALLS).any(|_| self.check(origin).is_err())
     }
 
-    /// Forgets callers that have not called for a second, once there are many. To be called for every
-    /// connection: the time it takes is then spread evenly over them.
-    pub(crate) fn forget(&self) {
-        let Some(rates) = &self.0 else { return };
-        if rates.by_origin.len() > rates.room.load(Ordering::Relaxed) {
-            rates.by_origin.retain_recent();
-            rates.by_origin.shrink_to_fit();
-            rates.room.store(ORIGINS.max(2 * rates.by_origin.len()), Ordering::Relaxed);
+    /// Removes idle origins once there are many. The server calls this for every connection, which spreads the work.
+    pub(crate) fn remove_idle(&self) {
+        let Some(limiter) = &self.0 else { return };
+        if limiter.by_origin.len() > limiter.capacity.load(Ordering::Relaxed) {
+            limiter.by_origin.retain_recent();
+            limiter.by_origin.shrink_to_fit();
+            limiter.capacity.store(ORIGINS.max(2 * limiter.by_origin.len()), Ordering::Relaxed);
         }
     }
-}
-
-/// Refuses a call of an account that calls more often than its own quota lets it.
-fn within(origin: Origin, limit: u32) -> Result<(), Error> {
-    let Origin::Account(account) = origin else { return Ok(()) };
-    let Some(rate) = account.rate() else { return Ok(()) };
-    rate.check().map_err(|early| {
-        let wait = early.wait_time_from(DefaultClock::default().now());
-        Error::RateExceeded { limit, wait }
-    })
 }
 
 #[cfg(test)]
@@ -91,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_one_caller() {
+    fn each_origin_has_its_own_rate() {
         let rates = Rates::new(3);
         let refused = |number| rates.check(host(number)).is_err();
         assert_eq!([1, 1, 1, 1, 2].map(refused), [false, false, false, true, false]);
@@ -100,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_forgotten() {
-        // A caller whose calls are far below its rate is not remembered.
+    fn idle_origins_are_removed() {
+        // An origin is idle soon, since its calls are far below its rate.
         let rates = Rates::new(1_000_000_000);
         for number in 0..10_000 {
-            rates.forget();
-            rates.check(host(number)).expect("its first");
+            rates.remove_idle();
+            rates.check(host(number)).expect("the first call");
         }
-        let remembered = rates.0.as_ref().expect("there is a limit").by_origin.len();
-        assert!(remembered <= ORIGINS + 1, "{remembered} callers");
+        let count = rates.0.as_ref().expect("a limit is set").by_origin.len();
+        assert!(count <= ORIGINS + 1, "{count} origins");
     }
 }

@@ -1,10 +1,9 @@
-//! Serving a listener: from a connection's first byte to its end.
+//! Serves a listener: accepts its connections and drives each one to its end.
 //!
-//! tonic's own loop offers no hold on a connection that says nothing, neither while the server runs nor when
-//! it stops. So connections are driven here, by the same `hyper`.
+//! tonic's own loop cannot close a silent connection, neither while the server runs nor when it stops. So this module drives
+//! connections itself, with the same `hyper`.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
@@ -14,92 +13,102 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
-use hyper::body::Incoming as Received;
+use hyper::body::Incoming as RequestBody;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use hyper_util::service::TowerToHyperService;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
-use tonic::codegen::Service;
 use tonic::codegen::http::{Request, Response};
+use tonic::codegen::{Service, StdError};
 use tower::util::MapRequest;
 
 use super::accept::{Accept, Accepted, Incoming};
 use super::caller::Caller;
+use super::io::{PrefacedIo, Tasks};
 use super::ledger::CONNECTION_BYTES;
-use super::preface::PrefacedIo;
 use super::proxy;
-use super::tasks::Tasks;
 use super::{Bounds, Edge};
 use crate::origin::Origin;
 
-/// What a stream may send before the other side has read it.
+/// The HTTP/2 flow-control window of a stream.
 pub const STREAM_WINDOW: u32 = 256 << 10;
-/// The same for a connection.
+/// The HTTP/2 flow-control window of a connection.
 pub const CONNECTION_WINDOW: u32 = 512 << 10;
-/// After this long without a word a peer is asked whether it is still there.
+/// The time without traffic after which a side pings its peer.
 pub const KEEPALIVE: Duration = Duration::from_mins(1);
-/// How long it may take to answer.
+/// The most time that the peer has to respond to the ping.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The most bytes of headers that a call may have, and of trailers.
+/// The most bytes of a call's headers, and of its trailers.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
-/// What is read of a browser's request, or written to it, before the rest.
+/// The most bytes that the server buffers of a page's request or response.
 const PAGE_BUFFER: usize = 32 << 10;
-/// How long a connection without calls may take to say goodbye once the server stops.
+/// How long a connection without calls stays open for its goodbye frame once the server stops.
 const GOODBYE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What the connections of a listener speak.
+/// The protocol of a listener's connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Protocol {
-    /// HTTP/2, as gRPC does.
+    /// gRPC, over HTTP/2.
     Grpc,
-    /// HTTP/1.1, as browsers do without TLS.
+    /// Pages, over HTTP/1.1: browsers use HTTP/2 only with TLS.
     Page,
 }
 
-/// Serves the connections of one listener with `service` until the server stops and all have ended. Dropping
-/// the future cuts off those that are left.
+/// A service that responds to HTTP requests.
+pub(crate) trait HttpService<B>:
+    Service<Request<RequestBody>, Response = Response<B>, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S, B> HttpService<B> for S where
+    S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + 'static
+{
+}
+
+/// Serves the connections of one listener until the server stops and all have ended. Dropping the future closes them.
 pub(crate) async fn serve<A, S, B>(edge: Arc<Edge>, listener: A, (protocol, service): (Protocol, S))
 where
     A: Accept,
-    S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    S: HttpService<B>,
+    B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static,
 {
     let mut connections = JoinSet::new();
     let mut incoming = Incoming::new(listener);
-    let mut stop = edge.stopping.clone();
     loop {
         let (io, origin) = tokio::select! {
             accepted = incoming.next() => accepted,
             Some(_) = connections.join_next() => continue,
-            () = stopped(&mut stop) => break,
+            () = edge.stopped() => break,
         };
         let (edge, service) = (Arc::clone(&edge), service.clone());
         connections.spawn(async move {
-            let named = named(io, (protocol, origin), &edge).await;
-            let Some((io, origin)) = named else { return };
-            let Some(place) = edge.connections.admit(origin) else { return };
-            edge.rates.forget();
+            let Some((io, origin)) = client_origin(io, (protocol, origin), &edge).await else { return };
+            let Some(slot) = edge.connections.admit(origin) else { return };
+            edge.rates.remove_idle();
             let budget = edge.ledger.budget(origin);
             let Ok(charge) = budget.charge(CONNECTION_BYTES) else { return };
             let connected = edge.batches.connect();
-            let caller = Caller::new(connected.peer, origin, budget, charge, place);
-            connection(io, (protocol, service), caller, &edge).await;
+            let caller = Caller::new(connected.peer, origin, budget, charge, slot);
+            handle(io, (protocol, service), caller, &edge).await;
             drop(connected);
         });
     }
-    // Nobody can connect from here on.
+    // Closes the listener: clients can no longer connect.
     drop(incoming);
     while connections.join_next().await.is_some() {}
 }
 
-/// A connection with the origin that counts: the peer, or the client that a trusted proxy names. Pages are for browsers and
-/// scrapers, which name nobody.
-async fn named<IO: Accepted>(
+/// A connection with its origin: the peer, or the client that a trusted proxy names. Connections for pages come from browsers
+/// and scrapers, which send no proxy header.
+async fn client_origin<IO: Accepted>(
     mut io: IO,
     (protocol, peer): (Protocol, Origin),
     edge: &Edge,
@@ -110,14 +119,13 @@ async fn named<IO: Accepted>(
     let Some(tcp) = io.tcp().filter(|tcp| tcp.peer_addr().is_ok_and(trusted)) else {
         return Some((io, peer));
     };
-    let mut stop = edge.stopping.clone();
-    let read = tokio::time::timeout(edge.access.bounds.handshake_timeout, proxy::read(tcp));
-    let read = tokio::select! {
-        read = read => read.map_err(io::Error::from).flatten(),
-        () = stopped(&mut stop) => return None,
+    let client = tokio::time::timeout(edge.access.bounds.handshake_timeout, proxy::read(tcp));
+    let client = tokio::select! {
+        client = client => client.map_err(io::Error::from).flatten(),
+        () = edge.stopped() => return None,
     };
-    match read {
-        Ok(named) => Some((io, named.unwrap_or(peer))),
+    match client {
+        Ok(client) => Some((io, client.unwrap_or(peer))),
         Err(error) => {
             tracing::debug!(%peer, %error, "a proxy named no client");
             None
@@ -125,90 +133,79 @@ async fn named<IO: Accepted>(
     }
 }
 
-/// Serves one connection until it ends, or until the server stops and no call is under way on it.
-async fn connection<IO, S, B>(accepted: IO, (protocol, service): (Protocol, S), caller: Caller, edge: &Edge)
+/// Serves one connection until it ends, or until the server stops and the connection has no open call.
+async fn handle<IO, S, B>(accepted: IO, (protocol, service): (Protocol, S), caller: Caller, edge: &Edge)
 where
     IO: Accepted,
-    S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    S: HttpService<B>,
+    B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static,
 {
-    let (bounds, mut stop) = (&edge.access.bounds, edge.stopping.clone());
-    let of = caller.clone();
-    let named = MapRequest::new(service, move |mut request: Request<Received>| {
-        request.extensions_mut().insert(of.clone());
+    let bounds = &edge.access.bounds;
+    let of_requests = caller.clone();
+    let service = MapRequest::new(service, move |mut request: Request<RequestBody>| {
+        request.extensions_mut().insert(of_requests.clone());
         request
     });
-    let service = TowerToHyperService::new(named);
-    // Of as many calls as may be open all may be reset, and as many follow.
+    let service = TowerToHyperService::new(service);
+    // A client may reset all open calls at once and open as many new ones.
     let tasks = Tasks::new(2 * bounds.connection_streams as usize);
+    let last_read = Arc::clone(&caller.connection.last_read);
     let opened = async {
         let io = accepted.open().await?;
         Ok(match protocol {
-            Protocol::Grpc => Opened::Grpc(PrefacedIo::read(io, tasks.clone(), caller.reading()).await?),
+            Protocol::Grpc => Opened::Grpc(PrefacedIo::read(io, tasks.clone(), last_read).await?),
             Protocol::Page => Opened::Page(io),
         })
     };
-    let opened = tokio::time::timeout(bounds.handshake_timeout, opened);
     let opened: Result<io::Result<_>, _> = tokio::select! {
-        opened = opened => opened,
-        () = caller.place().closed() => return,
-        () = stopped(&mut stop) => return,
+        opened = tokio::time::timeout(bounds.handshake_timeout, opened) => opened,
+        () = caller.connection.slot.closed() => return,
+        () = edge.stopped() => return,
     };
     match opened {
         Ok(Ok(Opened::Grpc(io))) => {
-            drive(http2(bounds, tasks.clone()).serve_connection(TokioIo::new(io), service), &caller, stop)
-                .await;
+            let connection = http2(bounds, tasks.clone()).serve_connection(TokioIo::new(io), service);
+            drive(connection, &caller, edge).await;
         }
         Ok(Ok(Opened::Page(io))) => {
-            drive(http1(bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(bounds.handshake_timeout);
+            let connection = builder.max_buf_size(PAGE_BUFFER).serve_connection(TokioIo::new(io), service);
+            drive(connection, &caller, edge).await;
         }
-        Ok(Err(error)) => tracing::debug!(peer = caller.peer().0, %error, "no call was made"),
-        Err(_) => tracing::debug!(peer = caller.peer().0, "a connection said nothing"),
+        Ok(Err(error)) => tracing::debug!(peer = caller.peer().0, %error, "a handshake failed"),
+        Err(_) => tracing::debug!(peer = caller.peer().0, "a handshake took too long"),
     }
 }
 
-/// A connection on which the first call can be read.
+/// A connection after its handshakes.
 enum Opened<IO> {
     Grpc(PrefacedIo<IO>),
     Page(IO),
 }
 
-/// Drives a connection to its end.
-async fn drive<C: GracefulConnection<Error: Display>>(
-    connection: C,
-    caller: &Caller,
-    mut stop: watch::Receiver<bool>,
-) {
-    let mut served = pin!(connection);
-    let ended = tokio::select! {
-        ended = served.as_mut() => ended,
-        () = caller.place().closed() => {
-            tracing::debug!(peer = caller.peer().0, "closed: it reset too many calls, or others had no place");
+/// Drives a connection to its end. Once the server stops, it ends gracefully after its last call.
+async fn drive<C: GracefulConnection<Error: Display>>(connection: C, caller: &Caller, edge: &Edge) {
+    let mut connection = pin!(connection);
+    let result = tokio::select! {
+        result = connection.as_mut() => result,
+        () = caller.connection.slot.closed() => {
+            tracing::debug!(peer = caller.peer().0, "closed: it reset too many calls, or a new connection took its slot");
             return;
         }
-        () = stopped(&mut stop) => {
-            served.as_mut().graceful_shutdown();
+        () = edge.stopped() => {
+            connection.as_mut().graceful_shutdown();
             tokio::select! {
-                ended = served => ended,
-                () = unused(caller.calls()) => Ok(()),
+                result = connection => result,
+                () = idle(&caller.connection.calls) => Ok(()),
             }
         }
     };
-    if let Err(error) = ended {
+    if let Err(error) = result {
         tracing::debug!(peer = caller.peer().0, %error, "a connection failed");
     }
 }
 
-/// How browsers' connections are served.
-fn http1(bounds: &Bounds) -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(bounds.handshake_timeout).max_buf_size(PAGE_BUFFER);
-    builder
-}
-
-/// How connections are served.
 fn http2(bounds: &Bounds, tasks: Tasks) -> http2::Builder<Tasks> {
     let mut builder = http2::Builder::new(tasks);
     builder
@@ -219,20 +216,13 @@ fn http2(bounds: &Bounds, tasks: Tasks) -> http2::Builder<Tasks> {
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .max_header_list_size(MAX_HEADER_BYTES)
         .max_concurrent_streams(bounds.connection_streams)
-        // All calls that may be open can be cancelled at once: that is no reason to drop the connection.
+        // A client may reset all its open calls at once without losing the connection.
         .max_pending_accept_reset_streams(bounds.connection_streams as usize);
     builder
 }
 
-/// Resolves when the server stops.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that the server is gone.
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
-/// Resolves when no call has been under way for a moment, in which the peer can be told that the connection
-/// ends.
-async fn unused(calls: &TaskTracker) {
+/// Resolves when no call has been open for [`GOODBYE_TIMEOUT`], in which the peer receives the goodbye frame.
+async fn idle(calls: &TaskTracker) {
     calls.close();
     loop {
         calls.wait().await;

@@ -15,11 +15,11 @@ use super::*;
 use crate::batches::{BatchLimits, Batches};
 use boardwire_api::Error;
 
-/// A service with a mistake in it.
-struct Mistaken;
+/// A service, one method of which panics.
+struct Faulty;
 
 #[expect(clippy::unused_async, reason = "handlers are asynchronous")]
-impl Mistaken {
+impl Faulty {
     async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, Error> {
         call.answer(&GetServerResponse::default())
     }
@@ -31,19 +31,19 @@ impl Mistaken {
         call.answer(&ListGamesResponse { games: vec![], next_page_token })
     }
 
-    async fn get_game(self: Arc<Self>, _: Call, asked: GetGameRequest) -> Result<Reply, Error> {
-        panic!("no {}", asked.game);
+    async fn get_game(self: Arc<Self>, _: Call, request: GetGameRequest) -> Result<Reply, Error> {
+        panic!("no {}", request.game);
     }
 }
 
 /// A client of that service.
 async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let service = Service::new("boardwire.v1.CatalogService", Kind::Own, Arc::new(Mistaken))
-        .call("GetServer", Mistaken::get_server)
-        .call("ListGames", Mistaken::list_games)
-        .call("GetGame", Mistaken::get_game);
+    let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
+    let service = Service::new("boardwire.v1.CatalogService", Kind::Own, Arc::new(Faulty))
+        .call("GetServer", Faulty::get_server)
+        .call("ListGames", Faulty::list_games)
+        .call("GetGame", Faulty::get_game);
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let batches = Arc::new(Batches::new(BatchLimits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
@@ -52,32 +52,32 @@ async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
         crate::run::accept(Arc::new(edge), listener).await;
         drop(stop);
     });
-    CatalogServiceClient::connect(address).await.expect("it serves")
+    CatalogServiceClient::connect(address).await.expect("the server runs")
 }
 
 #[tokio::test]
-async fn a_call_finds_its_caller_and_its_token() {
+async fn a_call_knows_its_caller_and_its_token() {
     let mut request = tonic::Request::new(ListGamesRequest::default());
     request.metadata_mut().insert("authorization", "Bearer abc".parse().expect("a header"));
-    let told = client().await.list_games(request).await.expect("it is answered").into_inner();
-    assert_eq!(told.next_page_token, "1 from host 127.0.0.1 with Some(\"abc\"), 134217728 bytes");
+    let response = client().await.list_games(request).await.expect("the call succeeds").into_inner();
+    assert_eq!(response.next_page_token, "1 from host 127.0.0.1 with Some(\"abc\"), 134217728 bytes");
 }
 
 #[tokio::test]
-async fn a_panic_is_an_answer_and_the_connection_goes_on() {
+async fn a_panic_is_an_error_and_the_connection_continues() {
     let mut client = client().await;
     for _ in 0..2 {
         let request = GetGameRequest { game: "secret".to_owned(), ..GetGameRequest::default() };
-        let status = client.get_game(request).await.expect_err("it panics");
+        let status = client.get_game(request).await.expect_err("the method panics");
         assert_eq!(status.code(), Code::Internal);
         let info = status.get_details_error_info().expect("every status carries ErrorInfo");
         assert_eq!((info.reason.as_str(), info.domain.as_str()), ("INTERNAL", "boardwire.v1"));
         assert!(!format!("{status:?}").contains("secret"));
-        client.list_games(ListGamesRequest::default()).await.expect("the connection goes on");
+        client.list_games(ListGamesRequest::default()).await.expect("the connection continues");
     }
 }
 
-/// What is logged, as text.
+/// The log as text.
 #[derive(Clone, Default)]
 struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -101,17 +101,17 @@ async fn calls_are_traced_without_their_tokens() {
         .with_writer(move || writer.clone())
         .with_ansi(false)
         .finish();
-    // This runtime has one thread: whatever is logged here is logged on it.
+    // This runtime has one thread, so that it logs everything here.
     let _guard = tracing::subscriber::set_default(subscriber);
     let mut client = client().await;
-    client.list_games(ListGamesRequest::default()).await.expect("it is answered");
-    // Another test may have been the first to call, on a thread that logs nothing, and then that counts for all threads.
+    client.list_games(ListGamesRequest::default()).await.expect("the call succeeds");
+    // If another test called first, on a thread that logs nothing, tracing has cached that for all threads.
     tracing::callsite::rebuild_interest_cache();
     let mut request = tonic::Request::new(ListGamesRequest::default());
     request.metadata_mut().insert("authorization", "Bearer very-secret".parse().expect("a header"));
     request.metadata_mut().insert("boardwire-token", "very-secret".parse().expect("a header"));
     request.metadata_mut().insert("x-request-id", "mine-7".parse().expect("a header"));
-    client.list_games(request).await.expect("it is answered");
+    client.list_games(request).await.expect("the call succeeds");
     let log = String::from_utf8(log.0.lock().expect("no panic").clone()).expect("text");
     let ours: Vec<&str> = log.lines().filter(|line| line.contains("call{")).collect();
     assert!(ours.iter().any(|line| {

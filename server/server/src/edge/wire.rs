@@ -1,21 +1,22 @@
-//! Messages of gRPC on the wire: requests as they are read, answers as they are sent.
+//! gRPC messages on the wire: reads requests and sends responses.
 //!
-//! A message has a prefix of five bytes: whether it is compressed, and its length. tonic's codec would allocate what a
-//! request announces, encode into a buffer that cannot be charged to anybody, and copy every view once more.
+//! A message has a prefix of five bytes: a compression flag and the length. This module replaces tonic's codec, which
+//! allocates the length that a request announces, encodes into a buffer without a charge, and copies every view once more.
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use boardwire_api::Error;
 use boardwire_api::v1::Step;
-use bytes::{BufMut as _, Bytes, BytesMut};
+use boardwire_api::{Error, MAX_MESSAGE_BYTES};
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _, stream};
 use http_body::Frame;
-use http_body_util::BodyExt as _;
+use http_body_util::BodyDataStream;
 use prost::{Message, encode_length_delimiter, length_delimiter_len};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,56 +31,54 @@ use tracing::Span;
 use super::call::panicked;
 use super::ledger::{Budget, Charge, REQUEST_BYTES};
 use crate::status::status;
-use boardwire_api::MAX_MESSAGE_BYTES;
 
-/// What stands before a message.
+/// The bytes of a message's prefix.
 const PREFIX: usize = 5;
-/// What a message takes beside its bytes until it has been sent.
+/// The charge for a response beside its bytes, until it has been sent.
 const FRAME_BYTES: usize = 256;
-/// How many bytes of a message a second are never too slow.
-const MIN_BYTES_A_SECOND: usize = 64 << 10;
+/// The rate at which a message is never too slow.
+const MIN_BYTES_PER_SECOND: usize = 64 << 10;
 /// The header with the details of a status.
 const DETAILS: &str = "grpc-status-details-bin";
-/// The key of field `step` in the responses of single calls.
+/// Protobuf keys: `step` in responses to single calls, `tag` and `step` in `RunBatchResponse`, and `view` in `Step`.
 const STEP: u8 = 1 << 3 | 2;
-/// The keys of fields `tag` and `step` in `RunBatchResponse`.
 const TAG: u8 = 1 << 3;
 const TAGGED_STEP: u8 = 2 << 3 | 2;
-/// The key of field `view` in `Step`, the last one.
 const VIEW: u8 = 15 << 3 | 2;
-/// Views of at most so many bytes are copied: a second frame costs more.
-const COPIED: usize = 64 << 10;
+/// The longest views that are copied into the message: a second frame would cost more.
+const MAX_COPIED_BYTES: usize = 64 << 10;
 
-/// The messages of a request, each read when it is asked for.
+/// The request messages of a call, read on demand.
 pub(crate) struct RequestStream {
-    body: Body,
+    body: BodyDataStream<Body>,
     /// The most bytes of a message.
     limit: usize,
     budget: Arc<Budget>,
-    /// How long a message may take from its first byte on, or a single one from the beginning of its call.
-    time: Duration,
-    /// Since when the message is awaited.
+    /// The time for a message from its first byte on, or for a single one from the start of its call.
+    timeout: Duration,
+    /// When that time began, if it has.
     since: Option<Instant>,
-    /// What has been read and not given out.
+    /// Bytes that have arrived and belong to no returned message.
     read: BytesMut,
-    /// What the message being read is charged with, or the one given out last.
+    /// The charge for the message being read, or for the one returned last.
     charge: Option<Charge>,
+    /// The bytes that this charge and the call's own cover.
     charged: usize,
 }
 
 impl RequestStream {
-    pub(super) fn new(body: Body, limit: usize, time: Duration, budget: Arc<Budget>) -> Self {
-        let (since, read, charge, charged) = (None, BytesMut::new(), None, REQUEST_BYTES);
-        Self { body, limit, budget, time, since, read, charge, charged }
+    pub(super) fn new(body: Body, limit: usize, timeout: Duration, budget: Arc<Budget>) -> Self {
+        let (body, since, read) = (BodyDataStream::new(body), None, BytesMut::new());
+        Self { body, limit, budget, timeout, since, read, charge: None, charged: REQUEST_BYTES }
     }
 
-    /// The next message; none at the end. What the one before was charged with is given back.
+    /// The next message, or `None` at the end. Gives back the charge for the previous message.
     ///
     /// # Errors
-    /// A message that is compressed, too long or none of this type, for whose bytes there is no room, or that takes too long.
+    /// The message is compressed, too long, too slow, malformed, or there is no memory for it.
     pub(crate) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Error> {
         if self.charge.take().is_some() {
-            // What came after a large message would keep its buffer, which is not charged any more.
+            // Frees the buffer of the large message, which no longer has a charge.
             self.read = BytesMut::from(&self.read[..]);
         }
         self.charged = REQUEST_BYTES;
@@ -87,21 +86,16 @@ impl RequestStream {
             if !self.read.is_empty() {
                 self.since.get_or_insert_with(Instant::now);
             }
-            let length = self.announced()?;
-            if let Some(message) = length.and_then(|length| self.split(length)) {
+            let length = self.announced_length()?;
+            if let Some(length) = length.filter(|length| self.read.len() >= PREFIX + length) {
                 self.since = None;
-                let decoded = M::decode(message);
-                return decoded.map(Some).map_err(|error| undecodable(error.to_string()));
+                self.read.advance(PREFIX);
+                return M::decode(self.read.split_to(length).freeze()).map(Some).map_err(undecodable);
             }
-            let Some(frame) = self.frame().await? else {
-                return if self.read.is_empty() {
-                    Ok(None)
-                } else {
-                    Err(undecodable("the call ended before the message did"))
-                };
-            };
-            if let Ok(data) = frame.into_data() {
-                self.keep(&data, length)?;
+            match self.receive().await? {
+                Some(data) => self.append(&data, length)?,
+                None if self.read.is_empty() => return Ok(None),
+                None => return Err(undecodable("the call ended before the message did")),
             }
         }
     }
@@ -109,61 +103,47 @@ impl RequestStream {
     /// The only message of a call.
     ///
     /// # Errors
-    /// As [`Self::next`]; there is none.
+    /// As [`Self::next`]; or the call has no message.
     pub(crate) async fn one<M: Message + Default>(&mut self) -> Result<M, Error> {
         self.since = Some(Instant::now());
         self.next().await?.ok_or(Error::MessageMissing)
     }
 
-    /// All messages, one after the other.
     pub(crate) fn stream<M: Message + Default>(self) -> impl Stream<Item = Result<M, Error>> {
         stream::try_unfold(self, |mut requests| async move {
             Ok(requests.next().await?.map(|message| (message, requests)))
         })
     }
 
-    /// What comes next, in time: a message may take longer the more of it has come.
-    async fn frame(&mut self) -> Result<Option<Frame<Bytes>>, Error> {
-        let frame = self.body.frame();
-        let frame = match self.since {
-            None => frame.await,
+    /// The next bytes of the body. The time limit grows with the bytes that have arrived.
+    async fn receive(&mut self) -> Result<Option<Bytes>, Error> {
+        let data = self.body.next();
+        let data = match self.since {
+            None => data.await,
             Some(since) => {
-                let more = Duration::from_micros((1_000_000 * self.read.len() / MIN_BYTES_A_SECOND) as u64);
+                let more = Duration::from_micros((1_000_000 * self.read.len() / MIN_BYTES_PER_SECOND) as u64);
                 let late = |_| Error::TimedOut;
-                tokio::time::timeout_at(since + self.time + more, frame).await.map_err(late)?
+                tokio::time::timeout_at(since + self.timeout + more, data).await.map_err(late)?
             }
         };
-        frame.transpose().map_err(|error| undecodable(error.to_string()))
+        data.transpose().map_err(undecodable)
     }
 
-    /// How long the message is whose prefix has been read.
-    fn announced(&self) -> Result<Option<usize>, Error> {
+    /// The length of the next message, once its prefix has arrived.
+    fn announced_length(&self) -> Result<Option<usize>, Error> {
         let Some((&[compressed, ref length @ ..], _)) = self.read.split_first_chunk::<PREFIX>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*length) as usize;
-        if compressed != 0 {
-            return Err(undecodable(format!(
-                "it begins with {compressed}, and 0 means that it is not compressed"
-            )));
+        match compressed {
+            0 if length > self.limit => Err(Error::MessageTooLarge { bytes: length, limit: self.limit }),
+            0 => Ok(Some(length)),
+            _ => Err(undecodable(format!("it begins with {compressed}, not with 0 (uncompressed)"))),
         }
-        if length > self.limit {
-            return Err(Error::MessageTooLarge { bytes: length, limit: self.limit });
-        }
-        Ok(Some(length))
     }
 
-    /// A message of this length, if it has come whole.
-    fn split(&mut self, length: usize) -> Option<Bytes> {
-        if self.read.len() < PREFIX + length {
-            return None;
-        }
-        let mut message = self.read.split_to(PREFIX + length).freeze();
-        Some(message.split_off(PREFIX))
-    }
-
-    /// Charges bytes and keeps them. Room is made for twice as many as there are, and not for all that are announced.
-    fn keep(&mut self, data: &Bytes, length: Option<usize>) -> Result<(), Error> {
+    /// Charges and stores bytes. Allocates at most twice the bytes that have arrived, not the announced length.
+    fn append(&mut self, data: &Bytes, length: Option<usize>) -> Result<(), Error> {
         let needed = self.read.len() + data.len();
         if needed > self.charged {
             let whole = length.map_or(needed, |length| PREFIX + length);
@@ -181,29 +161,29 @@ impl RequestStream {
     }
 }
 
-fn undecodable(problem: impl Into<String>) -> Error {
-    Error::MessageUndecodable { problem: problem.into() }
+fn undecodable(problem: impl Display) -> Error {
+    Error::MessageUndecodable { problem: problem.to_string() }
 }
 
-/// One message of an answer, which is charged until its last byte has been sent.
+/// An encoded response message, charged until its last byte has been sent.
 #[derive(Debug)]
 pub(crate) struct EncodedMessage {
     head: Bytes,
-    /// The views of a step, which are sent as they lie.
+    /// The views of a step, sent without a copy.
     views: Bytes,
 }
 
 impl EncodedMessage {
-    /// Encodes a message, out of what has been charged for it.
+    /// Encodes a message. `charge` pays for it.
     ///
     /// # Errors
-    /// The encoded message is longer than any client takes.
+    /// The encoded message exceeds the longest that clients accept.
     pub(crate) fn new(mut charge: Charge, message: &impl Message) -> Result<Self, Error> {
         let bytes = message.encoded_len();
-        charge.fit(PREFIX + bytes + FRAME_BYTES);
-        let mut out = begin(bytes, 0)?;
+        charge.resize(PREFIX + bytes + FRAME_BYTES);
+        let mut out = start_message(bytes, 0)?;
         message.encode_raw(&mut out);
-        Ok(Self { head: charge.hold(out.freeze()), views: Bytes::new() })
+        Ok(Self { head: charge.attach_to(out.freeze()), views: Bytes::new() })
     }
 
     /// Encodes the rows of a step; on a stream with the request's tag.
@@ -212,58 +192,56 @@ impl EncodedMessage {
     /// As [`Self::new`].
     pub(crate) fn step(mut charge: Charge, mut columns: Step, tag: Option<u32>) -> Result<Self, Error> {
         let views = std::mem::take(&mut columns.view);
-        let bytes = views.len();
-        let step = columns.encoded_len() + 1 + length_delimiter_len(bytes) + bytes;
+        let step = columns.encoded_len() + 1 + length_delimiter_len(views.len()) + views.len();
         let (key, tag) = tag.map_or((STEP, 0), |tag| (TAGGED_STEP, tag as usize));
-        // As everywhere, a number that is zero is left out.
+        // Protobuf omits a number that is zero.
         let tag_bytes = if tag == 0 { 0 } else { 1 + length_delimiter_len(tag) };
         let message = tag_bytes + 1 + length_delimiter_len(step) + step;
-        charge.fit(PREFIX + message + FRAME_BYTES);
-        let apart = if bytes > COPIED { bytes } else { 0 };
-        let mut out = begin(message, apart)?;
+        charge.resize(PREFIX + message + FRAME_BYTES);
+        let is_copied = views.len() <= MAX_COPIED_BYTES;
+        let mut out = start_message(message, if is_copied { 0 } else { views.len() })?;
         if tag > 0 {
             put_key(&mut out, TAG, tag);
         }
         put_key(&mut out, key, step);
         columns.encode_raw(&mut out);
-        put_key(&mut out, VIEW, bytes);
-        if apart > 0 {
-            return Ok(Self { head: out.freeze(), views: charge.hold(views) });
+        put_key(&mut out, VIEW, views.len());
+        if !is_copied {
+            return Ok(Self { head: out.freeze(), views: charge.attach_to(views) });
         }
         out.put(views);
-        Ok(Self { head: charge.hold(out.freeze()), views: Bytes::new() })
+        Ok(Self { head: charge.attach_to(out.freeze()), views: Bytes::new() })
     }
 }
 
-/// Begins a message of so many bytes, the last of which are sent apart.
-fn begin(message: usize, apart: usize) -> Result<BytesMut, Error> {
-    if message > MAX_MESSAGE_BYTES {
-        return Err(Error::MessageTooLarge { bytes: message, limit: MAX_MESSAGE_BYTES });
+/// A buffer with the prefix of a message of `bytes`, of which the last `views` will not be in the buffer.
+fn start_message(bytes: usize, views: usize) -> Result<BytesMut, Error> {
+    if bytes > MAX_MESSAGE_BYTES {
+        return Err(Error::MessageTooLarge { bytes, limit: MAX_MESSAGE_BYTES });
     }
-    let mut out = BytesMut::with_capacity(PREFIX + message - apart);
+    let mut out = BytesMut::with_capacity(PREFIX + bytes - views);
     out.put_u8(0);
-    out.put_u32(u32::try_from(message).expect("it is less than 64 MiB"));
+    out.put_u32(u32::try_from(bytes).expect("the limit is 64 MiB"));
     Ok(out)
 }
 
-/// Writes a key and a number: a length, or a tag.
+/// Writes a protobuf key and its number: a length, or a tag.
 fn put_key(out: &mut BytesMut, key: u8, number: usize) {
     out.put_u8(key);
     encode_length_delimiter(number, out).expect("a buffer grows");
 }
 
-/// What a call is answered with.
+/// The response messages of a call.
 pub(crate) enum Reply {
     /// One message, until it has been sent.
     One(Option<EncodedMessage>),
-    /// As many as there will be.
     Many(Pin<Box<dyn Stream<Item = Result<EncodedMessage, Error>> + Send>>),
-    /// Nothing further: the status has been sent.
+    /// The status has been sent.
     Over,
 }
 
 impl Reply {
-    /// One message, out of what has been charged for it.
+    /// One message. `charge` pays for it.
     ///
     /// # Errors
     /// As [`EncodedMessage::new`].
@@ -271,38 +249,41 @@ impl Reply {
         Ok(Self::One(Some(EncodedMessage::new(charge, message)?)))
     }
 
-    /// A stream of answers.
-    pub(crate) fn stream(
-        answers: impl Stream<Item = Result<EncodedMessage, Error>> + Send + 'static,
-    ) -> Self {
-        Self::Many(Box::pin(answers))
+    pub(crate) fn stream(stream: impl Stream<Item = Result<EncodedMessage, Error>> + Send + 'static) -> Self {
+        Self::Many(Box::pin(stream))
     }
 
-    /// The same; a stream ends with an error when the caller's token is revoked.
-    pub(super) fn until(self, revoked: CancellationToken) -> Self {
-        let Self::Many(answers) = self else { return self };
-        let ended = {
-            let revoked = revoked.clone();
-            stream::once(async move { revoked.is_cancelled().then_some(Err(Error::CallerTokenWrong)) })
-        };
-        Self::stream(
-            answers.take_until(revoked.cancelled_owned()).chain(ended.filter_map(std::future::ready)),
-        )
+    /// The same reply, except that a stream ends with an error when the caller's token is revoked.
+    pub(super) fn until_revoked(self, revoked: CancellationToken) -> Self {
+        let Self::Many(messages) = self else { return self };
+        let messages = messages.take_until(revoked.clone().cancelled_owned());
+        let error = async move { revoked.is_cancelled().then_some(Err(Error::CallerTokenWrong)) };
+        Self::stream(messages.chain(stream::once(error).filter_map(std::future::ready)))
     }
 }
 
-/// The body of a response: the answers, and last the status. One that panics ends with INTERNAL.
+/// The body of a response: the messages, then the status. A stream that panics ends with INTERNAL.
 pub(crate) struct ResponseBody {
     reply: Reply,
-    /// The views of the answer whose beginning has been sent.
+    /// The views of the message whose head has been sent.
     views: Bytes,
     budget: Arc<Budget>,
-    /// Tells a server that stops to wait for the call, if it is to.
+    /// A stopping server waits for the call until this is dropped.
     _in_use: Option<TaskTrackerToken>,
     span: Span,
 }
 
 impl ResponseBody {
+    pub(super) fn new(
+        reply: Reply,
+        budget: &Arc<Budget>,
+        in_use: Option<TaskTrackerToken>,
+        span: &Span,
+    ) -> Self {
+        let (budget, span) = (Arc::clone(budget), span.clone());
+        Self { reply, views: Bytes::new(), budget, _in_use: in_use, span }
+    }
+
     /// The response to a call.
     pub(super) fn respond(
         reply: Result<Reply, Error>,
@@ -310,53 +291,34 @@ impl ResponseBody {
         in_use: Option<TaskTrackerToken>,
         span: &Span,
     ) -> Response<Self> {
-        let sent = |reply| Self {
-            reply,
-            views: Bytes::new(),
-            budget: Arc::clone(budget),
-            _in_use: in_use,
-            span: span.clone(),
-        };
-        match reply {
-            Ok(reply) => {
-                let mut response = Response::new(sent(reply));
-                response.headers_mut().insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
-                response
-            }
+        let (reply, mut headers) = match reply {
+            Ok(reply) => (reply, HeaderMap::new()),
             Err(error) => {
-                let is_compressed = matches!(error, Error::CompressionUnsupported { .. });
-                let mut response = Response::new(sent(Reply::Over));
-                let headers = response.headers_mut();
-                *headers = status_headers(&status(&error), budget);
-                headers.insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
-                if is_compressed {
+                let mut headers = status_headers(&status(&error), budget);
+                if matches!(error, Error::CompressionUnsupported { .. }) {
                     headers.insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
                 }
-                response
+                (Reply::Over, headers)
             }
-        }
-    }
-
-    /// Nothing but headers.
-    pub(super) fn empty(budget: &Arc<Budget>, span: Span) -> Self {
-        Self { reply: Reply::Over, views: Bytes::new(), budget: Arc::clone(budget), _in_use: None, span }
+        };
+        headers.insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
+        let mut response = Response::new(Self::new(reply, budget, in_use, span));
+        *response.headers_mut() = headers;
+        response
     }
 
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         if !self.views.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.views))));
         }
-        let answer = match &mut self.reply {
-            Reply::One(answer) => answer.take().map(Ok),
-            Reply::Many(answers) => ready!(answers.as_mut().poll_next(context)),
+        let message = match &mut self.reply {
+            Reply::One(message) => message.take().map(Ok),
+            Reply::Many(messages) => ready!(messages.as_mut().poll_next(context)),
             Reply::Over => None,
         };
-        Poll::Ready(answer.map(|answer| {
-            answer.map(|EncodedMessage { head, views }| {
-                self.views = views;
-                head
-            })
-        }))
+        let Some(EncodedMessage { head, views }) = message.transpose()? else { return Poll::Ready(None) };
+        self.views = views;
+        Poll::Ready(Some(Ok(head)))
     }
 }
 
@@ -374,7 +336,7 @@ impl http_body::Body for ResponseBody {
         }
         let span = this.span.clone();
         let _entered = span.enter();
-        // What panicked is not polled again.
+        // Unwind-safe, since a reply that has panicked is not polled again.
         let data = catch_unwind(AssertUnwindSafe(|| this.poll_data(context)));
         let status = match ready!(data.unwrap_or_else(|panic| Poll::Ready(Some(Err(panicked(&*panic)))))) {
             Some(Ok(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
@@ -390,16 +352,16 @@ impl http_body::Body for ResponseBody {
     }
 }
 
-/// The headers of a status. Those of a refusal are charged until they have been sent.
+/// The headers of a status. Those of an error are charged until they have been sent.
 fn status_headers(status: &Status, budget: &Arc<Budget>) -> HeaderMap {
     tracing::debug!(code = ?status.code(), "answered");
     let mut headers = HeaderMap::new();
     status.add_header(&mut headers).expect("a status is a header");
     if let Some(details) = headers.get_mut(DETAILS) {
         let bytes = FRAME_BYTES + 2 * details.len();
-        let held = budget.overdraw(bytes).hold(Bytes::copy_from_slice(details.as_bytes()));
-        *details = HeaderValue::from_maybe_shared(held).expect("it was a header");
-        // The table of HTTP/2's headers would keep it.
+        let charged = budget.overdraw(bytes).attach_to(Bytes::copy_from_slice(details.as_bytes()));
+        *details = HeaderValue::from_maybe_shared(charged).expect("the same bytes were a header");
+        // Keeps it out of HTTP/2's table of headers, which would hold it longer.
         details.set_sensitive(true);
     }
     headers

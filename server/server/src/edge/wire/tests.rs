@@ -10,18 +10,18 @@ use super::*;
 use crate::origin::Origin;
 use crate::status;
 
-fn budget(own: usize) -> Arc<Budget> {
-    Ledger::new(own, 1 << 40).budget(Origin::Unknown)
+fn budget(connection_bytes: usize) -> Arc<Budget> {
+    Ledger::new(connection_bytes, 1 << 40).budget(Origin::Unknown)
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
     let mut framed = vec![0];
-    framed.extend(u32::try_from(message.len()).expect("it is short").to_be_bytes());
+    framed.extend(u32::try_from(message.len()).expect("the message is short").to_be_bytes());
     framed.extend(message);
     framed
 }
 
-/// Requests that come in these pieces.
+/// A request stream whose bytes arrive in these pieces.
 fn requests(limit: usize, budget: &Arc<Budget>, pieces: &[&[u8]]) -> RequestStream {
     let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece))));
@@ -33,7 +33,7 @@ fn named(bytes: usize) -> ObserveRequest {
 }
 
 #[tokio::test]
-async fn every_message_is_read_however_it_is_cut() {
+async fn messages_are_read_from_pieces_of_any_size() {
     let sent = [named(90), ObserveRequest::default(), ObserveRequest::default(), named(1), named(80)];
     let bytes: Vec<u8> = sent.iter().flat_map(|message| framed(&message.encode_to_vec())).collect();
     for piece in 1..=bytes.len() {
@@ -47,22 +47,22 @@ async fn every_message_is_read_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn a_length_alone_is_refused() {
+async fn a_too_long_message_is_refused_after_its_prefix() {
     let long = framed(&[0; 101]);
-    let refused = requests(100, &budget(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
-    assert_eq!(refused, Err(Error::MessageTooLarge { bytes: 101, limit: 100 }));
+    let result = requests(100, &budget(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
+    assert_eq!(result, Err(Error::MessageTooLarge { bytes: 101, limit: 100 }));
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_told() {
+async fn malformed_messages_are_refused() {
     for (sent, problem) in [
         (&b"\0\0\0\0"[..], "ended before"),
         (b"\0\0\0\0\x05abc", "ended before"),
         (b"\0\0\0\0\x01\xff", "failed to decode"),
-        (b"\x01\0\0\0\0", "begins with 1"),
+        (b"\x01\0\0\0\0", "begins with 1, not with 0"),
     ] {
         match requests(100, &budget(1_000), &[sent]).one::<ObserveRequest>().await {
-            Err(Error::MessageUndecodable { problem: told }) => assert!(told.contains(problem), "{told}"),
+            Err(Error::MessageUndecodable { problem: text }) => assert!(text.contains(problem), "{text}"),
             other => panic!("{other:?}"),
         }
     }
@@ -71,53 +71,53 @@ async fn what_is_no_message_is_told() {
 
 /// A client may announce a long message and send nothing of it.
 #[tokio::test]
-async fn bytes_are_charged_as_they_come() {
-    let (own, message) = (1 << 20, framed(&named(600_000).encode_to_vec()));
-    let budget = budget(own);
+async fn bytes_are_charged_as_they_arrive() {
+    let (limit, message) = (1 << 20, framed(&named(600_000).encode_to_vec()));
+    let budget = budget(limit);
     let pieces: Vec<_> = message.chunks(10_000).collect();
-    for (came, most) in [(1, 30_000), (10, 300_000), (pieces.len(), message.len())] {
-        let mut requests = requests(1 << 20, &budget, &pieces[..came]);
+    for (arrived, most) in [(1, 30_000), (10, 300_000), (pieces.len(), message.len())] {
+        let mut requests = requests(1 << 20, &budget, &pieces[..arrived]);
         let read = requests.one::<ObserveRequest>().await;
-        assert_eq!(read.is_ok(), came == pieces.len());
-        let charged = own - budget.free();
+        assert_eq!(read.is_ok(), arrived == pieces.len());
+        let charged = limit - budget.free();
         assert!(
-            ((came - 1) * 10_000..=most).contains(&(charged + REQUEST_BYTES)),
-            "{charged} after {came} pieces"
+            ((arrived - 1) * 10_000..=most).contains(&(charged + REQUEST_BYTES)),
+            "{charged} after {arrived} pieces"
         );
         drop(requests);
-        assert_eq!(budget.free(), own);
+        assert_eq!(budget.free(), limit);
     }
-    let _held = budget.try_reserve(own).expect("it is free");
-    let refused = requests(1 << 20, &budget, &pieces).one::<ObserveRequest>().await;
-    assert_eq!(refused, Err(Error::BytesFull { limit: own }));
+    let _charge = budget.try_reserve(limit).expect("there is room");
+    let result = requests(1 << 20, &budget, &pieces).one::<ObserveRequest>().await;
+    assert_eq!(result, Err(Error::BytesFull { limit }));
     let small = framed(&named(100).encode_to_vec());
     assert_eq!(
         requests(1 << 20, &budget, &[&small]).one().await,
         Ok(named(100)),
-        "it is paid for by its call"
+        "the charge for the call covers it"
     );
 }
 
-/// A stream may be open for long after a large message.
+/// A stream may stay open long after a large message.
 #[tokio::test]
-async fn nothing_is_kept_of_a_large_message_once_the_next_is_awaited() {
+async fn reading_the_next_message_frees_the_buffer_of_a_large_one() {
     let (large, small) = (named(600_000), named(3));
     let message = framed(&large.encode_to_vec());
-    // The beginning of the next message comes with the end of the large one.
-    let (beginning, rest) =
+    // The start of the next message arrives with the end of the large one.
+    let (start, rest) =
         (&message[..590_000], [&message[590_000..], &framed(&small.encode_to_vec())[..4]].concat());
     let mut requests =
-        requests(1 << 20, &budget(1 << 20), &[beginning, &rest, &framed(&small.encode_to_vec())[4..]]);
+        requests(1 << 20, &budget(1 << 20), &[start, &rest, &framed(&small.encode_to_vec())[4..]]);
     assert_eq!(requests.next().await, Ok(Some(large)));
     assert!(requests.charge.is_some());
     assert_eq!(requests.next().await, Ok(Some(small)));
     assert!(requests.charge.is_none());
-    assert!(!requests.read.try_reclaim(100_000), "its buffer is still there");
+    assert!(!requests.read.try_reclaim(100_000), "the buffer is still allocated");
 }
 
-/// A second for the first kilobytes, and one more for each 64 that have come.
+/// One second for the first kilobytes, and one more for each 64 KiB that have arrived.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_too_slowly_is_given_up() {
+async fn a_message_that_arrives_too_slowly_times_out() {
     let message = framed(&named(200_000).encode_to_vec());
     let read = async |pause: Duration, is_single: bool| {
         let pieces: Vec<_> = message.chunks(10_000).map(Bytes::copy_from_slice).collect();
@@ -135,7 +135,7 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
     assert_eq!(read(Duration::from_millis(150), true).await, Ok(()));
     assert_eq!(read(Duration::from_millis(300), true).await, Err(Error::TimedOut));
     assert_eq!(read(Duration::from_millis(300), false).await, Err(Error::TimedOut));
-    // Between the messages of a stream anything may pass.
+    // The time between the messages of a stream has no limit.
     let late = stream::once(async {
         tokio::time::sleep(Duration::from_hours(1)).await;
         Ok::<_, Infallible>(Frame::data(Bytes::from(framed(&named(1).encode_to_vec()))))
@@ -169,12 +169,12 @@ fn rows(rows: usize) -> Step {
 }
 
 fn step(rows: Step, tag: Option<u32>) -> EncodedMessage {
-    EncodedMessage::step(budget(1).overdraw(0), rows, tag).expect("it is short")
+    EncodedMessage::step(budget(1).overdraw(0), rows, tag).expect("the message is short")
 }
 
-/// The messages of a response as bytes, and the trailers.
-async fn sent(answers: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, HeaderMap) {
-    let reply = Reply::stream(stream::iter(answers));
+/// Sends a response; returns its messages as bytes, and the trailers.
+async fn send(messages: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, HeaderMap) {
+    let reply = Reply::stream(stream::iter(messages));
     let mut body = ResponseBody::respond(Ok(reply), &budget(1), None, &Span::none()).into_body();
     let (mut bytes, mut messages) = (vec![], vec![]);
     loop {
@@ -199,38 +199,38 @@ async fn sent(answers: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, Hea
 }
 
 #[tokio::test]
-async fn what_is_sent_is_the_message() {
-    // Copied, and sent as it lies.
+async fn a_step_is_sent_as_prost_encodes_it() {
+    // The first three steps are copied, the others are not.
     for count in [1, 100, 528, 529, 5_000] {
-        let (messages, trailers) = sent(vec![Ok(step(rows(count), None))]).await;
+        let (messages, trailers) = send(vec![Ok(step(rows(count), None))]).await;
         let expected = StepBatchResponse { step: Some(rows(count)) };
         assert_eq!(messages, [expected.encode_to_vec()], "{count} rows");
         assert_eq!(trailers["grpc-status"], "0");
     }
 }
 
-/// The order of fields on the wire means nothing, and the views come last.
+/// Protobuf allows any order of fields; the views are always last.
 #[tokio::test]
-async fn columns_with_higher_numbers_than_the_views_are_sent_before_them() {
+async fn columns_with_higher_field_numbers_are_sent_before_the_views() {
     for count in [1, 5_000] {
         let (advice_shares, oracle_mask) =
             (Bytes::from(vec![7; 400 * count]), Bytes::from(vec![8; 30 * count]));
         let wide =
             || Step { advice_shares: advice_shares.clone(), oracle_mask: oracle_mask.clone(), ..rows(count) };
-        let (messages, _) = sent(vec![Ok(step(wide(), None))]).await;
-        let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
+        let (messages, _) = send(vec![Ok(step(wide(), None))]).await;
+        let message = StepBatchResponse::decode(messages[0].as_slice()).expect("the message is valid");
         assert_eq!(message.step, Some(wide()));
     }
 }
 
 #[tokio::test]
-async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
-    // Copied, and sent as it lies.
+async fn a_response_is_charged_until_its_last_byte_has_been_sent() {
+    // The first step is copied, the second is not.
     for count in [1, 5_000] {
         let budget = budget(10_000_000);
-        let charge = budget.reserve(5_000_000).await.expect("it is free");
+        let charge = budget.reserve(5_000_000).await.expect("there is room");
         let EncodedMessage { head, views } =
-            EncodedMessage::step(charge, rows(count), None).expect("it is short");
+            EncodedMessage::step(charge, rows(count), None).expect("the message is short");
         let bytes = head.len() + views.len();
         assert_eq!(budget.free(), 10_000_000 - bytes - FRAME_BYTES, "{count} rows wait");
         drop(head);
@@ -240,21 +240,21 @@ async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
 }
 
 #[tokio::test]
-async fn a_message_that_no_client_takes_is_refused() {
+async fn a_message_longer_than_clients_accept_is_refused() {
     let columns = Step { view: vec![0; MAX_MESSAGE_BYTES].into(), ..Step::default() };
-    let refused = EncodedMessage::step(budget(1).overdraw(0), columns, None);
-    assert!(matches!(refused, Err(Error::MessageTooLarge { .. })), "{refused:?}");
+    let result = EncodedMessage::step(budget(1).overdraw(0), columns, None);
+    assert!(matches!(result, Err(Error::MessageTooLarge { .. })), "{result:?}");
 }
 
 #[tokio::test]
-async fn answers_follow_one_another_and_a_failure_ends_them() {
+async fn messages_are_sent_in_order_and_an_error_ends_them() {
     let error = status::message(&Error::EnvironmentOver { environment: 3 });
     let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
-    let shown = |tag| {
+    let encoded = |tag| {
         let answer = run_batch_response::Answer::Step(rows(900));
         RunBatchResponse { tag, answer: Some(answer) }.encode_to_vec()
     };
-    let (messages, trailers) = sent(vec![
+    let (messages, trailers) = send(vec![
         Ok(step(rows(900), Some(0))),
         EncodedMessage::new(budget(1).overdraw(0), &refused),
         Ok(step(rows(900), Some(u32::MAX))),
@@ -262,30 +262,30 @@ async fn answers_follow_one_another_and_a_failure_ends_them() {
         Ok(step(rows(1), Some(1))),
     ])
     .await;
-    assert_eq!(messages, [shown(0), refused.encode_to_vec(), shown(u32::MAX)]);
+    assert_eq!(messages, [encoded(0), refused.encode_to_vec(), encoded(u32::MAX)]);
     assert_eq!(trailers["grpc-status"], "4");
 }
 
 #[tokio::test]
-async fn a_stream_that_panics_ends_with_its_status() {
-    let answers = stream::iter(0..3).map(|at| {
+async fn a_stream_that_panics_ends_with_a_status() {
+    let messages = stream::iter(0..3).map(|at| {
         assert!(at < 1, "a secret");
         EncodedMessage::new(budget(1).overdraw(0), &named(3))
     });
     let mut body =
-        ResponseBody::respond(Ok(Reply::stream(answers)), &budget(1), None, &Span::none()).into_body();
+        ResponseBody::respond(Ok(Reply::stream(messages)), &budget(1), None, &Span::none()).into_body();
     let mut frames = vec![];
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         frames.push(frame);
     }
     assert_eq!(frames.len(), 2);
-    let trailers = frames.pop().and_then(|frame| frame.into_trailers().ok()).expect("they come last");
+    let trailers = frames.pop().and_then(|frame| frame.into_trailers().ok()).expect("trailers come last");
     assert_eq!(trailers["grpc-status"], "13");
     assert!(!format!("{trailers:?}").contains("secret"));
 }
 
 #[tokio::test]
-async fn a_refusal_is_charged_until_it_has_been_sent() {
+async fn an_error_is_charged_until_it_has_been_sent() {
     let ledger = Ledger::new(0, 1 << 20);
     let budget = ledger.budget(Origin::Unknown);
     let response = ResponseBody::respond(Err(Error::TimedOut), &budget, None, &Span::none());
