@@ -23,14 +23,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-kernel"]),
     (
         "boardwire-server",
-        &[
-            "boardwire-api",
-            "boardwire-batch",
-            "boardwire-bots",
-            "boardwire-draw",
-            "boardwire-kernel",
-            "boardwire-policy",
-        ],
+        &["boardwire-api", "boardwire-batch", "boardwire-bots", "boardwire-draw", "boardwire-kernel"],
     ),
     (
         "boardwire",

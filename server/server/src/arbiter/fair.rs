@@ -100,16 +100,23 @@ impl Deals {
         Ok(())
     }
 
-    /// The server's secret for an episode.
-    pub(super) fn server_part(&self, episode: u32) -> Option<Contribution> {
-        self.0.as_ref().map(|fair| hashed(fair.root.0, EPISODES - 1 - episode))
+    /// The server's secret for an episode; none where the server deals alone.
+    ///
+    /// # Errors
+    /// Deals are fair, and the server has no secret for so late an episode.
+    pub(super) fn server_part(&self, episode: u32) -> Result<Option<Contribution>, InvalidEvent> {
+        let Some(fair) = &self.0 else { return Ok(None) };
+        let later = EPISODES.checked_sub(episode + 1);
+        let later =
+            later.ok_or_else(|| InvalidEvent(format!("it deals more than {EPISODES} fair episodes")))?;
+        Ok(Some(hashed(fair.root.0, later)))
     }
 
     /// The key of an episode from the secrets of all parties; none where the server deals alone.
     pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<EpisodeKey> {
         let opened = (0..).zip(&self.0.as_ref()?.opened);
         let agents: Vec<_> = opened.filter_map(|(seat, part)| Some((Seat::new(seat), (*part)?))).collect();
-        let key = key(match_id, episode, &self.server_part(episode)?, &agents);
+        let key = key(match_id, episode, &self.server_part(episode).ok()??, &agents);
         Some(EpisodeKey::new(key, SeedSource::Drawn))
     }
 }

@@ -133,7 +133,7 @@ impl State {
                 }
             }
             EventKind::Opened { seat, part } => self.deals.open(*seat, *part)?,
-            EventKind::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone()),
+            EventKind::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone())?,
             &EventKind::Played { seat, action, cause, took } => {
                 self.played(Move { seat, action, cause, took, at: event.at })?;
             }
@@ -154,16 +154,22 @@ impl State {
         Ok(())
     }
 
-    fn dealt(&mut self, table: &Table, at: SystemTime, key: EpisodeKey, seeds: Seeds) {
+    fn dealt(
+        &mut self,
+        table: &Table,
+        at: SystemTime,
+        key: EpisodeKey,
+        seeds: Seeds,
+    ) -> Result<(), InvalidEvent> {
         let is_first = self.is_gathering();
         let (episode, first) = if is_first { (0, 1) } else { (self.present.episode + 1, self.present.end()) };
         let mut record = Record::new((&*self.id, &table.digest), episode, first, key, at);
-        record.server_part = self.deals.server_part(episode);
+        record.server_part = self.deals.server_part(episode)?;
         let former = std::mem::replace(&mut self.present, record);
         self.play = table.rules.clone().deal(key.key);
         self.seeds = seeds;
         if is_first {
-            return;
+            return Ok(());
         }
         if self.past.len() == PAST_EPISODES {
             self.past.pop_front();
@@ -173,6 +179,7 @@ impl State {
             *seat = SeatState::new(self.clocks.get(index).and_then(Option::as_ref));
         }
         self.votes = SeatSet::EMPTY;
+        Ok(())
     }
 
     fn played(&mut self, played: Move) -> Result<(), InvalidEvent> {

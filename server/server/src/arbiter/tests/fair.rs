@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::replay::config_of;
 use super::*;
+use crate::record::{InvalidEvent, fair::EPISODES};
 
 fn fair(players: &[Player]) -> Arc<Arbiter> {
     faraway(Settings { seed: None, fair_deals: true, ..settings(players) })
@@ -139,6 +140,22 @@ async fn a_replay_proves_that_its_deal_was_fair() {
     }
     let seeded = arbiter.reset_match(Role::Host, Some(5), None).await;
     assert!(matches!(seeded, Err(Error::FieldInvalid { field: "seed", .. })));
+}
+
+/// A journal that was tampered with may hold more deals than the server has secrets for.
+#[tokio::test]
+async fn a_deal_without_a_secret_of_the_server_is_refused() {
+    let arbiter = dealt(&[AGENT, AGENT]).await;
+    let mut inner = arbiter.lock();
+    let (opened, seeds) = inner.first.clone();
+    let event = Event { at: arbiter.identity.created, what: EventKind::Dealt { opened, seeds } };
+    for episode in 1..EPISODES {
+        inner.state.apply(&arbiter.table, &event).expect("the server has a secret for it");
+        assert_eq!(inner.state.present.episode, episode);
+    }
+    let InvalidEvent(why) = inner.state.apply(&arbiter.table, &event).expect_err("it is one too many");
+    assert_eq!(why, "it deals more than 1024 fair episodes");
+    assert_eq!(inner.state.present.episode, EPISODES - 1);
 }
 
 #[tokio::test]
