@@ -1,7 +1,7 @@
 //! All batches and searches of a server, each leased to one owner.
 //!
-//! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
-//! kept, and when no call has been under way for the idle time. The places of a search count as environments do.
+//! A lease ends when its owner closes it, when its connection ends (unless the owner asked to keep it), or when no call was under
+//! way for the idle time. The places of a search count as environments.
 
 mod lease;
 
@@ -21,16 +21,16 @@ use crate::secret;
 use lease::Lease;
 pub use lease::{InUse, Leased};
 
-/// How much a server holds, and for how long.
+/// How many batches and environments a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// The most batches and searches that may be open at once; callers of one origin may have three quarters of them.
+    /// The most open batches and searches; callers of one origin may have three quarters of them.
     pub batches: usize,
-    /// The most environments that all of them may have.
+    /// The most environments of all of them.
     pub environments: usize,
-    /// The most environments that those opened by callers of one origin may have.
+    /// The most environments of callers of one origin.
     pub per_caller: usize,
-    /// How long a batch stays that nobody uses.
+    /// How long an unused batch or search stays open.
     pub idle: Duration,
 }
 
@@ -44,14 +44,14 @@ impl Default for BatchLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub(crate) u64);
 
-/// All batches and searches.
+/// The batches and searches of a server.
 pub struct Batches {
     limits: BatchLimits,
     key: SnapshotKey,
-    /// Whether the key was given, and did not come with the process.
-    lasting: bool,
+    /// Whether the operator gave the key, so that it outlives the process.
+    has_lasting_key: bool,
     pool: Arc<Pool>,
-    /// On whose behalf memory is given back.
+    /// Frees memory in the pool.
     janitor: Owner,
     requests: RequestCache<(Arc<dyn Leased>, String)>,
     open: Arc<Quota>,
@@ -62,29 +62,30 @@ pub struct Batches {
 #[derive(Default)]
 struct OpenLeases {
     leases: BTreeMap<String, Lease>,
+    /// How many connections there were.
     peers: u64,
     connected: BTreeSet<Peer>,
     stopped: bool,
 }
 
-/// Whose lease is asked for.
+/// Who opens a lease, and how.
 #[derive(Debug, Clone)]
 pub struct LeaseTerms {
-    /// The connection the lease ends with.
+    /// The connection that the lease ends with.
     pub peer: Option<Peer>,
-    /// Where the caller is.
+    /// The caller's origin.
     pub origin: Origin,
     /// The request, if it may be repeated.
     pub request: Option<RequestId>,
 }
 
 impl Batches {
-    /// Holds batches within `limits`, which are stepped by `pool`; snapshots are authenticated with `key`, or one of
-    /// this process alone.
+    /// Holds batches within `limits`, which `pool` steps. Snapshots are authenticated with `key`; without one, with a key that only
+    /// this process has.
     #[must_use]
     pub fn new(limits: BatchLimits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
         Self {
-            lasting: key.is_some(),
+            has_lasting_key: key.is_some(),
             key: key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes())),
             janitor: pool.alone().owner(),
             requests: RequestCache::default(),
@@ -102,30 +103,28 @@ impl Batches {
         &self.key
     }
 
-    /// How much the server holds, and for how long.
+    /// How many batches and environments the server holds, and for how long.
     #[must_use]
     pub fn limits(&self) -> &BatchLimits {
         &self.limits
     }
 
-    /// Whether other servers with the same key take this one's snapshots, and this one theirs.
+    /// Whether servers with the same key accept each other's snapshots.
     #[must_use]
     pub fn has_lasting_snapshots(&self) -> bool {
-        self.lasting
+        self.has_lasting_key
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenLeases> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leases the batch or search that `make` makes in the pool to the holder of `token`; gives it with its token. A repeated request
-    /// gets what it got first, whose lease then ends with the connection of the repetition.
-    ///
-    /// A caller that goes away before it is made leaves nothing.
+    /// Leases the batch or search that `make` creates in the pool to the holder of `token`, and returns both. A repeated request
+    /// gets the same lease, which then ends with the connection of the repetition. If the caller disconnects before `make` is done,
+    /// nothing remains.
     ///
     /// # Errors
-    /// A server that is full or stops; a request id that was used for something else; those of `make`, which is only called once there is
-    /// room.
+    /// A full or stopping server, a request id of another request; those of `make`, which runs only if there is room.
     pub async fn open<K: Leased, F>(
         &self,
         terms: LeaseTerms,
@@ -138,17 +137,15 @@ impl Batches {
     {
         let LeaseTerms { peer, origin, request } = terms;
         let id = request.as_ref().map(|request| request.id);
-        let enter = async {
+        let open = async {
             let shares = self.reserve(origin, environments)?;
             let leased: Arc<dyn Leased> = make(self.pool.group(origin.number())).await?;
-            let used = Arc::new(Mutex::new(Instant::now()));
-            let (leased, token, request) = (Arc::clone(&leased), token.clone(), id);
             let lease = Lease {
                 leased: Arc::clone(&leased),
                 token: token.clone(),
                 peer,
-                request,
-                used,
+                request: id,
+                last_used: Arc::new(Mutex::new(Instant::now())),
                 _shares: shares,
             };
             let mut inner = self.lock();
@@ -159,44 +156,44 @@ impl Batches {
             Ok((leased, token))
         };
         let (leased, token) = match request {
-            Some(request) => self.requests.once(request, enter).await?,
-            None => enter.await?,
+            Some(request) => self.requests.once(request, open).await?,
+            None => open.await?,
         };
-        let leased = of_kind::<K>(leased)?;
+        let leased = of_kind::<K>(&leased).ok_or_else(|| K::unknown(leased.id()))?;
         self.hand_over(&*leased, peer)?;
         Ok((leased, token))
     }
 
-    /// Lets a lease end with this connection, which may have ended already.
-    fn hand_over(&self, leased: &impl Leased, peer: Option<Peer>) -> Result<(), Error> {
+    /// Makes a lease end with this connection, which may have ended already.
+    fn hand_over<K: Leased>(&self, leased: &K, peer: Option<Peer>) -> Result<(), Error> {
         let mut inner = self.lock();
-        let connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
-        let gone = if inner.stopped { Error::ShuttingDown } else { leased.gone() };
+        let is_connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
+        let gone = if inner.stopped { Error::ShuttingDown } else { K::unknown(leased.id()) };
         let lease = inner.leases.get_mut(leased.id()).ok_or(gone)?;
         lease.peer = peer.or(lease.peer);
         drop(inner);
-        if !connected {
-            self.drop_leases(|known, _| known == leased.id());
+        if !is_connected {
+            self.drop_leases(|id, _| id == leased.id());
         }
         Ok(())
     }
 
-    /// Makes sure that a batch with so many environments fits, and counts them.
+    /// Takes a batch with this many environments from the quotas.
     fn reserve(&self, origin: Origin, environments: usize) -> Result<[Share; 2], Error> {
         if self.lock().stopped {
             return Err(Error::ShuttingDown);
         }
-        let own = Origin::share(self.limits.batches);
-        let open = self.open.take(origin, 1, own, |limit, _| Error::BatchesFull { limit })?;
-        let own = origin.quotas().environments.unwrap_or(self.limits.per_caller);
+        let origin_limit = Origin::share(self.limits.batches);
+        let open = self.open.take(origin, 1, origin_limit, |limit, _| Error::BatchesFull { limit })?;
+        let origin_limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
         let full = |limit, open| Error::EnvironmentsFull { limit, open, asked: environments };
-        Ok([open, self.environments.take(origin, environments, own, full)?])
+        Ok([open, self.environments.take(origin, environments, origin_limit, full)?])
     }
 
     /// The batch or search with this id, for a call of the holder of its token.
     ///
     /// # Errors
-    /// No such batch or search, no token or a wrong one; a server that stops.
+    /// No such batch or search, a missing or wrong token, or a stopping server.
     pub fn find<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, Error> {
         let token = token.ok_or(Error::TokenMissing)?;
         let inner = self.lock();
@@ -204,11 +201,11 @@ impl Batches {
             return Err(Error::ShuttingDown);
         }
         let lease = inner.leases.get(id).ok_or_else(|| K::unknown(id))?;
-        let leased = of_kind::<K>(Arc::clone(&lease.leased)).map_err(|_| K::unknown(id))?;
+        let leased = of_kind::<K>(&lease.leased).ok_or_else(|| K::unknown(id))?;
         if !secret::same(token, &lease.token) {
             return Err(K::owner_only(id));
         }
-        Ok(InUse { leased, used: Arc::clone(&lease.used) })
+        Ok(InUse { leased, last_used: Arc::clone(&lease.last_used) })
     }
 
     /// Closes a batch or search for its owner.
@@ -217,7 +214,7 @@ impl Batches {
     /// As [`find`](Self::find).
     pub fn close<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
         self.find::<K>(id, token)?;
-        self.drop_leases(|known, _| known == id);
+        self.drop_leases(|of, _| of == id);
         Ok(())
     }
 
@@ -232,13 +229,13 @@ impl Batches {
         self.pool.queued()
     }
 
-    /// Whether none is open.
+    /// Whether no batch or search is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many environments are open or about to be.
+    /// How many environments are open or being opened.
     #[must_use]
     pub fn environments(&self) -> usize {
         self.environments.taken()
@@ -253,36 +250,36 @@ impl Batches {
         Connected { batches: Arc::clone(self), peer }
     }
 
-    /// Ends the leases that have been idle too long at `now`.
+    /// Ends the leases that were idle for too long at `now`.
     pub fn expire(&self, now: Instant) {
-        let idle = self.limits.idle;
-        self.drop_leases(|_, lease| lease.idle(now).is_some_and(|since| since >= idle));
+        let limit = self.limits.idle;
+        self.drop_leases(|_, lease| lease.idle(now).is_some_and(|idle| idle >= limit));
     }
 
-    fn drop_leases(&self, unwanted: impl Fn(&str, &Lease) -> bool) {
+    fn drop_leases(&self, ends: impl Fn(&str, &Lease) -> bool) {
         let mut inner = self.lock();
-        let stopped = inner.stopped;
-        let gone: Vec<_> = inner.leases.extract_if(.., |id, lease| unwanted(id, lease)).collect();
-        for (_, lease) in &gone {
-            // Under the lock, before a repetition can look for the old one: it makes a new one.
-            lease.request.inspect(|request| self.requests.forget(*request));
+        let is_stopping = inner.stopped;
+        let ended: Vec<_> = inner.leases.extract_if(.., |id, lease| ends(id, lease)).collect();
+        for request in ended.iter().filter_map(|(_, lease)| lease.request) {
+            // Under the lock: a repeated request opens a new lease instead of looking for this one.
+            self.requests.forget(request);
         }
         drop(inner);
-        for (_, Lease { leased, .. }) in gone {
-            leased.end(if stopped { Error::ShuttingDown } else { leased.gone() });
-            // Giving back the memory of many environments takes a while.
+        for (_, Lease { leased, .. }) in ended {
+            leased.end(is_stopping);
+            // Freeing the memory of many environments takes time.
             self.janitor.spawn(Once::new(move || drop(leased)));
         }
     }
 
-    /// Ends all batches and lets nobody open another.
+    /// Ends all leases, and refuses new ones.
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.drop_leases(|_, _| true);
     }
 }
 
-/// A connection, whose leases end when this is dropped.
+/// A connection; dropping it ends its leases.
 pub(crate) struct Connected {
     batches: Arc<Batches>,
     pub(crate) peer: Peer,
@@ -295,9 +292,8 @@ impl Drop for Connected {
     }
 }
 
-/// A batch or search, if it is of this kind.
-fn of_kind<K: Leased>(leased: Arc<dyn Leased>) -> Result<Arc<K>, Error> {
-    let gone = leased.gone();
-    let any: Arc<dyn Any + Send + Sync> = leased;
-    any.downcast().map_err(|_| gone)
+/// The batch or search, if it is of this kind.
+fn of_kind<K: Leased>(leased: &Arc<dyn Leased>) -> Option<Arc<K>> {
+    let any: Arc<dyn Any + Send + Sync> = Arc::clone(leased) as _;
+    any.downcast().ok()
 }

@@ -1,4 +1,4 @@
-//! Requests that are made once, however often they are repeated.
+//! Requests that a caller may safely repeat: the server executes each once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,22 +9,22 @@ use uuid::{Uuid, Variant};
 
 use crate::origin::Origin;
 
-/// What a caller names a request by, to be safe to repeat it.
+/// Identifies a request that may be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId {
-    /// The name.
+    /// The id that the caller chose.
     pub id: Uuid,
-    /// The digest of everything that was asked.
+    /// The digest of the whole request.
     pub asked: [u8; 32],
-    /// Who asked, as far as the operating system tells.
+    /// The caller's origin, if it names the caller.
     pub origin: Origin,
 }
 
 impl RequestId {
-    /// Reads the id of a request; none of an empty one.
+    /// Reads the id of a request; none of an empty text.
     ///
     /// # Errors
-    /// Anything else that is no random UUID: two callers may give the same fixed one.
+    /// The text is not a random UUID: two callers may choose the same fixed one.
     pub fn parse(text: &str) -> Result<Option<Uuid>, Error> {
         if text.is_empty() {
             return Ok(None);
@@ -32,19 +32,17 @@ impl RequestId {
         let is_random =
             |id: &Uuid| matches!(id.get_version_num(), 4 | 7) && id.get_variant() == Variant::RFC4122;
         let id = Uuid::try_parse(text).ok().filter(is_random);
-        let id = id.ok_or_else(|| {
-            Error::field("request_id", text, "empty or a fresh random UUID of version 4 or 7")
-        })?;
-        Ok(Some(id))
+        let expected = "empty or a fresh random UUID of version 4 or 7";
+        id.map(Some).ok_or_else(|| Error::field("request_id", text, expected))
     }
 }
 
-/// What requests have made that may be repeated.
-pub(crate) struct RequestCache<T>(Mutex<HashMap<Uuid, Made<T>>>);
+/// The results of requests that may be repeated.
+pub(crate) struct RequestCache<T>(Mutex<HashMap<Uuid, Entry<T>>>);
 
-struct Made<T> {
+struct Entry<T> {
     request: RequestId,
-    cell: Arc<OnceCell<T>>,
+    result: Arc<OnceCell<T>>,
 }
 
 impl<T> Default for RequestCache<T> {
@@ -53,57 +51,57 @@ impl<T> Default for RequestCache<T> {
     }
 }
 
-/// A request that is being made; one that comes to nothing is forgotten.
-struct Making<'a, T> {
-    requests: &'a RequestCache<T>,
+/// A request in execution. If it ends without a result, this removes it from the cache.
+struct Execution<'a, T> {
+    cache: &'a RequestCache<T>,
     id: Uuid,
-    cell: Arc<OnceCell<T>>,
+    result: Arc<OnceCell<T>>,
 }
 
-impl<T> Drop for Making<'_, T> {
+impl<T> Drop for Execution<'_, T> {
     fn drop(&mut self) {
-        let mut all = self.requests.lock();
-        // The map's and this one: nobody else is making it.
-        if !self.cell.initialized() && Arc::strong_count(&self.cell) <= 2 {
-            all.remove(&self.id);
+        let mut entries = self.cache.lock();
+        // Two references are the cache's and this one: no other call executes the request.
+        if !self.result.initialized() && Arc::strong_count(&self.result) <= 2 {
+            entries.remove(&self.id);
         }
     }
 }
 
 impl<T: Clone> RequestCache<T> {
-    /// Gives what the request made first; makes it if this is the first. Of several at once one makes it, and the
-    /// others wait.
+    /// Returns the result of a request; the first call executes it with `make`, and simultaneous calls wait for it.
     ///
     /// # Errors
-    /// A request with the same id that asked for something else, or was somebody else's; those of `make`.
+    /// The id belongs to another request or to another caller; those of `make`.
     pub(crate) async fn once(
         &self,
         request: RequestId,
         make: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let id = request.id;
-        let cell = {
-            let mut all = self.lock();
-            let known =
-                all.entry(id).or_insert_with(|| Made { request: request.clone(), cell: Arc::default() });
-            if known.request != request {
+        let result = {
+            let mut entries = self.lock();
+            let entry = entries
+                .entry(id)
+                .or_insert_with(|| Entry { request: request.clone(), result: Arc::default() });
+            if entry.request != request {
                 return Err(Error::RequestIdReused { request_id: id.to_string() });
             }
-            Arc::clone(&known.cell)
+            Arc::clone(&entry.result)
         };
-        let making = Making { requests: self, id, cell };
-        making.cell.get_or_try_init(|| make).await.cloned()
-    }
-
-    /// Forgets what a request has made.
-    pub(crate) fn forget(&self, id: Uuid) {
-        self.lock().remove(&id);
+        let execution = Execution { cache: self, id, result };
+        execution.result.get_or_try_init(|| make).await.cloned()
     }
 }
 
 impl<T> RequestCache<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Made<T>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the result of a request.
+    pub(crate) fn forget(&self, id: Uuid) {
+        self.lock().remove(&id);
     }
 }
 
@@ -129,15 +127,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_at_once_one_makes_it_and_all_are_given_it() {
+    async fn simultaneous_calls_share_one_execution() {
         let (requests, count) = (RequestCache::default(), AtomicU32::new(0));
         let make = || async {
             tokio::task::yield_now().await;
             Ok(count.fetch_add(1, Ordering::Relaxed))
         };
         let once = || requests.once(request(1, Origin::Unknown), make());
-        let given = tokio::join!(once(), once(), once(), once());
-        assert_eq!(given, (Ok(0), Ok(0), Ok(0), Ok(0)));
+        let results = tokio::join!(once(), once(), once(), once());
+        assert_eq!(results, (Ok(0), Ok(0), Ok(0), Ok(0)));
         assert_eq!(count.into_inner(), 1);
     }
 
@@ -155,16 +153,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_came_to_nothing_is_forgotten() {
+    async fn a_request_without_a_result_is_forgotten() {
         let requests = RequestCache::<u8>::default();
         let failed = requests.once(request(1, Origin::Unknown), async { Err(Error::ShuttingDown) }).await;
         assert_eq!(failed, Err(Error::ShuttingDown));
         assert!(requests.lock().is_empty());
         {
-            let given_up = std::pin::pin!(requests.once(request(1, Origin::Unknown), std::future::pending()));
-            assert!(futures_util::poll!(given_up).is_pending());
+            let canceled = std::pin::pin!(requests.once(request(1, Origin::Unknown), std::future::pending()));
+            assert!(futures_util::poll!(canceled).is_pending());
             assert_eq!(requests.lock().len(), 1);
         }
-        assert!(requests.lock().is_empty(), "a caller that has gone leaves nothing");
+        assert!(requests.lock().is_empty(), "a canceled call leaves nothing");
     }
 }

@@ -1,4 +1,4 @@
-//! What is leased: batches and searches.
+//! Leases of batches and searches.
 
 use std::any::Any;
 use std::ops::Deref;
@@ -8,27 +8,25 @@ use std::time::{Duration, Instant};
 use boardwire_api::Error;
 use boardwire_batch::batch::Batch;
 use boardwire_batch::search::Search;
+use uuid::Uuid;
 
 use super::Peer;
 use crate::quota::Share;
-use uuid::Uuid;
 
 /// A batch or a search.
 pub trait Leased: Any + Send + Sync {
     /// Its id.
     fn id(&self) -> &str;
-    /// Ends what is being done with it, for this reason.
-    fn end(&self, why: Error);
-    /// The error for an id that no batch or search has.
+    /// Ends the calls under way with the error of a stopping server, or of an unknown id.
+    fn end(&self, is_stopping: bool);
+    /// The error for an unknown id.
     fn unknown(id: &str) -> Error
     where
         Self: Sized;
-    /// The error for a caller with another token.
+    /// The error for a token that is not the owner's.
     fn owner_only(id: &str) -> Error
     where
         Self: Sized;
-    /// The error for calls after its end.
-    fn gone(&self) -> Error;
 }
 
 impl Leased for Batch {
@@ -36,9 +34,9 @@ impl Leased for Batch {
         self.id()
     }
 
-    fn end(&self, why: Error) {
+    fn end(&self, is_stopping: bool) {
         tracing::info!(batch_id = self.id(), "batch closed");
-        self.end(why);
+        self.end(if is_stopping { Error::ShuttingDown } else { Self::unknown(self.id()) });
     }
 
     fn unknown(id: &str) -> Error {
@@ -48,10 +46,6 @@ impl Leased for Batch {
     fn owner_only(id: &str) -> Error {
         Error::BatchOwnerOnly { batch_id: id.to_owned() }
     }
-
-    fn gone(&self) -> Error {
-        <Self as Leased>::unknown(self.id())
-    }
 }
 
 impl Leased for Search {
@@ -59,9 +53,9 @@ impl Leased for Search {
         self.id()
     }
 
-    fn end(&self, why: Error) {
+    fn end(&self, is_stopping: bool) {
         tracing::debug!(search_id = self.id(), "search closed");
-        self.end(why);
+        self.end(if is_stopping { Error::ShuttingDown } else { Self::unknown(self.id()) });
     }
 
     fn unknown(id: &str) -> Error {
@@ -71,40 +65,38 @@ impl Leased for Search {
     fn owner_only(id: &str) -> Error {
         Error::SearchOwnerOnly { search_id: id.to_owned() }
     }
-
-    fn gone(&self) -> Error {
-        <Self as Leased>::unknown(self.id())
-    }
 }
 
 /// A batch or search of one owner.
 pub(super) struct Lease {
     pub(super) leased: Arc<dyn Leased>,
     pub(super) token: String,
-    /// The connection it ends with.
+    /// The connection that the lease ends with.
     pub(super) peer: Option<Peer>,
-    /// The id of the request that it was opened by.
+    /// The id of the request that opened it.
     pub(super) request: Option<Uuid>,
-    pub(super) used: Used,
+    pub(super) last_used: LastUsed,
     pub(super) _shares: [Share; 2],
 }
 
-/// When the last call ended that used something leased. Each call under way shares it with the lease.
-pub(super) type Used = Arc<Mutex<Instant>>;
+/// When the last call ended that used the lease. Each call under way shares it with the lease.
+pub(super) type LastUsed = Arc<Mutex<Instant>>;
 
 impl Lease {
-    /// For how long no call has been under way at `now`; none while one is.
+    /// How long no call was under way at `now`; none while one is.
     pub(super) fn idle(&self, now: Instant) -> Option<Duration> {
-        // A call that ends notes the time before it drops its share.
-        let idle = Arc::strong_count(&self.used) == 1;
-        idle.then(|| now.saturating_duration_since(*self.used.lock().unwrap_or_else(PoisonError::into_inner)))
+        // A call that ends writes the time before it drops its reference.
+        let is_idle = Arc::strong_count(&self.last_used) == 1;
+        is_idle.then(|| {
+            now.saturating_duration_since(*self.last_used.lock().unwrap_or_else(PoisonError::into_inner))
+        })
     }
 }
 
-/// Something leased, for as long as a call uses it: it is not idle until this is dropped.
+/// A batch or search in use by a call: the lease is not idle until this is dropped.
 pub struct InUse<K> {
     pub(super) leased: Arc<K>,
-    pub(super) used: Used,
+    pub(super) last_used: LastUsed,
 }
 
 impl<K> Deref for InUse<K> {
@@ -117,6 +109,6 @@ impl<K> Deref for InUse<K> {
 
 impl<K> Drop for InUse<K> {
     fn drop(&mut self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
