@@ -268,7 +268,7 @@ def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str
 
 def test_a_journal_is_a_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    for journal, problem in (("fifo", "it is no regular file"), ("", "directory")):
+    for journal, problem in (("fifo", "it is not a regular file"), ("", "directory")):
         refused = start(tmp_path, journal=tmp_path / journal)
         _, said = refused.communicate(timeout=60)
         assert (refused.returncode, problem in said) == (1, True), said

@@ -31,7 +31,7 @@ pub use accept::UnixSocket;
 pub use accounts::{Accounts, is_name, line};
 pub(crate) use call::{Call, GrpcService};
 pub(crate) use caller::Caller;
-pub(crate) use ledger::{Budget, Charge};
+pub(crate) use ledger::Charge;
 #[cfg(test)]
 pub(crate) use methods::Shape;
 pub(crate) use methods::{Kind, Methods, Service};

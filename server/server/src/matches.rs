@@ -1,4 +1,4 @@
-//! All matches of a server: the one thing its calls share.
+//! All matches of a server, which its calls share.
 
 mod joining;
 mod register;
@@ -23,15 +23,15 @@ use register::{OpenMatch, Register};
 /// How many matches a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchLimits {
-    /// The most matches that may be open at once.
+    /// The most open matches.
     pub matches: usize,
-    /// The most of them that callers of one origin may have created.
+    /// The most open matches that callers of one origin created.
     pub per_caller: usize,
-    /// The most calls that one seat may have waiting.
+    /// The most waiting calls of one seat.
     pub waiting: usize,
-    /// How long a match stays that nobody uses.
+    /// How long an unused match stays open.
     pub idle: Duration,
-    /// How long agents may take to open what they contribute to fair deals, once all have joined.
+    /// How long agents may take to open their contributions to fair deals, once all have joined.
     pub opening: Duration,
 }
 
@@ -47,26 +47,26 @@ impl Default for MatchLimits {
     }
 }
 
-/// How many matches are looked at in one go, and how often for one page.
+/// How many matches one task of the pool examines for a page, and how many tasks a page takes at most.
 const CHUNK: usize = 250;
-const CHUNKS: usize = 40;
+const MAX_CHUNKS: usize = 40;
 
-/// A page of a list of matches, in the order of their ids.
+/// A page of a list of matches, ordered by id.
 pub struct Page<T> {
-    /// An entry for each match.
+    /// The descriptions of the listed matches.
     pub matches: Vec<T>,
-    /// The id of the last one looked at; none when there are no more.
+    /// The id of the last match examined; none on the last page.
     pub last: Option<String>,
 }
 
-/// The matches there are.
+/// The matches of a server.
 pub struct Matches {
     tables: Tables,
     limits: MatchLimits,
     pool: Arc<Pool>,
     requests: RequestCache<Arc<Arbiter>>,
     quota: Arc<Quota>,
-    inner: Mutex<Register>,
+    register: Mutex<Register>,
     stopped: watch::Sender<bool>,
     journal: Option<Arc<Journal>>,
 }
@@ -81,13 +81,13 @@ impl Matches {
             limits,
             pool,
             requests: RequestCache::default(),
-            inner: Mutex::default(),
+            register: Mutex::default(),
             stopped: watch::Sender::new(false),
             journal: None,
         }
     }
 
-    /// The same, all that happens in its matches kept in a journal.
+    /// Records all events of the matches in a journal.
     #[must_use]
     pub fn kept_in(self, journal: Arc<Journal>) -> Self {
         Self { journal: Some(journal), ..self }
@@ -106,14 +106,13 @@ impl Matches {
     }
 
     fn lock(&self) -> MutexGuard<'_, Register> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.register.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a match and deals its first episode; a repeated `request` is given the match that it was given first,
-    /// as long as that is open.
+    /// Creates a match and deals its first episode. A repeated `request` gets the same match while it is open.
     ///
     /// # Errors
-    /// Settings that cannot be, a request id that was used for something else, a server that is full or stops.
+    /// Invalid settings, a request id of another request, a full or stopping server, or a failing journal.
     pub async fn create(
         &self,
         request: Option<RequestId>,
@@ -128,7 +127,7 @@ impl Matches {
             Some(request) => self.requests.once(request, deal).await?,
             None => deal.await?,
         };
-        // The match exists by now: a repeated request waits until the same one is written.
+        // Outside `once`: if this fails, the match exists, and a repeated request waits for the same match.
         arbiter.kept().await?;
         Ok(arbiter)
     }
@@ -141,55 +140,53 @@ impl Matches {
         settings: Settings,
     ) -> Result<Arc<Arbiter>, Error> {
         self.check_journal()?;
-        let own_limit = origin.quotas().matches.unwrap_or(self.limits.per_caller);
-        let share = self.quota.take(origin, 1, own_limit, |limit, _| Error::MatchesFull { limit })?;
+        let origin_limit = origin.quotas().matches.unwrap_or(self.limits.per_caller);
+        let share = self.quota.take(origin, 1, origin_limit, |limit, _| Error::MatchesFull { limit })?;
         let (dealer, owner, waiting) = (self.owner(origin), self.owner(origin), self.limits.waiting);
         let dealt = dealer.run(move || Arbiter::new(table, settings, owner, waiting));
-        let mut arbiter = dealt.await.ok_or_else(|| lost("a match"))?;
+        let mut arbiter = dealt.await.ok_or_else(|| pool_failed("a match"))?;
         self.check_journal()?;
-        let mut inner = self.lock();
+        let mut register = self.lock();
         if *self.stopped.borrow() {
-            drop(inner);
             return Err(Error::ShuttingDown);
         }
-        // Only now: what a journal has been given, the next server goes on with.
+        // Only now: the next server continues every match in the journal.
         if let Some(journal) = &self.journal {
             arbiter = arbiter.kept_in(journal);
         }
         let arbiter = Arc::new(arbiter);
-        inner.enter(OpenMatch { arbiter: Arc::clone(&arbiter), request, _share: share });
-        drop(inner);
+        register.open(OpenMatch { arbiter: Arc::clone(&arbiter), request, _share: share });
+        drop(register);
         arbiter.begin();
         Ok(arbiter)
     }
 
-    /// Looks whether a match that a journal has kept can go on here.
+    /// Checks whether a match of a journal can continue here.
     ///
     /// # Errors
-    /// What is wrong with it, or why it cannot be played on here.
-    pub fn check(&self, kept: &SavedMatch) -> Result<(), String> {
-        self.restored(kept, None).map(drop)
+    /// What is wrong with it, or why it cannot continue here.
+    pub fn check(&self, saved: &SavedMatch) -> Result<(), String> {
+        self.restored(saved, None).map(drop)
     }
 
-    /// Takes a match in that the journal has kept. It stands, and so do its clocks, until they all [`begin`](Self::begin).
+    /// Opens a match of the journal. It and its clocks stand still until all matches [`begin`](Self::begin).
     ///
     /// # Errors
-    /// What is wrong with it, or why it cannot be played on here.
-    pub fn restore(&self, kept: &SavedMatch) -> Result<(), String> {
-        let journal = self.journal.as_ref().ok_or("there is no journal")?;
-        let arbiter = Arc::new(self.restored(kept, Some(journal))?);
-        let mut inner = self.lock();
-        inner.enter(OpenMatch { arbiter, request: None, _share: self.quota.overdraw(Origin::Unknown) });
+    /// What is wrong with it, or why it cannot continue here.
+    pub fn restore(&self, saved: &SavedMatch) -> Result<(), String> {
+        let journal = self.journal.as_ref().ok_or("the server has no journal")?;
+        let arbiter = Arc::new(self.restored(saved, Some(journal))?);
+        self.lock().open(OpenMatch { arbiter, request: None, _share: self.quota.overdraw(Origin::Unknown) });
         Ok(())
     }
 
-    fn restored(&self, kept: &SavedMatch, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
-        // Whose they were is not known any more.
+    fn restored(&self, saved: &SavedMatch, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
+        // The journal does not record who created a match.
         let owner = self.owner(Origin::Unknown);
-        Arbiter::restored(kept, &self.tables, owner, self.limits.waiting, journal)
+        Arbiter::restored(saved, &self.tables, owner, self.limits.waiting, journal)
     }
 
-    /// Lets the matches go on that were restored, once there is where agents can reach them, and before any is created.
+    /// Lets the restored matches continue. To be called once agents can reach the server, and before a match is created.
     pub fn begin(&self) {
         for arbiter in self.all_open() {
             arbiter.begin();
@@ -200,10 +197,10 @@ impl Matches {
         self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect()
     }
 
-    /// Waits until all is written that has happened in any match.
+    /// Waits until all past events of all matches are written.
     ///
     /// # Errors
-    /// A journal that cannot be written.
+    /// The journal cannot be written.
     pub async fn kept(&self) -> Result<(), Error> {
         match &self.journal {
             Some(journal) => journal.written(journal.submitted()).await,
@@ -211,119 +208,125 @@ impl Matches {
         }
     }
 
-    /// How much of what has happened is still to be written.
+    /// How many events wait to be written.
     pub(crate) fn journal_lag(&self) -> usize {
         self.journal.as_ref().map_or(0, |journal| journal.lag())
     }
 
-    /// Whether what happens cannot be kept now.
+    /// Whether events cannot be recorded now.
     #[must_use]
     pub fn journal_fails(&self) -> bool {
-        self.journal.as_ref().is_some_and(|journal| journal.check().is_err())
+        self.check_journal().is_err()
     }
 
-    /// Looks at the journal's write that is under way; returns whether it has taken so long that clocks stand. After 100 looks at the
-    /// same write the journal fails.
+    /// Counts a tick of the journal's current write; to be called every 50 ms. Returns whether the write is so slow that clocks
+    /// stop. After 100 ticks of one write the journal fails.
     pub fn look_at_journal(&self) -> bool {
-        self.journal.as_ref().is_some_and(|journal| journal.look())
+        self.journal.as_ref().is_some_and(|journal| journal.tick())
     }
 
-    /// The match with this id, open or closed not long ago.
+    /// The match with this id, open or closed recently.
     ///
     /// # Errors
     /// No such match.
     pub fn find(&self, id: &str) -> Result<Arc<Arbiter>, Error> {
-        let inner = self.lock();
-        let closed = || inner.closed.iter().find(|arbiter| arbiter.id() == id);
-        let found = inner.open.get(id).map(|open| &open.arbiter).or_else(closed);
-        found.map(Arc::clone).ok_or_else(|| Error::MatchUnknown { match_id: id.to_owned() })
+        let register = self.lock();
+        let closed = || register.closed.iter().find(|arbiter| arbiter.id() == id);
+        let arbiter = register.open.get(id).map(|open| &open.arbiter).or_else(closed);
+        arbiter.map(Arc::clone).ok_or_else(|| Error::MatchUnknown { match_id: id.to_owned() })
     }
 
-    /// A page of up to `size` matches whose ids come after `after`, each as `tell` describes it. Private matches, and those
-    /// for which `tell` gives nothing, are left out. A page may be short where many are.
+    /// The match with this id, for its host.
+    fn find_for_host(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, Error> {
+        let arbiter = self.find(id)?;
+        if arbiter.role(token)? != Role::Host {
+            return Err(Error::HostOnly { match_id: id.to_owned() });
+        }
+        Ok(arbiter)
+    }
+
+    /// A page of up to `size` matches whose ids follow `after`, as `describe` describes them. It omits private matches, and those
+    /// for which `describe` returns none. If many are omitted, a page may be short.
     ///
     /// # Errors
-    /// The pool has lost the work, which is a mistake of the server.
+    /// An internal error of the pool.
     pub async fn list<T: Send + 'static>(
         self: &Arc<Self>,
         origin: Origin,
-        after: String,
+        mut after: String,
         size: usize,
-        tell: impl Fn(&Arbiter) -> Option<T> + Send + Sync + 'static,
+        describe: impl Fn(&Arbiter) -> Option<T> + Send + Sync + 'static,
     ) -> Result<Page<T>, Error> {
-        let (owner, tell) = (self.owner(origin), Arc::new(tell));
-        let (mut page, mut after) = (Page { matches: vec![], last: None }, after);
-        for _ in 0..CHUNKS {
-            let (matches, tell) = (Arc::clone(self), Arc::clone(&tell));
-            let looked = owner.run(move || {
-                let is_over = matches.look(&mut page, &mut after, size, &*tell);
-                (page, after, is_over)
+        let (owner, describe) = (self.owner(origin), Arc::new(describe));
+        let mut page = Page { matches: vec![], last: None };
+        for _ in 0..MAX_CHUNKS {
+            let (matches, describe) = (Arc::clone(self), Arc::clone(&describe));
+            let filled = owner.run(move || {
+                let is_finished = matches.add_chunk(&mut page, &mut after, size, &*describe);
+                (page, after, is_finished)
             });
-            let is_over;
-            (page, after, is_over) = looked.await.ok_or_else(|| lost("a list"))?;
-            if is_over {
+            let is_finished;
+            (page, after, is_finished) = filled.await.ok_or_else(|| pool_failed("a list"))?;
+            if is_finished {
                 break;
             }
         }
         Ok(page)
     }
 
-    /// Adds the matches that come next after `after` to a page; returns whether the page is finished.
-    fn look<T>(
+    /// Adds the matches after `after` to a page; returns whether the page is finished.
+    fn add_chunk<T>(
         &self,
         page: &mut Page<T>,
         after: &mut String,
         size: usize,
-        tell: impl Fn(&Arbiter) -> Option<T>,
+        describe: impl Fn(&Arbiter) -> Option<T>,
     ) -> bool {
-        let chunk = self.following(after);
+        let chunk = self.chunk(after);
         let Some(last) = chunk.last() else {
             page.last = None;
             return true;
         };
         last.id().clone_into(after);
         for arbiter in chunk {
-            if let Some(told) = Some(&*arbiter).filter(|arbiter| !arbiter.settings().private).and_then(&tell)
-            {
+            let description = if arbiter.settings().private { None } else { describe(&arbiter) };
+            if let Some(description) = description {
                 if page.matches.len() == size {
                     return true;
                 }
-                page.matches.push(told);
+                page.matches.push(description);
             }
             arbiter.id().clone_into(page.last.get_or_insert_default());
         }
         false
     }
 
-    /// The matches whose ids come next after `after`, open and closed ones.
-    fn following(&self, after: &str) -> Vec<Arc<Arbiter>> {
-        let mut following: Vec<_> = {
-            let inner = self.lock();
-            let from = (Bound::Excluded(after), Bound::Unbounded);
-            let open = inner.open.range::<str, _>(from).map(|(_, open)| &open.arbiter).take(CHUNK);
-            let closed = inner.closed.iter().filter(|arbiter| arbiter.id() > after);
+    /// The open and closed matches whose ids follow `after`.
+    fn chunk(&self, after: &str) -> Vec<Arc<Arbiter>> {
+        let mut chunk: Vec<_> = {
+            let register = self.lock();
+            let range = (Bound::Excluded(after), Bound::Unbounded);
+            let open = register.open.range::<str, _>(range).map(|(_, open)| &open.arbiter).take(CHUNK);
+            let closed = register.closed.iter().filter(|arbiter| arbiter.id() > after);
             open.chain(closed).map(Arc::clone).collect()
         };
-        following.sort_unstable_by(|one, other| one.id().cmp(other.id()));
-        following.truncate(CHUNK);
-        following
+        chunk.sort_unstable_by(|one, other| one.id().cmp(other.id()));
+        chunk.truncate(CHUNK);
+        chunk
     }
 
-    /// On whose behalf the pool works for a caller.
+    /// An owner of work in the pool, on behalf of a caller.
     pub(crate) fn owner(&self, origin: Origin) -> Owner {
         self.pool.group(origin.number()).owner()
     }
 
-    /// Closes a match for its host; a closed one stays closed.
+    /// Closes a match for its host; closing it again changes nothing.
     ///
     /// # Errors
-    /// No such match, or a token that is not its host's; a journal that cannot keep it; a server that stops, where the next
-    /// one goes on with the match.
+    /// No such match, a token that is not its host's, or a failing journal. A stopping server with a journal refuses: the next
+    /// server continues the match.
     pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, Error> {
-        let arbiter = self.find(id)?;
-        if arbiter.role(token)? != Role::Host {
-            return Err(Error::HostOnly { match_id: id.to_owned() });
-        }
+        let arbiter = self.find_for_host(id, token)?;
         self.check_journal()?;
         arbiter.close(CloseReason::Host);
         if self.journal.is_some() && !arbiter.has_ended() {
@@ -333,28 +336,28 @@ impl Matches {
         Ok(arbiter)
     }
 
-    /// Refuses while nothing that happens could be kept.
+    /// Checks that events can be recorded now.
     fn check_journal(&self) -> Result<(), Error> {
         self.journal.as_ref().map_or(Ok(()), |journal| journal.check())
     }
 
-    /// Closes the matches that nobody has used for too long at `now`, and puts away those that have ended by themselves.
+    /// Closes the matches that were unused for too long at `now`, and puts away those that have ended.
     pub fn expire(&self, now: Instant) {
-        let open = self.all_open();
         let limit = self.limits.idle;
+        let (ended, open): (Vec<_>, Vec<_>) =
+            self.all_open().into_iter().partition(|arbiter| arbiter.has_ended());
+        for arbiter in &ended {
+            self.put_away(arbiter);
+        }
+        if self.journal_fails() {
+            return;
+        }
         let idle = |arbiter: Arc<Arbiter>| {
             let since = arbiter.idle_since()?;
             (now.saturating_duration_since(since) >= limit).then_some((since, arbiter))
         };
-        let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|arbiter| arbiter.has_ended());
-        for arbiter in &ended {
-            self.put_away(arbiter);
-        }
-        if self.check_journal().is_err() {
-            return;
-        }
         let mut idle: Vec<_> = open.into_iter().filter_map(idle).collect();
-        // Those that are remembered lie together in memory then, and do not keep the pages of all others.
+        // Ordered by age, the closed matches share few memory pages, and the pages of the rest can be freed.
         idle.sort_by_key(|(since, _)| *since);
         for (_, arbiter) in idle {
             tracing::info!(match_id = arbiter.id(), "match expired");
@@ -363,10 +366,10 @@ impl Matches {
         }
     }
 
-    /// Puts an ended match among the closed ones.
+    /// Moves an ended match to the closed ones.
     fn put_away(&self, arbiter: &Arbiter) {
         let put_away = self.lock().put_away(arbiter);
-        // What is forgotten is dropped while the list is free.
+        // The forgotten match is dropped after the register is unlocked.
         if let Some((Some(request), _forgotten)) = put_away {
             self.requests.forget(request);
         }
@@ -396,13 +399,13 @@ impl Matches {
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut stopped = self.stopped.subscribe();
         async move {
-            // An error means that the matches are gone, and the server with them.
+            // An error means that the matches were dropped, and the server with them.
             let _ = stopped.wait_for(|stopped| *stopped).await;
         }
     }
 }
 
-/// Work of the pool that has come to nothing.
-pub(crate) fn lost(what: &str) -> Error {
-    Error::Internal { place: "the pool".to_owned(), what: format!("{what} was not made") }
+/// The error when the pool returned no result for its work.
+pub(crate) fn pool_failed(result: &str) -> Error {
+    Error::Internal { place: "the pool".to_owned(), what: format!("{result} was not made") }
 }

@@ -1,5 +1,5 @@
-//! The services on the wire: each handler parses, calls one method and converts.
-#![expect(clippy::unused_async, reason = "a handler is asynchronous whether it has to wait or not")]
+//! The gRPC services: each handler parses, calls one method and converts.
+#![expect(clippy::unused_async, reason = "every handler is asynchronous, even one that waits for nothing")]
 
 mod batch;
 mod catalog;
@@ -15,6 +15,7 @@ pub(crate) use health::Health;
 
 use std::sync::Arc;
 
+use boardwire_api::{Error, MAX_MESSAGE_BYTES};
 use prost::Message;
 
 use crate::batches::Batches;
@@ -22,44 +23,49 @@ use crate::edge::{Caller, Methods};
 use crate::matches::Matches;
 use crate::origin::Origin;
 use crate::requests::RequestId;
-use boardwire_api::Error;
-use boardwire_api::MAX_MESSAGE_BYTES;
+
+/// The handlers of the protocol's services.
+pub(crate) struct Handlers {
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
+}
 
 /// All methods.
 pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &Arc<Health>) -> Methods {
-    let [reflection, older] = reflection::services();
+    let handlers = Arc::new(Handlers { matches: Arc::clone(matches), batches: Arc::clone(batches) });
+    let [reflection, alpha_reflection] = reflection::services();
     Methods::default()
-        .with(catalog::service(matches, batches))
-        .with(match_::service(matches))
-        .with(batch::service(matches, batches))
-        .with(search::service(matches, batches))
+        .with(catalog::service(&handlers))
+        .with(match_::service(&handlers))
+        .with(batch::service(&handlers))
+        .with(search::service(&handlers))
         .with(health::service(health))
         .with(reflection)
-        .with(older)
+        .with(alpha_reflection)
 }
 
-/// The most bytes of a message to a client that has stated this.
-fn message_bytes(asked: u32) -> usize {
-    // What gRPC's libraries take unless they are told otherwise.
-    const DEFAULT: usize = 4 << 20;
-    if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
+/// The most bytes of a message to a client that accepts `requested` bytes; 0 for gRPC's default.
+fn message_bytes(requested: u32) -> usize {
+    const GRPC_DEFAULT: usize = 4 << 20;
+    if requested == 0 { GRPC_DEFAULT } else { MAX_MESSAGE_BYTES.min(requested as usize) }
 }
 
-/// What a request of a caller is named by, with a digest of everything that it asks for, and of the token that it asks with, if it
-/// needs one.
+/// Identifies a request that may be repeated. `token` is the caller's token if the request needs one.
 fn request_id(
     id: &str,
     caller: &Caller,
     token: &str,
-    asked: &impl Message,
+    request: &impl Message,
 ) -> Result<Option<RequestId>, Error> {
     let Some(id) = RequestId::parse(id)? else { return Ok(None) };
-    // A user of this machine stays the same, and so does an account; a host may come from another address the next time.
-    let stays = |origin: &Origin| matches!(origin, Origin::User(_) | Origin::Account(_));
-    let origin = Some(caller.origin()).filter(stays);
+    // A host may repeat the request from another address. Users of this machine and accounts do not change.
+    let origin = match caller.origin() {
+        origin @ (Origin::User(_) | Origin::Account(_)) => origin,
+        _ => Origin::Unknown,
+    };
     let mut hasher = blake3::Hasher::new();
-    let asked = *hasher.update(&asked.encode_to_vec()).update(token.as_bytes()).finalize().as_bytes();
-    Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
+    let asked = *hasher.update(&request.encode_to_vec()).update(token.as_bytes()).finalize().as_bytes();
+    Ok(Some(RequestId { id, asked, origin }))
 }
 
 #[cfg(test)]
@@ -76,12 +82,12 @@ mod tests {
     use crate::{batches, matches};
 
     #[test]
-    fn every_method_of_the_protocol_is_served_and_none_else() {
+    fn exactly_the_methods_of_the_protocol_are_served() {
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Arc::new(Matches::new(tables, matches::MatchLimits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
-        let served: BTreeSet<_> = methods(&matches, &batches, &Arc::new(Health::well()))
+        let served: BTreeSet<_> = methods(&matches, &batches, &Arc::new(Health::serving()))
             .names()
             .map(|(service, method, shape)| (service.to_owned(), method.to_owned(), shape))
             .collect();

@@ -1,4 +1,4 @@
-//! Serving on listeners that are given, until told to stop.
+//! Serving on given listeners until a shutdown.
 
 use std::future::Future;
 use std::num::NonZero;
@@ -19,36 +19,36 @@ use crate::matches::Matches;
 use crate::rpc::{self, Health};
 use crate::telemetry::{self, Counts};
 
-/// Something connections come in on.
+/// A socket that accepts connections.
 #[derive(Debug)]
 pub enum Listener {
     /// A TCP socket.
     Tcp(TcpListener),
-    /// A TCP socket whose connections speak TLS.
+    /// A TCP socket whose connections use TLS.
     Tls(TcpListener, Arc<Tls>),
     /// A Unix socket.
     Unix(UnixSocket),
-    /// A TCP socket for browsers, to which the page that follows matches is served.
+    /// A TCP socket that serves browsers the page for watching matches.
     WatchPage(TcpListener),
     /// A TCP socket for Prometheus.
     Metrics(TcpListener),
 }
 
-/// The threads that read and write connections: half as many as there are cores, since what they carry takes
-/// the other half, in the threads that step batches and in clients on the same machine.
+/// A runtime whose threads read and write connections. It uses half of the cores: threads that step batches and local clients
+/// need the other half.
 ///
 /// # Errors
-/// When they cannot be started.
+/// The threads cannot be started.
 pub fn runtime() -> std::io::Result<Runtime> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     tokio::runtime::Builder::new_multi_thread().worker_threads(cores.div_ceil(2)).enable_all().build()
 }
 
-/// Serves `matches` and `batches` on all `listeners`, for callers with access and within its bounds, until `shutdown` resolves. Then
-/// calls under way may end, for a while.
+/// Serves `matches` and `batches` on all `listeners` until `shutdown` resolves. Then calls under way may take the drain timeout
+/// of `access` to end.
 ///
 /// # Errors
-/// When the server cannot be set up.
+/// The server cannot be set up.
 pub async fn run(
     access: impl Into<Access>,
     listeners: Vec<Listener>,
@@ -56,32 +56,33 @@ pub async fn run(
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    let all = |edge: Arc<Edge>| listeners.into_iter().map(|each| listen(Arc::clone(&edge), each)).collect();
-    run_serving(access.into(), matches, batches, shutdown, all).await
+    let serve_all =
+        |edge: Arc<Edge>| listeners.into_iter().map(|listener| serve(Arc::clone(&edge), listener)).collect();
+    run_serving(access.into(), matches, batches, shutdown, serve_all).await
 }
 
-/// The same, on what `serve` listens on.
+/// Does the same with the tasks that `serve_all` starts in place of listeners.
 pub(crate) async fn run_serving(
     access: Access,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
-    serve: impl FnOnce(Arc<Edge>) -> JoinSet<()>,
+    serve_all: impl FnOnce(Arc<Edge>) -> JoinSet<()>,
 ) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
-    let health = Arc::new(Health::well());
-    let draining = access.bounds.drain_timeout;
+    let health = Arc::new(Health::serving());
+    let drain_timeout = access.bounds.drain_timeout;
     let methods = rpc::methods(&matches, &batches, &health);
     let edge = Arc::new(Edge::new(access, methods, Arc::clone(&batches), stopping));
-    let of = Arc::clone(&matches);
-    let _watch = held_up::watch(move || of.look_at_journal() | of.journal_fails())?;
-    let mut serving = serve(Arc::clone(&edge));
+    let watched = Arc::clone(&matches);
+    let _watch = held_up::watch(move || watched.look_at_journal() | watched.journal_fails())?;
+    let mut serving = serve_all(Arc::clone(&edge));
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
         () = health.follow(&matches) => {}
         () = telemetry::follow(|| counts(&edge, &matches, &batches)) => {}
-        () = give_back_memory() => {}
+        () = return_memory() => {}
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");
@@ -95,13 +96,13 @@ pub(crate) async fn run_serving(
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(draining, drained).await.unwrap_or_else(|_| {
+    tokio::time::timeout(drain_timeout, drained).await.unwrap_or_else(|_| {
         tracing::warn!("calls still under way are cut off");
         Ok(())
     })
 }
 
-/// What Prometheus is told of.
+/// The values of the gauges for Prometheus.
 fn counts(edge: &Edge, matches: &Matches, batches: &Batches) -> Counts {
     Counts {
         matches: matches.len(),
@@ -113,29 +114,29 @@ fn counts(edge: &Edge, matches: &Matches, batches: &Batches) -> Counts {
     }
 }
 
-/// Ends matches and the leases of batches that nobody uses, for ever.
+/// Ends unused matches and leases, for ever.
 async fn expire(matches: &Matches, batches: &Batches) {
     let idle = matches.limits().idle.min(batches.limits().idle);
-    let mut often = tokio::time::interval((idle / 8).max(Duration::from_millis(10)));
+    let mut interval = tokio::time::interval((idle / 8).max(Duration::from_millis(10)));
     loop {
-        often.tick().await;
+        interval.tick().await;
         matches.expire(Instant::now());
         batches.expire(Instant::now());
     }
 }
 
-/// Lets the allocator return to the system what has been freed, for ever. `mimalloc` does so when a large block is freed, which
-/// a server that has become idle does not do by itself.
-async fn give_back_memory() {
-    let mut often = tokio::time::interval(Duration::from_secs(1));
+/// Makes the allocator return freed memory to the system, for ever. `mimalloc` does so only when a large block is freed, which
+/// does not happen in an idle server.
+async fn return_memory() {
+    let mut interval = tokio::time::interval(Duration::from_secs(1));
     loop {
-        often.tick().await;
+        interval.tick().await;
         drop(std::hint::black_box(Vec::<u8>::with_capacity(4 << 20)));
     }
 }
 
 /// Serves one listener until the server stops and its connections have ended.
-async fn listen(edge: Arc<Edge>, listener: Listener) {
+async fn serve(edge: Arc<Edge>, listener: Listener) {
     match listener {
         Listener::Tcp(listener) => accept(edge, listener).await,
         Listener::Tls(listener, tls) => accept(edge, TlsListener { listener, tls }).await,
@@ -151,8 +152,8 @@ async fn listen(edge: Arc<Edge>, listener: Listener) {
     }
 }
 
-/// Serves gRPC on whatever accepts connections.
+/// Serves gRPC on a listener.
 pub(crate) async fn accept(edge: Arc<Edge>, listener: impl Accept) {
-    let gate = GrpcService(Arc::clone(&edge));
-    edge::serve(edge, listener, (Protocol::Grpc, gate)).await;
+    let service = GrpcService(Arc::clone(&edge));
+    edge::serve(edge, listener, (Protocol::Grpc, service)).await;
 }

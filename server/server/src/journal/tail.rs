@@ -1,11 +1,11 @@
-//! A file beside the journal that names the lines which stand only in `SQLite`'s write-ahead log.
+//! The tail: a file beside the journal that lists the lines in `SQLite`'s write-ahead log.
 //!
-//! Where the log is damaged or missing, `SQLite` restores an older state of the database without a word. Lines that this file
-//! names and the database lacks are lost, and the server must not start without telling.
+//! If the log is damaged or missing, `SQLite` silently restores an older state of the database. A line that the tail lists and
+//! the database lacks is lost, and the server must report it.
 //!
-//! The first line of the file says when the rest is true: `always`, or `boot` and the number of the system's start, since
-//! lines that were not yet safe from a loss of power may be missing after one. Each other line is a match, the number of one
-//! of its lines, and whether the match was `open` or `closed` then.
+//! The first line of the tail says when the rest holds: `always`, or `boot` and the id of the system's start, since a loss of
+//! power may take lines that were not yet safe from it. Each further line has a match, the number of one of its lines, and
+//! whether the match was `open` or `closed` then.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -30,7 +30,8 @@ pub(super) struct Tail {
     file: File,
     path: PathBuf,
     header: String,
-    bytes: u64,
+    /// Its length.
+    pub(super) bytes: u64,
 }
 
 fn path_of(journal: &Path) -> PathBuf {
@@ -39,12 +40,12 @@ fn path_of(journal: &Path) -> PathBuf {
     path.into()
 }
 
-/// When what is written now stays true.
+/// The first line of a tail that is written now.
 pub(super) fn header(sync: Sync) -> String {
     match sync {
         Sync::Always => "always\n".to_owned(),
         Sync::Interval => {
-            // Elsewhere than on Linux no later server believes it.
+            // Only Linux has an id. On other systems the tail never holds for a later server.
             let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
             let boot = boot.unwrap_or_else(|_| secret::word());
             format!("boot {}\n", boot.trim())
@@ -52,7 +53,7 @@ pub(super) fn header(sync: Sync) -> String {
     }
 }
 
-/// What the last server wrote to the log of `journal`, by match.
+/// The lines that the last server wrote to the log of `journal`, by match.
 pub(super) fn claims(journal: &Path) -> io::Result<HashMap<String, Claim>> {
     let bytes = match std::fs::read(path_of(journal)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashMap::new()),
@@ -60,53 +61,47 @@ pub(super) fn claims(journal: &Path) -> io::Result<HashMap<String, Claim>> {
     };
     let text = String::from_utf8_lossy(&bytes);
     let mut claims = HashMap::new();
-    let is_true = [Sync::Always, Sync::Interval].iter().any(|sync| text.starts_with(&header(*sync)));
-    // A server that was killed may have left half a line.
-    let Some((whole, _)) = text.rsplit_once('\n').filter(|_| is_true) else { return Ok(claims) };
-    for line in whole.lines().skip(1) {
-        let mut words = line.split(' ');
-        if let (Some(id), Some(Ok(number)), Some(state)) =
-            (words.next(), words.next().map(str::parse::<u32>), words.next())
+    let holds = [Sync::Always, Sync::Interval].iter().any(|sync| text.starts_with(&header(*sync)));
+    // A killed server may have left half a line.
+    let Some((complete, _)) = text.rsplit_once('\n').filter(|_| holds) else { return Ok(claims) };
+    for line in complete.lines().skip(1) {
+        if let [id, number, state, ..] = *line.split(' ').collect::<Vec<_>>()
+            && let Ok(number) = number.parse::<u32>()
         {
-            let claim = Claim { lines: i64::from(number) + 1, open: state == "open" };
-            claims.insert(id.to_owned(), claim);
+            claims.insert(id.to_owned(), Claim { lines: i64::from(number) + 1, open: state == "open" });
         }
     }
     Ok(claims)
 }
 
 impl Tail {
-    /// An empty one, when everything stands in the database.
+    /// Creates an empty tail, when the log is empty.
     pub(super) fn create(journal: &Path, sync: Sync) -> io::Result<Self> {
         let path = path_of(journal);
-        let options = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path);
-        Ok(Self { file: options?, path, header: header(sync), bytes: 0 })
+        let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path)?;
+        Ok(Self { file, path, header: header(sync), bytes: 0 })
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Names entries that the log has now. A second call after a failure writes them in the same place.
+    /// Lists entries that are now in the log. A retry after a failure writes to the same place.
     pub(super) fn add(&mut self, entries: &[Entry]) -> io::Result<()> {
         let mut text = if self.bytes == 0 { self.header.clone() } else { String::new() };
         for Entry { id, number, open, .. } in entries {
             let state = if *open { "open" } else { "closed" };
-            writeln!(text, "{id} {number} {state}").expect("a string takes all");
+            writeln!(text, "{id} {number} {state}").expect("writing to a string succeeds");
         }
         self.file.write_all_at(text.as_bytes(), self.bytes)?;
         self.bytes += text.len() as u64;
         Ok(())
     }
 
-    /// Empties it, when everything stands in the database.
+    /// Empties the tail, when the log is in the database.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.bytes = 0;
         Ok(())
     }
 
-    /// Removes it: the server stops, and everything stands in the database.
+    /// Removes the tail, when the log is in the database and the server stops.
     pub(super) fn remove(self) -> io::Result<()> {
         std::fs::remove_file(self.path)
     }

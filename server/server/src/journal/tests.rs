@@ -1,7 +1,7 @@
-//! The file: what it keeps, what is found when it was damaged, and what is said of other files.
+//! What a journal keeps, which damage it detects, and which files it refuses.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
@@ -28,18 +28,17 @@ impl File {
         JournalReader::open(&self.path(), Retention::default())
     }
 
-    /// What it has kept, and what is damaged.
     fn read(&self) -> (Vec<SavedMatch>, Vec<Damage>) {
         self.open().expect("it opens").read().expect("it is read")
     }
 
-    /// Changes it behind the server's back.
+    /// Changes it outside a server.
     fn alter(&self, sql: &str) {
-        Connection::open(self.path()).expect("it opens").execute_batch(sql).expect("it is altered");
+        Connection::open(self.path()).expect("it opens").execute_batch(sql).expect("it changes");
     }
 }
 
-/// Two matches that go on and one that has ended.
+/// Two open matches and a closed one.
 async fn three_matches() -> File {
     let file = File::new();
     let journal = file.open().expect("it opens").write(&[]).expect("it is written");
@@ -55,42 +54,43 @@ async fn three_matches() -> File {
     file
 }
 
-fn kept(id: &str) -> SavedMatch {
+fn saved(id: &str) -> SavedMatch {
     SavedMatch { id: id.to_owned(), lines: ["created", "one", "two"].map(str::to_owned).to_vec() }
 }
 
 #[tokio::test]
-async fn what_is_written_is_there_again() {
+async fn open_matches_are_read_as_they_were_written() {
     let file = three_matches().await;
-    assert_eq!(file.read(), (vec![kept("a"), kept("b")], vec![]));
-    let mode = std::fs::metadata(file.path()).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "it tells every hidden card");
+    assert_eq!(file.read(), (vec![saved("a"), saved("b")], vec![]));
+    let mode = std::fs::metadata(file.path()).expect("it exists").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it reveals every hidden card");
 }
 
 #[tokio::test]
-async fn matches_that_ended_long_ago_are_forgotten() {
+async fn only_matches_that_ended_long_ago_are_deleted() {
     let file = three_matches().await;
     let states = |file: &File| -> Vec<String> {
         let connection = Connection::open(file.path()).expect("it opens");
-        let mut all = connection.prepare("SELECT id || state FROM matches ORDER BY id").expect("it is asked");
+        let mut all =
+            connection.prepare("SELECT id || state FROM matches ORDER BY id").expect("the query is valid");
         let rows = all.query_map([], |row| row.get(0)).expect("it is read");
-        rows.collect::<Result<_, _>>().expect("they are words")
+        rows.collect::<Result<_, _>>().expect("they are text")
     };
     let tend = |ended| {
-        let reading = JournalReader::open(&file.path(), Retention { ended, ..Retention::default() });
-        reading.expect("it opens").write(&[]).expect("it is written").close();
+        let reader = JournalReader::open(&file.path(), Retention { ended, ..Retention::default() });
+        reader.expect("it opens").write(&[]).expect("it is written").close();
     };
     file.alter("UPDATE matches SET changed = changed - 100");
     tend(None);
     tend(Some(Duration::from_mins(2)));
     assert_eq!(states(&file), ["aopen", "bopen", "cclosed"]);
     tend(Some(Duration::from_secs(99)));
-    assert_eq!(states(&file), ["aopen", "bopen"], "what goes on is not forgotten, however old");
-    assert_eq!(file.read(), (vec![kept("a"), kept("b")], vec![]), "nothing is missing");
+    assert_eq!(states(&file), ["aopen", "bopen"], "open matches are never deleted");
+    assert_eq!(file.read(), (vec![saved("a"), saved("b")], vec![]), "nothing is missing");
 }
 
 #[tokio::test]
-async fn whatever_was_altered_is_found() {
+async fn every_change_to_the_file_is_detected() {
     for (sql, id, problem) in [
         ("UPDATE events SET line = 'on' WHERE match = 1 AND number = 1", "a", "a line was changed"),
         ("UPDATE events SET line = 'on' WHERE match = 7 AND number = 1", "c", "a line was changed"),
@@ -103,46 +103,46 @@ async fn whatever_was_altered_is_found() {
         ("UPDATE matches SET last = 2 WHERE id = 'a'", "a", "a line was changed"),
         ("UPDATE events SET previous = 4 WHERE at = 3", "a", "a line was changed"),
         ("DELETE FROM events WHERE match = 1 AND number = 1", "a", "line 1 is missing"),
-        ("DELETE FROM events WHERE match = 1 AND number = 2", "a", "of 3 lines 2 are there"),
-        ("INSERT INTO events VALUES (10, 1, 3, 3, 'three')", "a", "there are 4 lines, 1 too many"),
-        ("DELETE FROM events WHERE match = 1", "a", "of 3 lines 0 are there"),
-        ("INSERT INTO events VALUES (10, 10, 0, NULL, 'created')", "", "1 lines are of no match"),
-        ("DELETE FROM about", "", "it is not known how many matches were kept, 3 are there"),
+        ("DELETE FROM events WHERE match = 1 AND number = 2", "a", "it has 2 lines instead of 3"),
+        ("INSERT INTO events VALUES (10, 1, 3, 3, 'three')", "a", "it has 4 lines instead of 3"),
+        ("DELETE FROM events WHERE match = 1", "a", "it has 0 lines instead of 3"),
+        ("INSERT INTO events VALUES (10, 10, 0, NULL, 'created')", "", "1 lines belong to no match"),
+        ("DELETE FROM about", "", "the journal has 3 matches instead of an unknown number"),
         (
             "DELETE FROM events WHERE match = 1; DELETE FROM matches WHERE id = 'a'",
             "",
-            "3 matches were kept, 2 are there",
+            "the journal has 2 matches instead of 3",
         ),
     ] {
         let file = three_matches().await;
         file.alter(sql);
-        let (left, damaged) = file.read();
+        let (open, damaged) = file.read();
         assert_eq!(damaged, [Damage { id: id.to_owned(), problem: problem.to_owned() }], "{sql}");
-        assert!(left.contains(&kept("b")), "{sql}");
-        // Given up, it is not spoken of again.
+        assert!(open.contains(&saved("b")), "{sql}");
+        // After it was given up, it is not reported again.
         file.open().expect("it opens").write(&damaged).expect("it is written").close();
-        assert_eq!(file.read(), (left, vec![]), "{sql}");
+        assert_eq!(file.read(), (open, vec![]), "{sql}");
     }
 }
 
 #[tokio::test]
-async fn what_is_given_up_is_kept_from_then_on() {
+async fn a_lost_match_is_kept_from_the_time_when_it_is_given_up() {
     let file = three_matches().await;
     file.alter("UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 1");
     let (_, damaged) = file.read();
     assert_eq!(damaged.len(), 1);
-    let keeping = Retention { ended: Some(Duration::from_secs(99)), ..Retention::default() };
-    let reading = JournalReader::open(&file.path(), keeping).expect("it opens");
-    reading.write(&damaged).expect("it is written").close();
+    let retention = Retention { ended: Some(Duration::from_secs(99)), ..Retention::default() };
+    let reader = JournalReader::open(&file.path(), retention).expect("it opens");
+    reader.write(&damaged).expect("it is written").close();
     let connection = Connection::open(file.path()).expect("it opens");
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
-    assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "the operator may look at them");
-    assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "what has ended is forgotten");
+    assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "the operator may examine them");
+    assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "the closed match is deleted");
 }
 
-/// Its key stays taken, or the next match would be entered as the lost one.
+/// Otherwise a new match would get the key of the lost one.
 #[tokio::test]
-async fn a_match_that_lost_all_its_lines_gives_its_number_to_no_other() {
+async fn the_key_of_a_match_without_lines_is_not_reused() {
     let file = three_matches().await;
     file.alter("DELETE FROM events WHERE match = 7; UPDATE matches SET state = 'open' WHERE id = 'c'");
     let (_, damaged) = file.read();
@@ -150,93 +150,91 @@ async fn a_match_that_lost_all_its_lines_gives_its_number_to_no_other() {
     journal.submit(vec![entry("d", 0, &["created"], true)]);
     journal.written(1).await.expect("it is written");
     journal.close();
-    let (kept_now, damaged) = file.read();
+    let (open, damaged) = file.read();
     assert_eq!(damaged, []);
     let new = SavedMatch { id: "d".to_owned(), lines: vec!["created".to_owned()] };
-    assert_eq!(kept_now, [kept("a"), kept("b"), new]);
+    assert_eq!(open, [saved("a"), saved("b"), new]);
 }
 
 #[tokio::test]
-async fn a_file_that_is_torn_or_no_journal_is_refused() {
+async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
     let refused = |file: &File| file.open().err().unwrap_or_default();
     let file = File::new();
-    std::fs::write(file.path(), "not a database, but long enough to be taken for one".repeat(90))
-        .expect("written");
+    std::fs::write(file.path(), "not a database, but as long as one".repeat(90)).expect("written");
     assert!(refused(&file).ends_with("file is not a database"), "{}", refused(&file));
     let file = File::new();
     file.alter("CREATE TABLE mine (x)");
-    let before = std::fs::read(file.path()).expect("it is there");
-    assert!(refused(&file).ends_with("it is a database, but no journal"));
-    assert_eq!(std::fs::read(file.path()).expect("it is there"), before, "another program's file");
+    let before = std::fs::read(file.path()).expect("it exists");
+    assert!(refused(&file).ends_with("it is a database, but not a journal"));
+    assert_eq!(std::fs::read(file.path()).expect("it exists"), before, "another program's file");
     let file = three_matches().await;
     file.alter("PRAGMA user_version = 1");
     assert!(refused(&file).contains("Boardwire 0.2.0 or an earlier one saved it and alone reads it"));
     let missing = JournalReader::open(Path::new("/nowhere/journal"), Retention::default())
-        .expect_err("there is no such folder");
+        .expect_err("the folder does not exist");
     assert!(missing.starts_with("No such file"), "{missing}");
     let file = three_matches().await;
-    let mut bytes = std::fs::read(file.path()).expect("it is there");
+    let mut bytes = std::fs::read(file.path()).expect("it exists");
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0xa5);
-    std::fs::write(file.path(), bytes).expect("it is torn");
-    let read = file.open().and_then(|reading| reading.read());
+    std::fs::write(file.path(), bytes).expect("it is written");
+    let read = file.open().and_then(|reader| reader.read());
     assert!(read.is_err() || read.is_ok_and(|(_, damaged)| !damaged.is_empty()));
     let file = three_matches().await;
     let _held = file.open().expect("it opens");
     assert!(refused(&file).ends_with("database is locked"), "{}", refused(&file));
 }
 
-/// A page that was overwritten: the flag does not help, and what does is said.
+/// `--journal-give-up` does not help here; the error says what does.
 #[tokio::test]
-async fn a_file_with_a_damaged_page_says_how_to_go_on() {
+async fn the_error_for_a_damaged_page_says_how_to_recover() {
     const PAGE: usize = 4096;
     let file = three_matches().await;
-    let mut bytes = std::fs::read(file.path()).expect("it is there");
+    let mut bytes = std::fs::read(file.path()).expect("it exists");
     let last = bytes.len() - PAGE;
     bytes[last..].fill(0xa5);
-    std::fs::write(file.path(), bytes).expect("it is damaged");
+    std::fs::write(file.path(), bytes).expect("it is written");
     let refused = file.open().expect_err("it is damaged");
     let path = file.path();
-    for said in [
+    for part in [
         "it is damaged (",
-        "returns error code 11): put a backup in its place",
+        "returns error code 11): restore a backup",
         &format!("`sqlite3 '{}' '.recover --ignore-freelist' | sqlite3 NEW`", path.display()),
         "--journal-give-up",
     ] {
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(part), "{refused}");
     }
 }
 
-/// A copy that was put in its place, with a mode that a copy has.
 #[tokio::test]
-async fn others_cannot_read_a_file_that_is_open() {
+async fn other_users_cannot_read_an_open_journal_even_if_it_was_copied() {
     let file = three_matches().await;
     let (path, log) = (file.path(), file.0.path().join("journal-wal"));
-    let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-    let let_others = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    let mode = |path: &Path| std::fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
+    let set_mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is written");
     };
-    let_others(&path, 0o644);
+    set_mode(&path, 0o644);
     let held = file.open().expect("it opens");
     assert_eq!((mode(&path), mode(&log)), (0o600, 0o600));
     let copies = File::new();
     for (from, to) in [(&path, "journal"), (&log, "journal-wal")] {
         let to = copies.0.path().join(to);
         std::fs::copy(from, &to).expect("it is copied");
-        let_others(&to, 0o664);
+        set_mode(&to, 0o664);
     }
     drop(held);
     let _held = copies.open().expect("it opens");
     assert_eq!((mode(&copies.path()), mode(&copies.0.path().join("journal-wal"))), (0o600, 0o600));
-    // What is another program's stays as it is.
+    // The file of another program stays unchanged.
     let other = File::new();
     other.alter("CREATE TABLE mine (x)");
-    let_others(&other.path(), 0o644);
-    other.open().expect_err("it is no journal");
+    set_mode(&other.path(), 0o644);
+    other.open().expect_err("it is not a journal");
     assert_eq!(mode(&other.path()), 0o644);
 }
 
-/// The files of a journal that is open, copied as a server leaves them that is killed.
+/// Copies the files of an open journal, as a killed server leaves them.
 fn killed(file: &File) -> File {
     let copies = File::new();
     for name in ["journal", "journal-wal", "journal-tail"] {
@@ -245,7 +243,7 @@ fn killed(file: &File) -> File {
     copies
 }
 
-/// Matches `a` to `h`, each with three lines, of which the last server had moved none into the database.
+/// Eight matches with three lines each: closed cleanly, and killed with all lines in the log.
 async fn eight_matches() -> (File, File) {
     let file = File::new();
     let journal = file.open().expect("it opens").write(&[]).expect("it is written");
@@ -262,34 +260,34 @@ async fn eight_matches() -> (File, File) {
     (file, killed)
 }
 
-/// `SQLite` leaves out what follows a damaged frame of its log, and says nothing.
+/// `SQLite` silently drops what follows a damaged frame of its log.
 #[tokio::test]
-async fn lines_that_a_damaged_log_has_lost_are_named() {
+async fn matches_that_lost_lines_in_a_damaged_log_are_named() {
     let (_, killed_file) = eight_matches().await;
     let log = killed_file.0.path().join("journal-wal");
-    let whole = std::fs::read(&log).expect("it is there");
+    let whole = std::fs::read(&log).expect("it exists");
     assert_eq!(killed_file.read().0.len(), 8);
-    // The header, the first frame, frames in the middle, the last one.
+    // Flips a bit in the header, in the first, in middle and in the last frames.
     for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
         let mut flipped = whole.clone();
         flipped[at] ^= 1;
         let copy = killed(&killed_file);
         std::fs::write(copy.0.path().join("journal-wal"), &flipped).expect("it is written");
-        let (kept, damaged) = copy.read();
+        let (open, damaged) = copy.read();
         assert!(!damaged.is_empty(), "a bit of byte {at} of {}", whole.len());
         let named = |id: &str| damaged.iter().any(|damage| damage.id == id);
-        let whole = kept.iter().filter(|kept| kept.lines.len() == 3).count();
-        assert_eq!(whole, ["a", "b", "c", "d", "e", "f", "g", "h"].iter().filter(|id| !named(id)).count());
-        assert_eq!(kept.len(), whole, "none goes on that has lost a line: {damaged:?}");
-        // What is left of the log can still be looked at.
-        assert!(std::fs::read(copy.0.path().join("journal-wal")).expect("it is there") == flipped);
+        let complete = open.iter().filter(|saved| saved.lines.len() == 3).count();
+        assert_eq!(complete, ["a", "b", "c", "d", "e", "f", "g", "h"].iter().filter(|id| !named(id)).count());
+        assert_eq!(open.len(), complete, "no match with a lost line continues: {damaged:?}");
+        // The operator can still examine the log.
+        assert!(std::fs::read(copy.0.path().join("journal-wal")).expect("it exists") == flipped);
         copy.open().expect("it opens").write(&damaged).expect("it is written").close();
-        assert_eq!(copy.read(), (kept, vec![]), "they were given up");
+        assert_eq!(copy.read(), (open, vec![]), "they are lost now");
     }
 }
 
 #[tokio::test]
-async fn a_log_that_is_gone_or_cut_short_is_noticed() {
+async fn a_missing_or_truncated_log_is_detected() {
     let (clean, killed_file) = eight_matches().await;
     assert!(!clean.0.path().join("journal-tail").exists(), "it was closed");
     assert_eq!(clean.read().0.len(), 8);
@@ -297,10 +295,10 @@ async fn a_log_that_is_gone_or_cut_short_is_noticed() {
         let copy = killed(&killed_file);
         let log = copy.0.path().join("journal-wal");
         match length {
-            None => std::fs::remove_file(log).expect("it is ours"),
+            None => std::fs::remove_file(log).expect("it is written"),
             Some(length) => {
-                let whole = std::fs::read(&log).expect("it is there");
-                std::fs::write(log, &whole[..length]).expect("it is ours");
+                let whole = std::fs::read(&log).expect("it exists");
+                std::fs::write(log, &whole[..length]).expect("it is written");
             }
         }
         let (_, damaged) = copy.read();
@@ -313,96 +311,92 @@ async fn a_log_that_is_gone_or_cut_short_is_noticed() {
     }
 }
 
-/// After a loss of power lines may be missing that no caller was told to be safe.
+/// After a loss of power, lines may be missing that the server never answered with.
 #[tokio::test]
-async fn a_loss_of_power_is_no_damage() {
-    // The last transaction is torn, of which no caller had been told.
+async fn a_loss_of_power_is_not_damage() {
+    // The last transaction is incomplete.
     let (_, copy) = eight_matches().await;
     let log = copy.0.path().join("journal-wal");
-    let mut torn = std::fs::read(&log).expect("it is there");
+    let mut torn = std::fs::read(&log).expect("it exists");
     torn.extend_from_within(torn.len() - 3 * 4120..torn.len() - 2000);
-    std::fs::write(&log, torn).expect("it is ours");
-    let (kept, damaged) = copy.read();
-    assert_eq!((kept.len(), damaged), (8, vec![]));
-    // With `interval` the lines of the last second may be gone, if the system has been started since.
+    std::fs::write(&log, torn).expect("it is written");
+    let (open, damaged) = copy.read();
+    assert_eq!((open.len(), damaged), (8, vec![]));
+    // With `interval`, lines of the last second may be missing after a restart of the system.
     let tail = copy.0.path().join("journal-tail");
-    let names = std::fs::read_to_string(&tail).expect("it is there");
+    let names = std::fs::read_to_string(&tail).expect("it exists");
     assert!(names.starts_with("always\na 0 open\n"), "{names}");
-    std::fs::write(copy.0.path().join("journal-wal"), "").expect("it is ours");
+    std::fs::write(copy.0.path().join("journal-wal"), "").expect("it is written");
     for (header, lost) in [(tail::header(Sync::Interval), 8), ("boot 0\n".to_owned(), 0)] {
-        std::fs::write(&tail, names.replace("always\n", &header)).expect("it is ours");
-        let (kept, damaged) = copy.read();
-        assert_eq!((kept.len(), damaged.len()), (0, lost), "{header}");
+        std::fs::write(&tail, names.replace("always\n", &header)).expect("it is written");
+        let (open, damaged) = copy.read();
+        assert_eq!((open.len(), damaged.len()), (0, lost), "{header}");
     }
 }
 
-/// Matches that have ended may have been forgotten since.
+/// It may have been deleted after the tail was written.
 #[tokio::test]
-async fn an_ended_match_is_not_missed() {
+async fn a_closed_match_of_the_tail_may_be_missing() {
     let file = three_matches().await;
     std::fs::write(file.0.path().join("journal-tail"), "always\nx 1 closed\ny 4 open\nz 2 op")
-        .expect("it is ours");
-    let lost = Damage { id: "y".to_owned(), problem: "of 5 lines 0 are there".to_owned() };
+        .expect("it is written");
+    let lost = Damage { id: "y".to_owned(), problem: "it has 0 lines instead of 5".to_owned() };
     assert_eq!(file.read().1, [lost]);
 }
 
-/// Only files on a disk are journals.
 #[test]
-fn nothing_but_a_regular_file_is_opened() {
+fn only_regular_files_are_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |name: &str| {
         let opened = JournalReader::open(&folder.path().join(name), Retention::default());
-        opened.expect_err("it is no file")
+        opened.expect_err("it is not a file")
     };
     let fifo = folder.path().join("fifo");
-    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("it is there");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
     assert!(made.success());
-    assert!(refused("fifo").ends_with("it is no regular file"), "{}", refused("fifo"));
+    assert!(refused("fifo").ends_with("it is not a regular file"), "{}", refused("fifo"));
     assert!(refused("").contains("directory"), "{}", refused(""));
     for name in [":memory:", "file:journal?mode=memory"] {
         JournalReader::open(&folder.path().join(name), Retention::default()).expect("it is a path");
         assert!(folder.path().join(name).is_file(), "{name}");
     }
-    let null =
-        JournalReader::open(Path::new("/dev/null"), Retention::default()).expect_err("it keeps nothing");
-    assert!(null.ends_with("it is no regular file"), "{null}");
+    let null = JournalReader::open(Path::new("/dev/null"), Retention::default()).expect_err("it is a device");
+    assert!(null.ends_with("it is not a regular file"), "{null}");
 }
 
-/// More lines than the disk takes: what is decided waits, and takes no more memory.
+/// A slow disk must not fill the memory.
 #[test]
 fn decisions_are_refused_while_too_many_lines_wait() {
-    let (tell, written) = watch::channel(Written::default());
-    let tell = Arc::new(tell);
-    let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
-    let journal = Journal { shared, tell: Arc::downgrade(&tell), written, writer: Mutex::new(None) };
+    let (sender, progress) = watch::channel(Progress::default());
+    let sender = Arc::new(sender);
+    let progress_sender = Arc::downgrade(&sender);
+    let journal = Journal { shared: Arc::default(), progress_sender, progress, writer: Mutex::new(None) };
     let line = entry("a", 0, &["created"], true);
-    journal.submit(vec![line.clone(); MOST_LINES - 1]);
+    journal.submit(vec![line.clone(); MAX_WAITING_LINES - 1]);
     assert_eq!(journal.check(), Ok(()));
     journal.submit(vec![line]);
     let problem = "65536 lines wait for the disk".to_owned();
     assert_eq!(journal.check(), Err(Error::JournalFailed { problem }));
 }
 
-/// A disk that fails: waiting calls fail, no match continues, and all is written when there is room again.
 #[tokio::test]
-async fn a_disk_that_is_full_loses_nothing() {
+async fn calls_fail_while_the_disk_is_full() {
     let file = File::new();
-    let reading = file.open().expect("it opens");
-    reading.limit(12);
-    let journal = reading.write(&[]).expect("it is written");
+    let reader = file.open().expect("it opens");
+    reader.limit(12);
+    let journal = reader.write(&[]).expect("it is written");
     let lines = ["created".to_owned(), "x".repeat(1 << 16)];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let first = journal.submit(vec![entry("a", 0, &lines, true)]);
     journal.written(first).await.expect("there is room");
-    journal.check().expect("it goes well");
+    journal.check().expect("the disk works");
     let short = ["created"];
     let second = journal.submit(vec![entry("b", 0, &short, true), entry("a", 1, &lines, true)]);
     let refused = journal.written(second).await.expect_err("there is no room");
     assert_eq!(refused, Error::JournalFailed { problem: "database or disk is full".to_owned() });
     assert_eq!(journal.check(), Err(refused));
-    journal.written(first).await.expect("this was written before");
+    journal.written(first).await.expect("it was written before");
     journal.close();
-    // What nobody was told of is not there.
-    let (left, damaged) = file.read();
-    assert_eq!((left.len(), left[0].lines.len(), damaged), (1, 1, vec![]), "of what came together nothing");
+    let (open, damaged) = file.read();
+    assert_eq!((open.len(), open[0].lines.len(), damaged), (1, 1, vec![]), "the failed lines are all absent");
 }

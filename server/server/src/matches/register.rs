@@ -1,4 +1,4 @@
-//! Which matches there are, and who finds them by what.
+//! The register of matches and invitations.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use uuid::Uuid;
 use crate::arbiter::Arbiter;
 use crate::quota::Share;
 
-/// Closed matches that are still shown.
-const CLOSED_REMEMBERED: usize = 1_000;
+/// How many closed matches can still be found.
+const MAX_CLOSED: usize = 1_000;
 
-/// The matches that are open or have been closed not long ago.
+/// The matches that are open or were closed recently.
 #[derive(Default)]
 pub(super) struct Register {
     pub(super) open: BTreeMap<String, OpenMatch>,
@@ -21,7 +21,6 @@ pub(super) struct Register {
     pub(super) invitations: HashMap<[u8; 32], (Arc<Arbiter>, Seat)>,
 }
 
-/// An open match.
 pub(super) struct OpenMatch {
     pub(super) arbiter: Arc<Arbiter>,
     /// The id of the request that created it.
@@ -30,8 +29,8 @@ pub(super) struct OpenMatch {
 }
 
 impl Register {
-    /// Puts a match among the open ones.
-    pub(super) fn enter(&mut self, open: OpenMatch) {
+    /// Adds an open match.
+    pub(super) fn open(&mut self, open: OpenMatch) {
         let arbiter = &open.arbiter;
         for (seat, invitation) in arbiter.invited() {
             self.invitations.insert(invitation, (Arc::clone(arbiter), seat));
@@ -39,14 +38,14 @@ impl Register {
         self.open.insert(arbiter.id().to_owned(), open);
     }
 
-    /// Puts an ended match among the closed ones; gives its request id, and a match that is shown no longer. As long as a match
-    /// is shown, a caller with one of its invitations is told that it is closed.
+    /// Moves an ended match to the closed ones. Returns its request id, and a closed match that is forgotten for it. Until then
+    /// the invitations of a closed match are known, and callers learn that it is closed.
     pub(super) fn put_away(&mut self, arbiter: &Arbiter) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
         let OpenMatch { request, arbiter, .. } = self.open.remove(arbiter.id())?;
         self.closed.push_back(arbiter);
-        let forgotten = if self.closed.len() > CLOSED_REMEMBERED { self.closed.pop_front() } else { None };
-        if let Some(forgotten) = &forgotten {
-            forgotten.invited().iter().for_each(|(_, invitation)| drop(self.invitations.remove(invitation)));
+        let forgotten = if self.closed.len() > MAX_CLOSED { self.closed.pop_front() } else { None };
+        for (_, invitation) in forgotten.iter().flat_map(|forgotten| forgotten.invited()) {
+            self.invitations.remove(&invitation);
         }
         Some((request, forgotten))
     }

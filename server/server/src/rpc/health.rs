@@ -1,9 +1,10 @@
-//! What is said of the server's health: well, unless it stops or its journal cannot be written.
+//! gRPC's health service: every service is serving, unless the server stops or the journal of matches fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boardwire_api::Error;
 use futures_util::stream;
 use tokio::sync::watch;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -12,31 +13,27 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 use super::{batch, catalog, match_, search};
 use crate::edge::{Call, EncodedMessage, Kind, Reply, Service};
 use crate::matches::Matches;
-use boardwire_api::Error;
 
-/// How often it is looked whether the journal can be written.
+/// The time between two checks of the journal.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The server as a whole, as the protocol of health names it.
-const ALL: &str = "";
-/// What needs the journal.
-const MATCHES: &str = match_::NAME;
-/// What needs nothing else.
-const OTHERS: [&str; 3] = [catalog::NAME, batch::NAME, search::NAME];
-/// What an answer takes.
-const ANSWER_BYTES: usize = 512;
+/// What fails with the journal. The empty name is that of the whole server.
+const WITH_JOURNAL: [&str; 2] = ["", match_::NAME];
+/// What does not need the journal.
+const WITHOUT_JOURNAL: [&str; 3] = [catalog::NAME, batch::NAME, search::NAME];
+/// The size of a response.
+const RESPONSE_BYTES: usize = 512;
 
-/// The health of each service, by name.
+/// Whether each service is serving, by name.
 pub(crate) struct Health(BTreeMap<&'static str, watch::Sender<bool>>);
 
 pub(super) fn service(health: &Arc<Health>) -> Service<Health> {
     Service::new("grpc.health.v1.Health", Kind::Health, Arc::clone(health))
         .call("Check", check)
-        .watch("Watch", follow)
+        .watch("Watch", watch)
 }
 
-/// A status as it is sent.
-fn told(serves: Option<bool>) -> HealthCheckResponse {
-    let status = match serves {
+fn response(serving: Option<bool>) -> HealthCheckResponse {
+    let status = match serving {
         Some(true) => ServingStatus::Serving,
         Some(false) => ServingStatus::NotServing,
         None => ServingStatus::ServiceUnknown,
@@ -44,63 +41,62 @@ fn told(serves: Option<bool>) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-async fn check(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, Error> {
-    let serves = health.0.get(asked.service.as_str()).ok_or(Error::HealthUnknown)?;
-    call.answer(&told(Some(*serves.borrow())))
+async fn check(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> Result<Reply, Error> {
+    let serving = health.0.get(request.service.as_str()).ok_or(Error::HealthUnknown)?;
+    call.answer(&response(Some(*serving.borrow())))
 }
 
-/// Answers at once, and then whenever the status has changed. A service that is unknown stays so.
-async fn follow(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, Error> {
-    let mut serves = health.0.get(asked.service.as_str()).map(watch::Sender::subscribe);
-    if let Some(serves) = &mut serves {
-        serves.mark_changed();
+/// Responds at once, and after each change. An unknown service stays unknown.
+async fn watch(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> Result<Reply, Error> {
+    let mut serving = health.0.get(request.service.as_str()).map(watch::Sender::subscribe);
+    if let Some(serving) = &mut serving {
+        serving.mark_changed();
     }
-    let state = (call, serves, false);
-    Ok(Reply::stream(stream::try_unfold(state, |(call, mut serves, told_unknown)| async move {
-        let status = match &mut serves {
-            Some(serves) => {
-                if serves.changed().await.is_err() {
+    let state = (call, serving, false);
+    Ok(Reply::stream(stream::try_unfold(state, |(call, mut serving, has_responded)| async move {
+        let status = match &mut serving {
+            Some(serving) => {
+                if serving.changed().await.is_err() {
                     return Ok(None);
                 }
-                Some(*serves.borrow_and_update())
+                Some(*serving.borrow_and_update())
             }
-            None if told_unknown => return std::future::pending().await,
+            None if has_responded => return std::future::pending().await,
             None => None,
         };
-        let answer = EncodedMessage::new(call.budget().reserve(ANSWER_BYTES).await?, &told(status))?;
-        Ok(Some((answer, (call, serves, true))))
+        let charge = call.budget().reserve(RESPONSE_BYTES).await?;
+        Ok(Some((EncodedMessage::new(charge, &response(status))?, (call, serving, true))))
     })))
 }
 
 impl Health {
-    /// All are well.
-    pub(crate) fn well() -> Self {
-        let names = [ALL, MATCHES].into_iter().chain(OTHERS);
+    /// All services are serving.
+    pub(crate) fn serving() -> Self {
+        let names = WITH_JOURNAL.into_iter().chain(WITHOUT_JOURNAL);
         Self(names.map(|name| (name, watch::Sender::new(true))).collect())
     }
 
-    fn tell(&self, name: &str, serves: bool) {
-        if let Some(told) = self.0.get(name) {
-            told.send_if_modified(|told| std::mem::replace(told, serves) != serves);
-        }
+    fn set(&self, name: &str, serving: bool) {
+        self.0[name].send_if_modified(|current| std::mem::replace(current, serving) != serving);
     }
 
-    /// Follows the journal of `matches`, for ever: without it there are no matches, but all else.
+    /// Follows the journal of `matches`, for ever.
     pub(crate) async fn follow(&self, matches: &Matches) {
-        let (mut often, mut failed) = (tokio::time::interval(CHECK_INTERVAL), false);
+        let (mut interval, mut failed) = (tokio::time::interval(CHECK_INTERVAL), false);
         loop {
-            often.tick().await;
+            interval.tick().await;
             let fails = matches.journal_fails();
             if fails != failed {
                 failed = fails;
-                self.tell(MATCHES, !fails);
-                self.tell(ALL, !fails);
+                for name in WITH_JOURNAL {
+                    self.set(name, !fails);
+                }
             }
         }
     }
 
-    /// Nothing new is taken from now on.
+    /// From now on no service is serving.
     pub(crate) fn stop(&self) {
-        self.0.keys().for_each(|name| self.tell(name, false));
+        self.0.keys().for_each(|name| self.set(name, false));
     }
 }

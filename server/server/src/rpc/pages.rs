@@ -1,34 +1,34 @@
-//! Lists in pages.
+//! Paging of lists.
 
 use boardwire_api::Error;
 use prost::Message;
 
 use crate::hex;
 
-/// Hexadecimal digits of the digest of what was asked, before what the page ended with.
-const DIGEST: usize = 16;
+/// The length of the digest at the start of a page token.
+const DIGEST_DIGITS: usize = 16;
 
-/// A page that is asked for.
+/// A requested page.
 pub(super) struct Paging {
-    /// The most things to answer with.
+    /// The most entries of the page.
     pub(super) size: usize,
-    /// What the page before ended with; empty for the first.
+    /// The id of the last entry of the page before; empty for the first page.
     pub(super) after: String,
-    /// The digest of what was asked beside the page.
+    /// The digest of the filters.
     filters: String,
 }
 
 impl Paging {
-    /// Reads size and token; `filters` is the request without them. A size of 0 asks for the most.
+    /// Reads size and token; `filters` is the request without them. A size of 0 means the largest.
     ///
     /// # Errors
-    /// A negative size; a token that no answer to a request with the same filters has held.
+    /// The size is negative, or the token is from no request with the same filters.
     pub(super) fn read(size: i32, token: &str, filters: &impl Message) -> Result<Self, Error> {
-        const MOST: usize = 1_000;
+        const MAX_SIZE: usize = 1_000;
         let size = usize::try_from(size)
-            .map_err(|_| Error::field("page_size", size, format!("from 0 to {MOST}")))?;
+            .map_err(|_| Error::field("page_size", size, format!("from 0 to {MAX_SIZE}")))?;
         let mut filters = blake3::hash(&filters.encode_to_vec()).to_hex().to_string();
-        filters.truncate(DIGEST);
+        filters.truncate(DIGEST_DIGITS);
         let last = |digits: &str| String::from_utf8(hex::unhex(digits)?).ok();
         let after = match token {
             "" => Some(String::new()),
@@ -38,10 +38,10 @@ impl Paging {
             let expected = "empty or the next_page_token of the page before, asked for with the same filters";
             Error::field("page_token", token, expected)
         })?;
-        Ok(Self { size: if size == 0 { MOST } else { size.min(MOST) }, after, filters })
+        Ok(Self { size: if size == 0 { MAX_SIZE } else { size.min(MAX_SIZE) }, after, filters })
     }
 
-    /// The token of the page that follows one which ended with `last`; empty when there is none.
+    /// The token of the next page, after the entry `last`; empty if there is none.
     pub(super) fn next(self, last: Option<String>) -> String {
         last.map_or(String::new(), |last| self.filters + &hex::hex(last.as_bytes()))
     }
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_leads_on_with_the_same_filters_alone() {
+    fn a_token_is_valid_only_with_the_same_filters() {
         let first = read("", "rauha").expect("it is the first page");
         assert_eq!((first.size, first.after.as_str()), (7, ""));
         let token = first.next(Some("an id, ü".to_owned()));

@@ -1,7 +1,8 @@
-//! The protocol's own description, for tools that know nothing of it.
+//! gRPC's reflection service: it describes the protocol to tools that do not know it.
 
 use std::sync::Arc;
 
+use boardwire_api::Error;
 use futures_util::{StreamExt as _, stream};
 use prost::Message as _;
 use prost_reflect::{DescriptorPool, FileDescriptor};
@@ -12,63 +13,59 @@ use tonic_reflection::pb::v1::{
     ServerReflectionResponse, ServiceResponse,
 };
 
-use boardwire_api::Error;
-
 use crate::edge::{Call, EncodedMessage, Kind, Reply, RequestStream, Service};
 
-/// What is described.
+/// The descriptors of all services.
 pub(super) const SETS: [&[u8]; 4] = [
     boardwire_api::DESCRIPTORS,
     tonic_health::pb::FILE_DESCRIPTOR_SET,
     tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
     tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
 ];
-/// About what the description of a file takes.
+/// About the size of a file's descriptor.
 const FILE_BYTES: usize = 128 << 10;
 
-/// All files that describe what is served.
+/// The files that describe the services.
 pub(super) struct Reflection(DescriptorPool);
 
-/// The service under both of its names: older tools ask for the second, whose messages are the same.
+/// The service under both of its names: older tools use the second, whose messages are the same.
 pub(super) fn services() -> [Service<Reflection>; 2] {
     let mut pool = DescriptorPool::new();
     for set in SETS {
         pool.decode_file_descriptor_set(set).expect("descriptors are generated");
     }
-    let plane = Arc::new(Reflection(pool));
+    let reflection = Arc::new(Reflection(pool));
     ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"].map(|name| {
-        Service::new(name, Kind::Reflection, Arc::clone(&plane))
-            .stream("ServerReflectionInfo", Reflection::tell)
+        Service::new(name, Kind::Reflection, Arc::clone(&reflection))
+            .stream("ServerReflectionInfo", Reflection::info)
     })
 }
 
 impl Reflection {
-    async fn tell(self: Arc<Self>, call: Call, requests: RequestStream) -> Result<Reply, Error> {
+    async fn info(self: Arc<Self>, call: Call, requests: RequestStream) -> Result<Reply, Error> {
         let state = (self, call, Box::pin(requests.stream()));
         Ok(Reply::stream(stream::try_unfold(state, |(reflection, call, mut requests)| async move {
-            let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
+            let Some(request) = requests.next().await.transpose()? else { return Ok(None) };
             let charge = call.budget().reserve(FILE_BYTES).await?;
-            let answer = call.budget().in_turn(async { reflection.answer(asked) }).await?;
-            let answer = EncodedMessage::new(charge, &answer)?;
-            Ok(Some((answer, (reflection, call, requests))))
+            let response = call.budget().in_turn(async { reflection.respond(request) }).await?;
+            Ok(Some((EncodedMessage::new(charge, &response)?, (reflection, call, requests))))
         })))
     }
 
-    fn answer(&self, asked: ServerReflectionRequest) -> Result<ServerReflectionResponse, Error> {
+    fn respond(&self, request: ServerReflectionRequest) -> Result<ServerReflectionResponse, Error> {
         let unknown = |problem| Error::DescriptorUnknown { problem };
-        let answer = match asked.message_request.as_ref() {
+        let response = match request.message_request.as_ref() {
             Some(MessageRequest::FileByFilename(name)) => {
-                let found = self.0.get_file_by_name(name);
-                described(&found.ok_or_else(|| unknown(format!("file '{name}' not found")))?)
+                let file = self.0.get_file_by_name(name);
+                file_response(&file.ok_or_else(|| unknown(format!("file '{name}' not found")))?)
             }
             Some(MessageRequest::FileContainingSymbol(name)) => {
-                let found = self.find(name);
-                described(&found.ok_or_else(|| unknown(format!("symbol '{name}' not found")))?)
+                let file = self.file_of(name);
+                file_response(&file.ok_or_else(|| unknown(format!("symbol '{name}' not found")))?)
             }
             Some(MessageRequest::FileContainingExtension(_)) => {
                 return Err(unknown("there are no extensions".to_owned()));
             }
-            // There are no extensions.
             Some(MessageRequest::AllExtensionNumbersOfType(name)) => {
                 MessageResponse::AllExtensionNumbersResponse(ExtensionNumberResponse {
                     base_type_name: name.clone(),
@@ -85,39 +82,35 @@ impl Reflection {
             }
         };
         Ok(ServerReflectionResponse {
-            valid_host: asked.host.clone(),
-            original_request: Some(asked),
-            message_response: Some(answer),
+            valid_host: request.host.clone(),
+            original_request: Some(request),
+            message_response: Some(response),
         })
     }
 
-    /// The file that defines a message, an enumeration, a service, or a field, a value or a method of one.
-    fn find(&self, name: &str) -> Option<FileDescriptor> {
-        let whole = |name: &str| {
-            let message = self.0.get_message_by_name(name).map(|found| found.parent_file());
-            let enumeration = || self.0.get_enum_by_name(name).map(|found| found.parent_file());
-            let service = || self.0.get_service_by_name(name).map(|found| found.parent_file());
-            message.or_else(enumeration).or_else(service)
-        };
-        let part = || {
-            let (of, part) = name.rsplit_once('.')?;
-            let field =
-                self.0.get_message_by_name(of).is_some_and(|found| found.get_field_by_name(part).is_some());
-            let value =
-                || self.0.get_enum_by_name(of).is_some_and(|found| found.get_value_by_name(part).is_some());
-            let method = || {
-                self.0
-                    .get_service_by_name(of)
-                    .is_some_and(|found| found.methods().any(|each| each.name() == part))
-            };
-            (field || value() || method()).then(|| whole(of)).flatten()
-        };
-        whole(name).or_else(part)
+    /// The file that defines a symbol: a message, an enumeration, a service, or a field, a value or a method of one.
+    fn file_of(&self, symbol: &str) -> Option<FileDescriptor> {
+        let pool = &self.0;
+        if let Some(message) = pool.get_message_by_name(symbol) {
+            return Some(message.parent_file());
+        } else if let Some(enumeration) = pool.get_enum_by_name(symbol) {
+            return Some(enumeration.parent_file());
+        } else if let Some(service) = pool.get_service_by_name(symbol) {
+            return Some(service.parent_file());
+        }
+        let (parent, name) = symbol.rsplit_once('.')?;
+        let message = pool.get_message_by_name(parent);
+        let enumeration = pool.get_enum_by_name(parent);
+        let service = pool.get_service_by_name(parent);
+        let is_defined = message.is_some_and(|message| message.get_field_by_name(name).is_some())
+            || enumeration.is_some_and(|enumeration| enumeration.get_value_by_name(name).is_some())
+            || service.is_some_and(|service| service.methods().any(|method| method.name() == name));
+        if is_defined { self.file_of(parent) } else { None }
     }
 }
 
-/// A file as it is sent; what it imports is asked for by name.
-fn described(file: &FileDescriptor) -> MessageResponse {
+/// A file without its imports: the client requests them by name.
+fn file_response(file: &FileDescriptor) -> MessageResponse {
     MessageResponse::FileDescriptorResponse(FileDescriptorResponse {
         file_descriptor_proto: vec![file.file_descriptor_proto().encode_to_vec()],
     })
