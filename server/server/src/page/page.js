@@ -1,10 +1,10 @@
 "use strict";
 
 const element = (id) => document.getElementById(id);
-const made = (name, text, properties = {}) =>
+const create = (name, text, properties = {}) =>
   Object.assign(document.createElement(name), { textContent: text }, properties);
 
-/** What is shown: positions, each as every viewer sees it, and which of them is looked at. */
+/** The positions, each as every viewer sees it, and the selected position and viewer. */
 const shown = { viewers: [], frames: [], at: 0, viewer: 0, playing: null };
 
 function draw() {
@@ -44,20 +44,20 @@ function play(on) {
   element("play").setAttribute("aria-pressed", String(on));
 }
 
-/** How many positions are kept: some episodes, however long a match is followed. */
-const KEPT = 1_000;
+/** The most positions in the page: some episodes, however long the page follows a match. */
+const MAX_POSITIONS = 1_000;
 
-/** Adds a position, in the place of the oldest if there are many; whoever looks at the last one sees it at once. */
+/** Adds a position, in place of the oldest if there are too many. It is selected if the last one was. */
 function add(frame) {
   const { frames } = shown;
   const list = element("decisions");
   const follows = shown.at === frames.length - 1;
   frames.push(frame);
-  const button = made("button", frame.caption, { type: "button", onclick: () => go(frames.indexOf(frame)) });
+  const button = create("button", frame.caption, { type: "button", onclick: () => go(frames.indexOf(frame)) });
   const item = document.createElement("li");
   item.append(button);
   list.append(item);
-  if (frames.length > KEPT) {
+  if (frames.length > MAX_POSITIONS) {
     frames.shift();
     list.firstElementChild.remove();
     shown.at = Math.max(0, shown.at - 1);
@@ -71,19 +71,19 @@ function reset(title, about, viewers) {
   element("title").textContent = document.title = title;
   element("about").textContent = about;
   element("decisions").replaceChildren();
-  element("viewer").replaceChildren(...viewers.map((name, value) => made("option", name, { value })));
+  element("viewer").replaceChildren(...viewers.map((name, value) => create("option", name, { value })));
 }
 
 function score(seats) {
   const table = document.createElement("table");
-  table.append(made("caption", "How it ended"));
+  table.append(create("caption", "How it ended"));
   const head = table.createTHead().insertRow();
-  for (const word of ["Seat", "Place", "Points", "From"]) head.append(made("th", word, { scope: "col" }));
+  for (const word of ["Seat", "Place", "Points", "From"]) head.append(create("th", word, { scope: "col" }));
   const body = table.createTBody();
   for (const { name, place, points, lines } of seats) {
     const row = body.insertRow();
-    row.append(made("th", name, { scope: "row" }), made("td", place), made("td", points, { className: "number" }));
-    row.append(made("td", lines.map(({ source, points }) => `${source}: ${points}`).join(", ")));
+    row.append(create("th", name, { scope: "row" }), create("td", place), create("td", points, { className: "number" }));
+    row.append(create("td", lines.map(({ source, points }) => `${source}: ${points}`).join(", ")));
   }
   element("scores").replaceChildren(table);
   element("scores").hidden = seats.length === 0;
@@ -108,8 +108,8 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-/** A match that is over: everything is in the page. */
-function film({ title, about, width, viewers, parts, lines, frames, scores }) {
+/** Shows the replay in the page. */
+function showReplay({ title, about, width, viewers, parts, lines, frames, scores }) {
   reset(title, about, viewers);
   for (const { caption, views } of frames) {
     const seen = (viewer) => {
@@ -127,4 +127,4 @@ function film({ title, about, width, viewers, parts, lines, frames, scores }) {
 }
 
 const data = JSON.parse(element("data").textContent);
-if (data !== null) film(data);
+if (data !== null) showReplay(data);

@@ -1,4 +1,4 @@
-//! What a page holds, and what it may do.
+//! The contents and the policy of pages.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use super::*;
 
 fn table() -> Arc<Table> {
     let tables = Tables::new(Registry::standard());
-    tables.table("faraway", 2, []).expect("there is such a table")
+    tables.table("faraway", 2, []).expect("the table exists")
 }
 
-/// Ten plies of two players with these names.
-fn film(players: [&str; 2]) -> ReplayPage {
+/// A page with ten plies of two players with these names.
+fn replay(players: [&str; 2]) -> ReplayPage {
     let table = table();
     let (info, mut play) = (table.rules.info(), Arc::clone(&table.rules).deal(7.into()));
-    let mut film =
+    let mut page =
         ReplayPage::new(info, &players.map(str::to_owned), "seed 7".to_owned(), Viewer::all(2).collect());
     for _ in 0..10 {
-        film.show(info, &*play, "</script><script>alert()".to_owned()).expect("a position of the table");
-        let seat = play.pending().iter().next().expect("it goes on");
+        page.show(info, &*play, "</script><script>alert()".to_owned()).expect("a position of the table");
+        let seat = play.pending().iter().next().expect("the match continues");
         let action = play.legal(seat).iter().next().expect("there is a choice");
         play.apply(seat, action.into()).expect("it is legal");
     }
-    film
+    page
 }
 
-/// What stands between two texts, the first time.
+/// The text between the first `begin` and the next `end`.
 fn between<'a>(page: &'a str, begin: &str, end: &str) -> &'a str {
     let (_, rest) = page.split_once(begin).expect("it begins");
     rest.split_once(end).expect("it ends").0
 }
 
 #[test]
-fn nothing_that_players_are_called_becomes_markup() {
-    let page = film(["</script><img src=x>", "\u{2028}\"'&"]).html();
+fn names_of_players_are_never_markup() {
+    let page = replay(["</script><img src=x>", "\u{2028}\"'&"]).html();
     assert_eq!(page.matches("</script>").count(), 2, "one for the data, one for the script");
     let data: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).expect("it is JSON");
     assert_eq!(data["title"], "faraway: </script><img src=x>, \u{2028}\"'&");
@@ -44,9 +44,9 @@ fn nothing_that_players_are_called_becomes_markup() {
 }
 
 #[test]
-fn a_page_may_run_its_own_script_and_no_other() {
+fn a_page_runs_only_its_own_script() {
     let (live, header) = watch();
-    for page in [film(["a", "b"]).html(), live.clone()] {
+    for page in [replay(["a", "b"]).html(), live.clone()] {
         let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
         for (name, text) in [
             ("script", between(&page, "<script>", "</script>")),
@@ -63,15 +63,15 @@ fn a_page_may_run_its_own_script_and_no_other() {
 }
 
 #[test]
-fn what_is_alike_is_kept_once() {
-    let film = film(["a", "b"]);
-    let data = serde_json::to_value(&film).expect("texts and numbers");
+fn equal_texts_are_stored_once() {
+    let page = replay(["a", "b"]);
+    let data = serde_json::to_value(&page).expect("texts and numbers");
     for texts in ["parts", "lines"] {
         let all = data[texts].as_array().expect("a list");
         let distinct: std::collections::BTreeSet<_> = all.iter().map(Value::as_str).collect();
         assert_eq!(distinct.len(), all.len());
     }
-    // Ten positions for three viewers each: most cards stay where they are.
-    let drawn: usize = film.frames.iter().flat_map(|frame| &frame.views).map(|seen| seen.drawn.len()).sum();
-    assert!(film.parts.all.len() * 5 < drawn, "{} parts for {drawn} places", film.parts.all.len());
+    // In ten positions for three viewers each, most cards do not move.
+    let drawn: usize = page.frames.iter().flat_map(|frame| &frame.views).map(|view| view.drawn.len()).sum();
+    assert!(page.parts.all.len() * 5 < drawn, "{} parts for {drawn} places", page.parts.all.len());
 }

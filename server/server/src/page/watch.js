@@ -1,9 +1,9 @@
 
-/* What follows speaks to a server: gRPC-Web, as far as looking at matches goes. */
+/* A client for watching matches, with as much of gRPC-Web and protocol buffers as it needs. */
 
 const utf8 = new TextDecoder();
 
-/** The fields of a message by number, each a list of numbers and of runs of bytes. */
+/** Decodes a message: its fields by number, each a list of numbers or of byte arrays. */
 function message(bytes) {
   const fields = new Map();
   let at = 0;
@@ -14,11 +14,11 @@ function message(bytes) {
       if (byte < 128) return value;
     }
   };
-  const run = (length) => bytes.subarray(at, (at += length));
+  const slice = (length) => bytes.subarray(at, (at += length));
   while (at < bytes.length) {
     const key = varint();
     const [number, kind] = [Math.floor(key / 8), key % 8];
-    const value = kind === 0 ? varint() : run(kind === 2 ? varint() : kind === 1 ? 8 : 4);
+    const value = kind === 0 ? varint() : slice(kind === 2 ? varint() : kind === 1 ? 8 : 4);
     fields.set(number, [...(fields.get(number) ?? []), value]);
   }
   const all = (number) => fields.get(number) ?? [];
@@ -31,7 +31,7 @@ function message(bytes) {
   };
 }
 
-/** Numbers that stand in a row, one after the other. */
+/** Decodes packed numbers. */
 function packed(bytes, signed) {
   const numbers = [];
   for (let at = 0, value = 0, scale = 1; at < bytes.length; at++) {
@@ -52,31 +52,31 @@ const textField = (number, text) => {
   return [...varint(8 * number + 2), ...varint(bytes.length), ...bytes];
 };
 
-/** What the address says after `#`: who asks, and for which match. It is sent to nobody but as these headers. */
-const asked = new URLSearchParams(location.hash.slice(1));
+/** The parameters after `#` in the address: account, token and match. The page sends them only as these headers. */
+const parameters = new URLSearchParams(location.hash.slice(1));
 
 function headers() {
-  const sent = { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" };
-  if (asked.has("account")) sent["boardwire-token"] = asked.get("account");
-  if (asked.has("token")) sent.authorization = `Bearer ${asked.get("token")}`;
-  return sent;
+  const all = { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" };
+  if (parameters.has("account")) all["boardwire-token"] = parameters.get("account");
+  if (parameters.has("token")) all.authorization = `Bearer ${parameters.get("token")}`;
+  return all;
 }
 
-class Refused extends Error {
-  constructor(status, words) {
-    super(decodeURIComponent(words ?? `status ${status}`));
+class StatusError extends Error {
+  constructor(status, message) {
+    super(decodeURIComponent(message ?? `status ${status}`));
     this.status = Number(status);
   }
 }
 
-/** The statuses of refusals: of what cannot be or is not kept, and those that pass, of a server that is busy or away. */
+/** Statuses of frames that do not exist or are not kept, and temporary ones of a busy or unreachable server. */
 const [INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [3, 5, 8, 14];
 
-function check(status, words) {
-  if (status !== null && status !== "0") throw new Refused(status, words);
+function check(status, message) {
+  if (status !== null && status !== "0") throw new StatusError(status, message);
 }
 
-/** The answers to a call, as they come. */
+/** Makes a call and yields its responses as they arrive. */
 async function* call(method, fields, signal) {
   const request = Uint8Array.from([0, ...[24, 16, 8, 0].map((shift) => (fields.length >> shift) % 256), ...fields]);
   const path = `boardwire.v1.MatchService/${method}`;
@@ -104,9 +104,9 @@ async function* call(method, fields, signal) {
   }
 }
 
-const WHY = ["", "an illegal action", "its time ran out", "resigned", "given up by the host"];
+const FORFEITS = ["", "an illegal action", "its time ran out", "resigned", "given up by the host"];
 
-/** How a frame's episode ended, if it did. */
+/** The scores of a frame, if its episode has ended. */
 function ended(frame, players) {
   if (!frame.has(10)) return undefined;
   const outcome = frame.message(10);
@@ -115,7 +115,7 @@ function ended(frame, players) {
   return players.map((player, seat) => ({
     name: `seat ${seat} (${player})`,
     place: places[seat] ?? "",
-    points: scores[seat] ?? WHY[forfeits[seat] ?? 0],
+    points: scores[seat] ?? FORFEITS[forfeits[seat] ?? 0],
     lines: [],
   }));
 }
@@ -126,7 +126,7 @@ function caption(frame, players) {
   return episode + (frame.has(10) ? "a seat has forfeited" : "the deal");
 }
 
-/** A player in words, such as `agent`, `mc:160` or `policy:lion:argmax`. */
+/** The name of a player, such as `agent`, `mc:160` or `policy:lion:argmax`. */
 function named(bytes) {
   const player = message(bytes);
   if (player.has(1)) return "agent";
@@ -135,31 +135,31 @@ function named(bytes) {
   return `policy:${policy.text(1)}${policy.number(2) ? ":argmax" : ""}`;
 }
 
-const told = (words) => (element("about").textContent = words);
+const say = (text) => (element("about").textContent = text);
 const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-/** Follows a match until another one is chosen. */
+/** Follows a match until the user selects another one. */
 async function follow({ id, game, players }, signal) {
   reset(`${game.replaceAll("_", " ")}: ${players.join(", ")}`, "", ["everybody"]);
   let after = 0;
   while (!signal.aborted) {
     try {
-      told(`match ${id}, live`);
+      say(`match ${id}, live`);
       const fields = [...textField(1, id), ...(after === null ? [] : numberField(2, after)), ...numberField(3, 1)];
-      for await (const answer of call("Watch", fields, signal)) {
-        const [frame, depiction] = [answer.message(1), answer.message(2)];
-        const seen = { svg: depiction.text(1), text: depiction.text(2) };
-        add({ caption: caption(frame, players), seen: () => seen, scores: ended(frame, players) });
+      for await (const response of call("Watch", fields, signal)) {
+        const [frame, depiction] = [response.message(1), response.message(2)];
+        const view = { svg: depiction.text(1), text: depiction.text(2) };
+        add({ caption: caption(frame, players), seen: () => view, scores: ended(frame, players) });
         draw();
         after = frame.number(1);
       }
-      return told(`match ${id} has been closed`);
+      return say(`match ${id} has been closed`);
     } catch (error) {
       if (signal.aborted) return;
-      told(error.message);
-      // The frames that come next may not be kept any more, or a backup may have fewer: then the present one does.
+      say(error.message);
+      // The server may not keep the next frames, or have restored a backup with fewer: continue with the current frame.
       if (after !== null && [INVALID_ARGUMENT, NOT_FOUND].includes(error.status)) after = null;
-      else if (error instanceof Refused && ![RESOURCE_EXHAUSTED, UNAVAILABLE].includes(error.status)) return;
+      else if (error instanceof StatusError && ![RESOURCE_EXHAUSTED, UNAVAILABLE].includes(error.status)) return;
       await pause(2);
     }
   }
@@ -173,12 +173,12 @@ function choose(match) {
   if (match !== undefined) follow(match, following.signal);
 }
 
-/** The states of matches that are open: playing, over, gathering. */
+/** The states of open matches: playing, over, gathering. */
 const OPEN = [1, 2, 4].flatMap((state) => numberField(4, state));
 
-/** The match that was asked for, or all that are open to everybody, page by page. */
+/** The match of the address, or all open public matches, page by page. */
 async function* pages() {
-  if (asked.has("match")) return yield* call("GetMatch", textField(1, asked.get("match")));
+  if (parameters.has("match")) return yield* call("GetMatch", textField(1, parameters.get("match")));
   let token = "";
   do {
     const fields = [...textField(2, token), ...OPEN];
@@ -190,7 +190,7 @@ async function* pages() {
   } while (token !== "");
 }
 
-/** Keeps the list of matches; the first one is followed at once. */
+/** Updates the list of matches for ever, and follows the first one at once. */
 async function live() {
   const matches = new Map();
   element("choose").hidden = false;
@@ -200,13 +200,13 @@ async function live() {
       const open = new Set();
       for await (const page of pages()) {
         for (const bytes of page.all(1)) {
-          const found = message(bytes);
-          const config = found.message(2);
-          const [id, game, players] = [found.text(1), config.text(1), config.all(2).map(named)];
+          const match = message(bytes);
+          const config = match.message(2);
+          const [id, game, players] = [match.text(1), config.text(1), config.all(2).map(named)];
           open.add(id);
           if (matches.has(id)) continue;
           matches.set(id, { id, game, players });
-          element("match").append(made("option", `${game}: ${players.join(", ")} (${id})`, { value: id }));
+          element("match").append(create("option", `${game}: ${players.join(", ")} (${id})`, { value: id }));
           if (matches.size === 1) choose(matches.get(id));
         }
       }
@@ -214,10 +214,10 @@ async function live() {
         matches.delete(ended.value);
         ended.remove();
       }
-      if (matches.size === 0) told("No match is open to everybody.");
+      if (matches.size === 0) say("No match is open to everybody.");
     } catch (error) {
-      // Of a match that is followed its own stream tells.
-      if (matches.size === 0) told(error.message);
+      // The stream of a followed match reports its own errors.
+      if (matches.size === 0) say(error.message);
     }
     await pause(5);
   }
