@@ -1,7 +1,7 @@
-//! Matches over simulated networks: agents and spectators that are cut off, held up and started again, from a seed.
+//! Matches over simulated networks: a seed decides when agents and spectators are disconnected, delayed and restarted.
 //!
-//! Time and network are simulated, so a run takes a moment and comes out the same each time. Whatever happens to the network, a match
-//! ends as it does undisturbed, and a spectator sees every position once.
+//! Time and network are simulated, so a run is short and repeatable. Whatever happens to the network, a match ends as without
+//! faults, and a spectator sees every position once.
 
 mod world;
 
@@ -9,7 +9,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use boardwire_api::v1::Frame;
-
 use boardwire_kernel::{RngStream, Seat};
 use tonic::Code;
 use turmoil::Sim;
@@ -18,27 +17,27 @@ use crate::arbiter::{Audience, Phase};
 use crate::edge::Bounds;
 use world::World;
 
-/// Where the server listens.
+/// The address of the server.
 const ADDRESS: (&str, u16) = ("server", 50051);
-/// The most that a match may take, in simulated time.
-const LONGEST: Duration = Duration::from_hours(1);
+/// The longest duration of a match, in simulated time.
+const MAX_DURATION: Duration = Duration::from_hours(1);
 
-/// Everybody but the server.
-const OTHERS: [&str; 3] = ["first", "last", "spectator"];
+/// The hosts of the clients.
+const CLIENTS: [&str; 3] = ["first", "last", "spectator"];
 
 fn simulated<'a>(world: &Rc<World>, seed: u64) -> Sim<'a> {
     let mut builder = turmoil::Builder::new();
     builder
         .rng_seed(seed)
-        .simulation_duration(2 * LONGEST)
+        .simulation_duration(2 * MAX_DURATION)
         .tick_duration(Duration::from_millis(5))
         .min_message_latency(Duration::from_millis(1))
         .max_message_latency(Duration::from_millis(80))
         .enable_random_order();
     let mut sim = builder.build();
-    let served = Rc::clone(world);
+    let server_world = Rc::clone(world);
     sim.host("server", move || {
-        let world = Rc::clone(&served);
+        let world = Rc::clone(&server_world);
         async move { world.serve().await }
     });
     for (name, seat) in [("first", 0), ("last", 2)] {
@@ -48,131 +47,132 @@ fn simulated<'a>(world: &Rc<World>, seed: u64) -> Sim<'a> {
             async move { world.agent(Seat::new(seat)).await }
         });
     }
-    let watched = Rc::clone(world);
+    let spectator_world = Rc::clone(world);
     sim.host("spectator", move || {
-        let world = Rc::clone(&watched);
+        let world = Rc::clone(&spectator_world);
         async move { world.spectator().await }
     });
     sim
 }
 
-/// What a match has come to.
+/// The result of a simulation.
 struct Outcome {
+    /// Each decision: the seat and the action.
     played: Vec<(u32, u32)>,
-    /// What the spectator was shown.
-    seen: Vec<Frame>,
-    /// How often somebody was cut off, held up or dead.
-    struck: u32,
+    /// The frames that the spectator received.
+    frames: Vec<Frame>,
+    /// How many faults there were.
+    faults: u32,
 }
 
-/// What a match comes to over a network on which everything happens that follows from a seed; nothing for none.
-fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
+/// Simulates a match with the faults of a seed, or without faults.
+fn outcome(game: &'static str, fault_seed: Option<u64>) -> Outcome {
     let world = World::new(game, Duration::ZERO);
-    let mut sim = simulated(&world, chaos.unwrap_or_default());
-    let mut rng = chaos.map(|seed| RngStream::new(seed, 0));
-    let (mut troubles, mut struck) = ([None; 3], 0);
+    let mut sim = simulated(&world, fault_seed.unwrap_or_default());
+    let mut rng = fault_seed.map(|seed| RngStream::new(seed, 0));
+    let (mut active, mut faults) = ([None; 3], 0);
     while !world.is_done() {
-        sim.step().unwrap_or_else(|error| panic!("{game}, seed {chaos:?}: {error}"));
-        assert!(sim.elapsed() < LONGEST, "{game}, seed {chaos:?}: it does not end");
+        sim.step().unwrap_or_else(|error| panic!("{game}, seed {fault_seed:?}: {error}"));
+        assert!(sim.elapsed() < MAX_DURATION, "{game}, seed {fault_seed:?}: it does not end");
         if let Some(rng) = &mut rng {
-            struck += make_trouble(&mut sim, rng, &mut troubles);
+            faults += inject_faults(&mut sim, rng, &mut active);
         }
     }
     let arbiter = world.arbiter().expect("it has been created");
-    let replay = arbiter.replay(Audience::Host, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Host, None).expect("the episode is kept");
     let played = replay.frames.iter().filter_map(|frame| Some((frame.seat?, frame.played?.action)));
-    let seen = std::mem::take(&mut *world.seen.lock().expect("nobody panics"));
-    Outcome { played: played.collect(), seen, struck }
+    let frames = std::mem::take(&mut *world.frames.lock().expect("no thread panicked"));
+    Outcome { played: played.collect(), frames, faults }
 }
 
-/// What happens to a connection or an agent, and until when.
+/// A fault of a client, and when it ends.
 #[derive(Debug, Clone, Copy)]
-enum Trouble {
-    CutOff(Duration),
+enum Fault {
+    Partitioned(Duration),
     Held(Duration),
-    Dead(Duration),
+    Crashed(Duration),
 }
 
-/// Every now and then somebody is cut off, held up or dies, and recovers after a while; gives how many just now.
-fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<Trouble>; 3]) -> u32 {
-    let (now, mut struck) = (sim.elapsed(), 0);
-    for (name, trouble) in OTHERS.into_iter().zip(troubles) {
-        match *trouble {
-            Some(Trouble::CutOff(until)) if now > until => sim.repair(name, ADDRESS.0),
-            Some(Trouble::Held(until)) if now > until => sim.release(name, ADDRESS.0),
-            Some(Trouble::Dead(until)) if now > until => sim.bounce(name),
+/// Ends faults that are over, and begins some at random; returns how many it began.
+fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fault>; 3]) -> u32 {
+    let (now, mut begun) = (sim.elapsed(), 0);
+    for (name, fault) in CLIENTS.into_iter().zip(active) {
+        match *fault {
+            Some(Fault::Partitioned(until)) if now > until => sim.repair(name, ADDRESS.0),
+            Some(Fault::Held(until)) if now > until => sim.release(name, ADDRESS.0),
+            Some(Fault::Crashed(until)) if now > until => sim.bounce(name),
             Some(_) => continue,
             None if rng.below(400) > 0 => continue,
             None => {
-                struck += 1;
+                begun += 1;
                 let until = now + Duration::from_millis(u64::from(rng.below(9_000)));
-                *trouble = Some(match rng.below(3) {
+                *fault = Some(match rng.below(3) {
                     0 => {
                         sim.partition(name, ADDRESS.0);
-                        Trouble::CutOff(until)
+                        Fault::Partitioned(until)
                     }
                     1 => {
                         sim.hold(name, ADDRESS.0);
-                        Trouble::Held(until)
+                        Fault::Held(until)
                     }
                     _ => {
                         sim.crash(name);
-                        Trouble::Dead(until)
+                        Fault::Crashed(until)
                     }
                 });
                 continue;
             }
         }
-        *trouble = None;
+        *fault = None;
     }
-    struck
+    begun
 }
 
-/// More seeds by `BOARDWIRE_SIMULATIONS`.
+/// `BOARDWIRE_SIMULATIONS` sets the number of seeds.
 #[test]
 fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
     crate::held_up::tests::ignore();
     let seeds = std::env::var("BOARDWIRE_SIMULATIONS").map_or(4, |seeds| seeds.parse().expect("a number"));
     for game in boardwire_games::IDS {
-        let Outcome { played: undisturbed, seen: all, .. } = outcome(game, None);
-        let mut troubles = 0;
+        let Outcome { played: undisturbed, frames: all, .. } = outcome(game, None);
+        let mut total = 0;
         assert!(undisturbed.len() > 20, "{game}: {}", undisturbed.len());
         assert_eq!(all.len(), undisturbed.len() + 1);
         for seed in 0..seeds {
-            let Outcome { played, seen, struck } = outcome(game, Some(seed));
-            troubles += struck;
-            let by = |seat: u32, of: &[(u32, u32)]| -> Vec<u32> {
-                of.iter().filter(|(by, _)| *by == seat).map(|(_, action)| *action).collect()
+            let Outcome { played, frames, faults } = outcome(game, Some(seed));
+            total += faults;
+            let by = |seat: u32, played: &[(u32, u32)]| -> Vec<u32> {
+                played.iter().filter(|(by, _)| *by == seat).map(|(_, action)| *action).collect()
             };
             for seat in 0..3 {
                 assert_eq!(by(seat, &played), by(seat, &undisturbed), "{game}, seed {seed}, seat {seat}");
             }
-            assert_eq!(seen.len(), all.len(), "{game}, seed {seed}");
-            assert_eq!(seen.last().map(|frame| &frame.outcome), all.last().map(|frame| &frame.outcome));
+            assert_eq!(frames.len(), all.len(), "{game}, seed {seed}");
+            assert_eq!(frames.last().map(|frame| &frame.outcome), all.last().map(|frame| &frame.outcome));
         }
-        assert!(troubles >= u32::try_from(seeds).expect("few"), "{game}: {troubles} troubles");
+        assert!(total >= u32::try_from(seeds).expect("few seeds"), "{game}: {total} faults");
     }
 }
 
 #[test]
-fn a_spectator_that_is_slow_holds_nobody_up_and_sees_everything() {
+fn a_slow_spectator_delays_no_agent_and_misses_no_frame() {
     crate::held_up::tests::ignore();
-    let Outcome { seen: all, .. } = outcome("faraway", None);
+    let Outcome { frames: all, .. } = outcome("faraway", None);
     let world = World::new("faraway", Duration::from_secs(4));
     let mut sim = simulated(&world, 0);
-    let mut seen_by_then = None;
+    let mut frames_at_end = None;
     while !world.is_done() {
-        sim.step().expect("nothing happens to anyone");
+        sim.step().expect("no host fails");
         if world.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over) {
-            seen_by_then.get_or_insert(world.seen.lock().expect("nobody panics").len());
+            frames_at_end.get_or_insert(world.frames.lock().expect("no thread panicked").len());
         }
     }
-    assert!(seen_by_then.is_some_and(|seen| seen < all.len() / 2), "{seen_by_then:?} of {}", all.len());
-    assert_eq!(world.seen.lock().expect("nobody panics").len(), all.len());
+    assert!(frames_at_end.is_some_and(|count| count < all.len() / 2), "{frames_at_end:?} of {}", all.len());
+    assert_eq!(world.frames.lock().expect("no thread panicked").len(), all.len());
 }
 
 #[test]
-fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
+fn a_stopping_server_informs_reachable_clients_and_does_not_wait_for_unreachable_ones() {
     crate::held_up::tests::ignore();
     let drain = Bounds::default().drain_timeout;
     for seed in 0..8 {
@@ -180,19 +180,19 @@ fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
         let mut sim = simulated(&world, seed);
         let begins = Duration::from_millis(1_500 + 300 * seed);
         while sim.elapsed() < begins {
-            sim.step().expect("nothing happens to anyone");
+            sim.step().expect("no host fails");
         }
-        // The agents cannot be reached, whatever they are waiting for.
+        // The server cannot reach the agents.
         sim.partition("first", ADDRESS.0);
         sim.hold("last", ADDRESS.0);
-        assert!(world.told.lock().expect("nobody panics").is_empty(), "seed {seed}");
+        assert!(world.spectator_errors.lock().expect("no thread panicked").is_empty(), "seed {seed}");
         world.stop.send_replace(true);
         while sim.is_host_running(ADDRESS.0) {
-            sim.step().expect("nothing else happens to anyone");
+            sim.step().expect("no host fails");
             assert!(sim.elapsed() < begins + drain + Duration::from_secs(1), "seed {seed}: it does not end");
         }
-        let told = world.told.lock().expect("nobody panics");
-        let told = told.first().map(|status| (status.code(), status.message()));
-        assert_eq!(told, Some((Code::Unavailable, "the server is shutting down")), "seed {seed}");
+        let errors = world.spectator_errors.lock().expect("no thread panicked");
+        let error = errors.first().map(|status| (status.code(), status.message()));
+        assert_eq!(error, Some((Code::Unavailable, "the server is shutting down")), "seed {seed}");
     }
 }

@@ -1,6 +1,4 @@
-//! The vectors in `tests/vectors` that clients in any language are checked against, made from what is served.
-//!
-//! `make golden` writes them.
+//! The vectors in `tests/vectors`, against which clients in any language are tested. `make golden` writes them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,38 +22,38 @@ fn tables() -> Tables {
     Tables::new(Registry::standard())
 }
 
-/// Compares a file with what it is to hold, or writes it.
-fn pinned(name: &str, vectors: &Value) {
+/// Compares a file with the vectors, or writes it.
+fn check_file(name: &str, vectors: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(name);
     let text = lines(vectors, 4) + "\n";
     if std::env::var_os("BOARDWIRE_BLESS").is_some() {
         std::fs::write(&path, &text).expect("the vectors can be written");
     }
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == known, "tests/vectors/{name} is stale: `make golden` writes it");
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == stored, "tests/vectors/{name} is stale: run `make golden`");
 }
 
-/// JSON with a line for each member of what is nested up to this deep.
+/// JSON with a line for each member, down to a depth.
 fn lines(value: &Value, depth: usize) -> String {
-    let broken =
+    let join =
         |open: &str, members: Vec<String>, close: &str| format!("{open}\n{}\n{close}", members.join(",\n"));
     match value {
         Value::Array(members) if depth > 0 => {
-            broken("[", members.iter().map(|member| lines(member, depth - 1)).collect(), "]")
+            join("[", members.iter().map(|member| lines(member, depth - 1)).collect(), "]")
         }
         Value::Object(members) if depth > 0 => {
             let member = |(name, member): (&String, &Value)| {
                 format!("{}: {}", Value::from(name.as_str()), lines(member, depth - 1))
             };
-            broken("{", members.iter().map(member).collect(), "}")
+            join("{", members.iter().map(member).collect(), "}")
         }
         _ => value.to_string(),
     }
 }
 
-/// The values of a view by field, each as a list in the order of its bytes.
+/// The values of a view by field, in the order of their bytes.
 fn values(fields: &[v1::ViewField], view: &[u8]) -> Value {
-    let decoded = |field: &v1::ViewField| {
+    let decode = |field: &v1::ViewField| {
         let count: u32 = field.axes.iter().map(|axis| axis.size).product();
         let width = if field.max > 255 { 2 } else { 1 };
         let bytes = &view[field.offset as usize..][..count as usize * width];
@@ -63,23 +61,23 @@ fn values(fields: &[v1::ViewField], view: &[u8]) -> Value {
         let values: Vec<u32> = bytes.chunks(width).map(number).collect();
         (field.name.clone(), json!(values))
     };
-    Value::Object(fields.iter().map(decoded).collect::<Map<_, _>>())
+    Value::Object(fields.iter().map(decode).collect::<Map<_, _>>())
 }
 
 fn layout(fields: &[v1::ViewField]) -> Value {
-    let of = |field: &v1::ViewField| {
+    let describe = |field: &v1::ViewField| {
         let axes: Vec<Value> = field.axes.iter().map(|axis| json!([axis.name, axis.size])).collect();
         json!({"name": field.name, "offset": field.offset, "axes": axes, "max": field.max})
     };
-    fields.iter().map(of).collect()
+    fields.iter().map(describe).collect()
 }
 
 fn spec(tables: &Tables, table: &Table) -> v1::GameSpec {
-    let served = tables.served(table.rules.info().id).expect("it is served");
+    let served = tables.served(table.rules.info().id).expect("the game is served");
     messages::spec(&served, table)
 }
 
-/// Views of both seats and the public at the deal, in the middle and at the end of a game.
+/// Views of both seats and the public at the deal, early, in the middle and at the end of a game.
 #[test]
 fn views_and_masks() {
     let tables = tables();
@@ -112,7 +110,7 @@ fn views_and_masks() {
             "positions": positions,
         }));
     }
-    pinned("views.json", &Value::Array(games));
+    check_file("views.json", &Value::Array(games));
 }
 
 fn position(
@@ -128,18 +126,18 @@ fn position(
         Viewer::Seat(seat) => (json!(seat.number()), &spec.fields),
         Viewer::Public => (Value::Null, &spec.public_fields),
     };
-    let mut shown =
+    let mut position =
         json!({"seat": seat, "ply": play.ply(), "view": hex(&view), "values": values(fields, &view)});
     if let Viewer::Seat(seat) = viewer {
         let (legal, mut mask) = (play.legal(seat), vec![0; info.actions.mask_bytes()]);
         legal.write_bits(&mut mask);
-        shown["mask"] = json!(hex(&mask));
-        shown["legal"] = json!(legal.iter().collect::<Vec<_>>());
+        position["mask"] = json!(hex(&mask));
+        position["legal"] = json!(legal.iter().collect::<Vec<_>>());
     }
-    shown
+    position
 }
 
-/// Messages with the rows of batches, and what they say.
+/// Messages with the rows of batches, encoded and decoded.
 #[test]
 fn steps_of_batches() {
     let tables = tables();
@@ -157,23 +155,23 @@ fn steps_of_batches() {
         let group = pool.alone();
         let batch = Batch::open(String::new(), Arc::clone(&table), opening, &group);
         let batch = runtime.block_on(batch).expect("it is opened");
-        let mut shown = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
-        let mut steps = vec![step(&table, &messages::step(shown.clone()))];
+        let mut rows = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
+        let mut steps = vec![step(&table, &messages::step(rows.clone()))];
         while steps.len() < 3 {
-            let bytes = shown.mask().len() / 3;
+            let bytes = rows.mask().len() / 3;
             let lowest = |mask: &[u8]| (0..=255_u8).find(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1);
-            let actions: Vec<u8> = shown.mask().chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
-            shown = runtime
+            let actions: Vec<u8> = rows.mask().chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
+            rows = runtime
                 .block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))
                 .expect("it is legal");
-            // The first step, and the first in which an episode ends.
-            if steps.len() == 1 || !shown.ended().is_empty() {
-                steps.push(step(&table, &messages::step(shown.clone())));
+            // The first step, and the first that ends an episode.
+            if steps.len() == 1 || !rows.ended().is_empty() {
+                steps.push(step(&table, &messages::step(rows.clone())));
             }
         }
         batches.push(json!({"game": game, "seats": 2, "agents": 2, "environments": 3, "steps": steps}));
     }
-    pinned("steps.json", &Value::Array(batches));
+    check_file("steps.json", &Value::Array(batches));
 }
 
 fn step(table: &Table, step: &v1::Step) -> Value {
@@ -205,7 +203,7 @@ fn step(table: &Table, step: &v1::Step) -> Value {
     })
 }
 
-/// Where chance comes from: words of streams, draws, the seeds of episodes, and what is dealt from a seed.
+/// Random streams, draws, the seeds of episodes, and deals.
 #[test]
 fn seeds_and_deals() {
     let tables = tables();
@@ -251,26 +249,26 @@ fn seeds_and_deals() {
         "batch_episodes": {"batch_seed": SEED.to_string(), "episodes": episodes},
         "deals": deals,
     });
-    pinned("seeds.json", &vectors);
+    check_file("seeds.json", &vectors);
 }
 
 #[test]
 fn commitments() {
     let commitment = |match_id: &str, episode: u32, key: Key, salt: [u8; 16]| {
         let spec = Digest::of_bytes(match_id.as_bytes());
-        let opened = EpisodeKey { source: SeedSource::Drawn, key, salt };
+        let key_with_salt = EpisodeKey { source: SeedSource::Drawn, key, salt };
         json!({
             "match_id": match_id,
             "episode": episode,
             "spec_digest": spec.to_string(),
             "key": hex(key.as_bytes()),
             "salt": hex(&salt),
-            "seed_commitment": hex(&opened.commitment(match_id, episode, &spec)),
+            "seed_commitment": hex(&key_with_salt.commitment(match_id, episode, &spec)),
         })
     };
     let vectors = [
         commitment(&"0".repeat(32), 0, SEED.into(), [0; 16]),
         commitment("0123456789abcdef0123456789abcdef", 258, u64::MAX.into(), *b"sixteen of salt."),
     ];
-    pinned("commitments.json", &json!(vectors));
+    check_file("commitments.json", &json!(vectors));
 }

@@ -1,5 +1,5 @@
-//! Non-interference, as a client meets it: whatever a seat asks, over whatever call, two positions that differ
-//! only in what it may not know give it the same answers, sizes, order and log lines.
+//! Non-interference for clients: in two positions that differ only in secrets of other seats, a seat gets the same responses,
+//! in the same sizes and order, and the server writes the same log lines.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ use crate::edge::Access;
 use crate::matches::{self, Matches};
 use crate::run::{Listener, run};
 
-/// What has been logged at `info` and above.
+/// The log at `info` and above.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -65,7 +65,7 @@ impl MakeWriter<'_> for Log {
 }
 
 /// A seat of a match on a server in this process.
-struct Asker {
+struct SeatClient {
     client: MatchServiceClient<Channel>,
     searches: SearchServiceClient<Channel>,
     match_id: String,
@@ -73,7 +73,7 @@ struct Asker {
     log: Log,
 }
 
-/// All that comes with a message but for the time.
+/// The headers of a response, without the date.
 fn headers(metadata: &MetadataMap) -> Vec<String> {
     let mut lines: Vec<String> =
         metadata.clone().into_headers().iter().map(|pair| format!("{pair:?}")).collect();
@@ -82,11 +82,12 @@ fn headers(metadata: &MetadataMap) -> Vec<String> {
     lines
 }
 
-fn told<T: std::fmt::Debug>(answer: Result<tonic::Response<T>, Status>) -> String {
-    match answer {
-        Ok(shown) => format!("{:?} {:?}", headers(shown.metadata()), shown.get_ref()),
+/// All that a client receives, as text.
+fn to_text<T: std::fmt::Debug>(result: Result<tonic::Response<T>, Status>) -> String {
+    match result {
+        Ok(response) => format!("{:?} {:?}", headers(response.metadata()), response.get_ref()),
         Err(status) => {
-            // The entries of a map come in any order.
+            // The order of a map's entries is random.
             let mut details = status.details().to_vec();
             details.sort_unstable();
             format!("{:?} {} {details:?} {:?}", status.code(), status.message(), headers(status.metadata()))
@@ -104,90 +105,90 @@ fn request<T>(message: T, token: Option<&str>) -> Request<T> {
     request
 }
 
-impl Asker {
-    async fn look(&self) -> Observation {
+impl SeatClient {
+    async fn observe(&self) -> Observation {
         let observe = ObserveRequest { match_id: self.match_id.clone(), ..ObserveRequest::default() };
-        let shown = self.client.clone().observe(request(observe, Some(&self.token))).await;
-        shown.expect("it is shown").into_inner().observation.expect("an observation")
+        let response = self.client.clone().observe(request(observe, Some(&self.token))).await;
+        response.expect("it may observe").into_inner().observation.expect("an observation")
     }
 
-    /// Everything that can be asked without moving: as the seat, as anybody, by single calls and on a stream.
-    async fn answers(&self, seen: &Observation) -> Vec<String> {
+    /// The responses to every request that changes nothing: with and without a token, by single calls and on a stream.
+    async fn responses(&self, observation: &Observation) -> Vec<String> {
         self.log.take();
         let mut client = self.client.clone();
-        let own = Some(self.token.as_str());
+        let token = Some(self.token.as_str());
         let match_id = || self.match_id.clone();
         let extras = Some(Extras { text: true, explanation: true, actions: true, head: true });
         let observe = ObserveRequest { match_id: match_id(), wait: false, extras };
         let reset = ResetRequest { match_id: match_id(), seed: Some(1), ..ResetRequest::default() };
         let act = |decision: u32, action: u32| ActRequest {
             match_id: match_id(),
-            episode: seen.episode,
+            episode: observation.episode,
             decision,
             action,
             ..ActRequest::default()
         };
-        let bit = |at: &u32| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1;
-        let bits = u32::try_from(8 * seen.mask.len()).expect("few");
+        let bit = |at: &u32| observation.mask[(at / 8) as usize] >> (at % 8) & 1 == 1;
+        let bits = u32::try_from(8 * observation.mask.len()).expect("few");
         let illegal = (0..bits).filter(|at| !bit(at)).step_by(7);
-        let mut acts: Vec<ActRequest> = illegal.map(|action| act(seen.decision, action)).collect();
-        acts.extend([act(seen.decision, 1_000), act(seen.decision + 1, 0)]);
+        let mut acts: Vec<ActRequest> = illegal.map(|action| act(observation.decision, action)).collect();
+        acts.extend([act(observation.decision, 1_000), act(observation.decision + 1, 0)]);
 
-        let mut answers = vec![
-            told(client.observe(request(observe.clone(), own)).await),
-            told(client.reset(request(reset.clone(), own)).await),
+        let mut responses = vec![
+            to_text(client.observe(request(observe.clone(), token)).await),
+            to_text(client.reset(request(reset.clone(), token)).await),
         ];
-        for token in [own, None] {
+        for token in [token, None] {
             let get = GetMatchRequest { match_id: match_id() };
-            answers.push(told(client.get_match(request(get, token)).await));
+            responses.push(to_text(client.get_match(request(get, token)).await));
             let list = ListMatchesRequest::default();
-            answers.push(told(client.list_matches(request(list, token)).await));
+            responses.push(to_text(client.list_matches(request(list, token)).await));
             let close = CloseMatchRequest { match_id: match_id() };
-            answers.push(told(client.close_match(request(close, token)).await));
+            responses.push(to_text(client.close_match(request(close, token)).await));
         }
         for act in &acts {
-            answers.push(told(client.act(request(act.clone(), own)).await));
+            responses.push(to_text(client.act(request(act.clone(), token)).await));
         }
-        let mut asked: Vec<PlayRequest> = acts
+        let mut requests: Vec<PlayRequest> = acts
             .into_iter()
             .map(play_request::Request::Act)
             .chain([play_request::Request::Observe(observe), play_request::Request::Reset(reset)])
             .map(|request| PlayRequest { tag: 7, request: Some(request) })
             .collect();
-        asked.push(PlayRequest { tag: 0, request: None });
-        let stream = client.play(request(tokio_stream::iter(asked), own)).await.expect("it streams");
-        answers.push(format!("{:?}", headers(stream.metadata())));
+        requests.push(PlayRequest { tag: 0, request: None });
+        let stream = client.play(request(tokio_stream::iter(requests), token)).await.expect("it streams");
+        responses.push(format!("{:?}", headers(stream.metadata())));
         let mut stream = stream.into_inner();
-        while let Some(PlayResponse { tag, answer }) = stream.message().await.expect("a refusal is an answer")
+        while let Some(PlayResponse { tag, answer }) = stream.message().await.expect("an error is a response")
         {
-            answers.push(match answer {
-                Some(play_response::Answer::Error(refused)) => told::<()>(Err(Status::with_details(
-                    refused.code.into(),
-                    refused.message.clone(),
-                    refused.encode_to_vec().into(),
+            responses.push(match answer {
+                Some(play_response::Answer::Error(error)) => to_text::<()>(Err(Status::with_details(
+                    error.code.into(),
+                    error.message.clone(),
+                    error.encode_to_vec().into(),
                 ))),
                 answer => format!("{tag} {answer:?}"),
             });
         }
-        answers.extend(self.searched().await);
-        answers.push(self.log.take());
-        answers
+        responses.extend(self.search_responses().await);
+        responses.push(self.log.take());
+        responses
     }
 
-    /// Plays any legal action, if `seat` owes a decision; whether it does.
+    /// Plays a random legal action if `seat` has to decide; returns whether it had to.
     async fn move_at_random(&self, seat: Seat, rng: &mut RngStream) -> bool {
-        let seen = self.look().await;
-        if !seen.pending.contains(&seat.number().into()) {
+        let observation = self.observe().await;
+        if !observation.pending.contains(&seat.number().into()) {
             return false;
         }
-        let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).expect("few"))
-            .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
+        let legal: Vec<u32> = (0..u32::try_from(8 * observation.mask.len()).expect("few"))
+            .filter(|at| observation.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
             .collect();
         let pick = rng.below(u32::try_from(legal.len()).expect("few")) as usize;
         let act = ActRequest {
             match_id: self.match_id.clone(),
-            episode: seen.episode,
-            decision: seen.decision,
+            episode: observation.episode,
+            decision: observation.decision,
             action: legal[pick],
             ..ActRequest::default()
         };
@@ -195,17 +196,17 @@ impl Asker {
         true
     }
 
-    /// What the seat is shown of worlds, or why of none.
-    async fn searched(&self) -> Vec<String> {
-        let (mut client, own) = (self.searches.clone(), Some(self.token.as_str()));
+    /// The responses to a search, or the error if the seat may not search.
+    async fn search_responses(&self) -> Vec<String> {
+        let (mut client, token) = (self.searches.clone(), Some(self.token.as_str()));
         let of = Some(Of::MatchId(self.match_id.clone()));
         let determinize =
             CreateSearchRequest { of, worlds: 3, seed: Some(1), ..CreateSearchRequest::default() };
-        let drawn = match client.create_search(request(determinize, own)).await {
-            Ok(drawn) => drawn.into_inner(),
-            refused => return vec![told(refused)],
+        let created = match client.create_search(request(determinize, token)).await {
+            Ok(created) => created.into_inner(),
+            error => return vec![to_text(error)],
         };
-        let search_id = drawn.search.expect("a search").id;
+        let search_id = created.search.expect("a search").id;
         let worlds: Vec<u8> = (0..3u32).flat_map(u32::to_le_bytes).collect();
         let rollout = RolloutRequest {
             search_id: search_id.clone(),
@@ -213,14 +214,14 @@ impl Asker {
             seed: Some(1),
             ..RolloutRequest::default()
         };
-        let ends = told(client.rollout(request(rollout, own)).await);
-        let released = told(client.close_search(request(CloseSearchRequest { search_id }, own)).await);
-        vec![format!("{:?}", drawn.step), ends, released]
+        let rollout = to_text(client.rollout(request(rollout, token)).await);
+        let closed = to_text(client.close_search(request(CloseSearchRequest { search_id }, token)).await);
+        vec![format!("{:?}", created.step), rollout, closed]
     }
 }
 
-/// Plays a match on `matches` at random, and compares at every ply what each seat is answered with what it is answered
-/// in a position that differs only in what it may not know.
+/// Plays a match on `matches` at random. At every ply it compares the responses to each seat with the responses in a
+/// position that differs only in secrets of other seats.
 async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats: &[&str], skip_forced: bool) {
     let channel =
         Channel::from_shared(address.to_owned()).expect("an address").connect().await.expect("it serves");
@@ -237,31 +238,35 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
     let created = client.create_match(create).await.expect("it is created").into_inner();
     let match_id = created.r#match.expect("a match").id;
     let arbiter: Arc<Arbiter> = matches.find(&match_id).expect("it was created");
-    let mut askers = vec![];
+    let mut clients = vec![];
     for Invitation { seat, code } in created.invitations {
         let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
         let token = client.join_match(join).await.expect("it is joined").into_inner().token;
         let (client, match_id, log) = (client.clone(), match_id.clone(), log.clone());
         let searches = SearchServiceClient::new(channel.clone());
         let seat = Seat::new(u8::try_from(seat).expect("few"));
-        askers.push((seat, Asker { client, searches, match_id, token, log }));
+        clients.push((seat, SeatClient { client, searches, match_id, token, log }));
     }
     let mut rng = RngStream::new(seats.len() as u64, RESAMPLE_STREAM);
     loop {
         let mut moved = false;
-        for (seat, asker) in &askers {
-            let seen = asker.look().await;
-            let expected = asker.answers(&seen).await;
+        for (seat, client) in &clients {
+            let observation = client.observe().await;
+            let expected = client.responses(&observation).await;
             let truth = arbiter.determinize(*seat, &mut rng);
-            let answers = asker.answers(&seen).await;
+            let responses = client.responses(&observation).await;
             arbiter.put_back(truth);
-            for (answer, expected) in answers.iter().zip(&expected) {
-                assert_eq!(answer, expected, "{game} {seats:?}: {seat} at ply {} is told a secret", seen.ply);
+            for (response, expected) in responses.iter().zip(&expected) {
+                assert_eq!(
+                    response, expected,
+                    "{game} {seats:?}: {seat} learns a secret at ply {}",
+                    observation.ply
+                );
             }
-            assert_eq!(answers.len(), expected.len());
+            assert_eq!(responses.len(), expected.len());
         }
-        for (seat, asker) in &askers {
-            if asker.move_at_random(*seat, &mut rng).await {
+        for (seat, client) in &clients {
+            if client.move_at_random(*seat, &mut rng).await {
                 moved = true;
                 break;
             }
@@ -272,7 +277,7 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
     }
 }
 
-/// A server in this process.
+/// Starts a server in this process.
 pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -293,7 +298,7 @@ pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
 }
 
 #[tokio::test]
-async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_know() {
+async fn no_call_and_no_log_line_reveals_a_secret_to_a_seat() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).without_time().finish();
     let _logging = tracing::subscriber::set_default(subscriber);
@@ -302,7 +307,7 @@ async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_kno
         let lineups: [(&[&str], bool); 3] = [
             (&["agent", "agent"], false),
             (&["agent", "random", "agent"], false),
-            // Forced choices are skipped where one agent plays.
+            // The server can skip forced choices only if one agent plays.
             (&["random", "agent", "random"], true),
         ];
         for (seats, skip_forced) in lineups {
@@ -311,17 +316,17 @@ async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_kno
     }
 }
 
-/// The rows of a batch as they stand, but for their number: what a reset of no environment is answered.
+/// The current rows of a batch without their sequence number: the response to a reset of no environment.
 async fn rows(client: &mut BatchServiceClient<Channel>, batch_id: &str, token: &str) -> String {
     let none =
         ResetBatchRequest { batch_id: batch_id.to_owned(), mask: vec![0].into(), ..Default::default() };
-    let mut shown = client.reset_batch(request(none, Some(token))).await.expect("it is shown");
-    shown.get_mut().step.as_mut().expect("rows").sequence = 0;
-    told(Ok(shown))
+    let mut response = client.reset_batch(request(none, Some(token))).await.expect("it is reset");
+    response.get_mut().step.as_mut().expect("rows").sequence = 0;
+    to_text(Ok(response))
 }
 
 #[tokio::test]
-async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_asked_for_it() {
+async fn a_batch_reveals_secrets_only_in_the_oracle_column() {
     let (address, _, batches) = serve().await;
     let mut client = BatchServiceClient::connect(address).await.expect("it serves");
     for (game, oracle) in boardwire_games::IDS.iter().flat_map(|&game| [(game, false), (game, true)]) {
@@ -346,15 +351,15 @@ async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_ask
         for _ in 0..40 {
             let expected = rows(&mut client, &batch_id, token).await;
             let truth = batch.determinize(&mut rng).await;
-            let told = rows(&mut client, &batch_id, token).await;
+            let actual = rows(&mut client, &batch_id, token).await;
             batch.put_back(truth).await;
-            assert!(oracle || told == expected, "{game}: {told} tells more than {expected}");
-            differed |= told != expected;
-            // What is illegal is replaced by the first legal action.
+            assert!(oracle || actual == expected, "{game}: {actual} reveals more than {expected}");
+            differed |= actual != expected;
+            // The batch replaces illegal actions by the first legal one.
             let actions = vec![0; 4].into();
             let step =
                 StepBatchRequest { batch_id: batch_id.clone(), actions, ..StepBatchRequest::default() };
-            client.step_batch(request(step, Some(token))).await.expect("it is taken");
+            client.step_batch(request(step, Some(token))).await.expect("the batch is stepped");
         }
         assert_eq!(differed, oracle, "{game}");
     }

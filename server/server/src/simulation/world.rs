@@ -1,4 +1,4 @@
-//! The server of a simulation, its agents and its spectator.
+//! The server, the agents and the spectator of a simulation.
 
 use std::io;
 use std::rc::Rc;
@@ -27,15 +27,15 @@ use crate::matches::{self, Matches};
 use crate::origin::Origin;
 use crate::run::{accept, run_serving};
 
-/// How long an agent waits for an answer before it connects again.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it waits before that.
-const BACK_OFF: Duration = Duration::from_millis(200);
+/// How long an agent waits for a response before it reconnects.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause before it reconnects.
+const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 
 /// A listener on a simulated network.
-struct Simulated(turmoil::net::TcpListener);
+struct SimulatedListener(turmoil::net::TcpListener);
 
-impl Accept for Simulated {
+impl Accept for SimulatedListener {
     type Io = turmoil::net::TcpStream;
 
     async fn accept(&self) -> io::Result<(Self::Io, Origin)> {
@@ -52,41 +52,54 @@ impl Accepted for turmoil::net::TcpStream {
     }
 }
 
-/// What outlives everybody who is cut off or started again.
+/// What survives the crashes of simulated hosts.
 pub(super) struct World {
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     arbiter: Mutex<Option<Arc<Arbiter>>>,
-    /// What the spectator has been shown.
-    pub(super) seen: Mutex<Vec<Frame>>,
-    /// How long it takes for each of them.
-    looks: Duration,
-    /// How the spectator's streams have ended.
-    pub(super) told: Mutex<Vec<Status>>,
-    /// Tells the server to stop.
+    /// The frames that the spectator received.
+    pub(super) frames: Mutex<Vec<Frame>>,
+    /// How long the spectator takes for each frame.
+    frame_time: Duration,
+    /// The errors that ended the spectator's streams.
+    pub(super) spectator_errors: Mutex<Vec<Status>>,
+    /// Stops the server.
     pub(super) stop: watch::Sender<bool>,
     game: &'static str,
 }
 
 impl World {
-    pub(super) fn new(game: &'static str, looks: Duration) -> Rc<Self> {
+    pub(super) fn new(game: &'static str, frame_time: Duration) -> Rc<Self> {
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let tables = Tables::new(Registry::standard());
         let matches = Arc::new(Matches::new(tables, matches::MatchLimits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
-        let (arbiter, seen, told) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Rc::new(Self { matches, batches, arbiter, seen, looks, told, stop: watch::Sender::new(false), game })
+        Rc::new(Self {
+            matches,
+            batches,
+            arbiter: Mutex::default(),
+            frames: Mutex::default(),
+            frame_time,
+            spectator_errors: Mutex::default(),
+            stop: watch::Sender::new(false),
+            game,
+        })
     }
 
     pub(super) fn arbiter(&self) -> Option<Arc<Arbiter>> {
-        self.arbiter.lock().expect("nobody panics").clone()
+        self.arbiter.lock().expect("no thread panicked").clone()
     }
 
-    /// Whether all is over, and has been seen.
+    /// Whether the match is over and the spectator received its last frame.
     pub(super) fn is_done(&self) -> bool {
         let is_over = self.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over);
         is_over
-            && self.seen.lock().expect("nobody panics").last().is_some_and(|frame| frame.outcome.is_some())
+            && self
+                .frames
+                .lock()
+                .expect("no thread panicked")
+                .last()
+                .is_some_and(|frame| frame.outcome.is_some())
     }
 
     fn create(&self) {
@@ -105,18 +118,18 @@ impl World {
             ..Settings::of(vec![Player::Agent, bot, Player::Agent])
         };
         let mut created = std::pin::pin!(self.matches.create(None, Origin::Unknown, table, settings));
-        // The pool deals in real time: simulated time stands meanwhile.
+        // The pool deals in real time, while simulated time stands still.
         let arbiter = loop {
             match (&mut created).now_or_never() {
                 Some(arbiter) => break arbiter.expect("there is room"),
                 None => std::thread::yield_now(),
             }
         };
-        *self.arbiter.lock().expect("nobody panics") = Some(arbiter);
+        *self.arbiter.lock().expect("no thread panicked") = Some(arbiter);
     }
 
     pub(super) async fn serve(&self) -> turmoil::Result {
-        let listener = Simulated(turmoil::net::TcpListener::bind(("0.0.0.0", ADDRESS.1)).await?);
+        let listener = SimulatedListener(turmoil::net::TcpListener::bind(("0.0.0.0", ADDRESS.1)).await?);
         self.create();
         let (matches, batches) = (Arc::clone(&self.matches), Arc::clone(&self.batches));
         let mut stop = self.stop.subscribe();
@@ -126,8 +139,8 @@ impl World {
         Ok(())
     }
 
-    /// The match, once there is one.
-    async fn begun(&self) -> Arc<Arbiter> {
+    /// The match, once it exists.
+    async fn created(&self) -> Arc<Arbiter> {
         loop {
             match self.arbiter() {
                 Some(arbiter) => return arbiter,
@@ -136,26 +149,26 @@ impl World {
         }
     }
 
-    /// Plays at a seat, and connects again as often as it has to.
+    /// Plays at a seat, and reconnects after each error.
     pub(super) async fn agent(&self, seat: Seat) -> turmoil::Result {
-        let arbiter = self.begun().await;
+        let arbiter = self.created().await;
         let codes = arbiter.invitations();
-        let (_, code) = codes.iter().find(|(known, _)| *known == seat).expect("it is an agent's");
+        let (_, code) = codes.iter().find(|(of, _)| *of == seat).expect("the seat is an agent's");
         while let Err(status) = play(arbiter.id(), code).await {
             assert!(is_transient(&status), "{seat}: {status:?}");
-            tokio::time::sleep(BACK_OFF).await;
+            tokio::time::sleep(RECONNECT_DELAY).await;
         }
         Ok(())
     }
 
-    /// Watches the match from its first frame, and goes on after the last one it has seen.
+    /// Watches the match from its first frame. After an error it continues after the last frame received.
     pub(super) async fn spectator(&self) -> turmoil::Result {
-        let arbiter = self.begun().await;
+        let arbiter = self.created().await;
         while !self.is_done() {
             if let Err(status) = self.watch(arbiter.id()).await {
                 assert!(is_transient(&status), "spectator: {status:?}");
-                self.told.lock().expect("nobody panics").push(status);
-                tokio::time::sleep(BACK_OFF).await;
+                self.spectator_errors.lock().expect("no thread panicked").push(status);
+                tokio::time::sleep(RECONNECT_DELAY).await;
             }
         }
         Ok(())
@@ -163,66 +176,63 @@ impl World {
 
     async fn watch(&self, match_id: &str) -> Result<(), Status> {
         let mut client = connected().await?;
-        let after = self.seen.lock().expect("nobody panics").last().map_or(0, |frame| frame.sequence);
-        let asked = WatchRequest { match_id: match_id.to_owned(), after: Some(after), depict: false };
-        let mut frames = patient(client.watch(asked)).await?.into_inner();
-        while let Some(shown) = patient(frames.message()).await? {
-            let frame = shown.frame.expect("a frame");
-            tokio::time::sleep(self.looks).await;
-            let mut seen = self.seen.lock().expect("nobody panics");
-            assert_eq!(frame.sequence, seen.last().map_or(0, |frame| frame.sequence) + 1);
-            seen.push(frame);
+        let after = self.frames.lock().expect("no thread panicked").last().map_or(0, |frame| frame.sequence);
+        let request = WatchRequest { match_id: match_id.to_owned(), after: Some(after), depict: false };
+        let mut responses = within_timeout(client.watch(request)).await?.into_inner();
+        while let Some(response) = within_timeout(responses.message()).await? {
+            let frame = response.frame.expect("a frame");
+            tokio::time::sleep(self.frame_time).await;
+            let mut frames = self.frames.lock().expect("no thread panicked");
+            assert_eq!(frame.sequence, frames.last().map_or(0, |frame| frame.sequence) + 1);
+            frames.push(frame);
         }
         Ok(())
     }
 }
 
-/// Whether an agent goes on after this: the network, or a decision that has been made by a call whose answer was lost.
+/// Whether an agent reconnects after this error: the network failed, or the decision was made by a call whose response was lost.
 fn is_transient(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted
-    ) || status.code() == Code::DeadlineExceeded
+    use Code::{Aborted, Cancelled, DeadlineExceeded, Internal, Unavailable, Unknown};
+    matches!(status.code(), Unavailable | Unknown | Internal | Cancelled | Aborted | DeadlineExceeded)
 }
 
-/// Gives up after a while.
-async fn patient<T>(answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    let late = |_| Status::deadline_exceeded("no answer");
-    tokio::time::timeout(PATIENCE, answer).await.map_err(late)?
+async fn within_timeout<T>(response: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    let late = |_| Status::deadline_exceeded("no response");
+    tokio::time::timeout(RESPONSE_TIMEOUT, response).await.map_err(late)?
 }
 
 async fn connected() -> Result<MatchServiceClient<Channel>, Status> {
     let connector =
         service_fn(|_: Uri| async { turmoil::net::TcpStream::connect(ADDRESS).await.map(TokioIo::new) });
-    let endpoint = Endpoint::from_static("http://server:50051").connect_timeout(PATIENCE);
+    let endpoint = Endpoint::from_static("http://server:50051").connect_timeout(RESPONSE_TIMEOUT);
     let connecting = async {
         let unavailable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
         endpoint.connect_with_connector(connector).await.map_err(unavailable)
     };
-    patient(connecting).await.map(MatchServiceClient::new)
+    within_timeout(connecting).await.map(MatchServiceClient::new)
 }
 
 /// Plays the lowest legal action over one connection until the episode is over.
 async fn play(match_id: &str, code: &str) -> Result<(), Status> {
     let mut client = connected().await?;
-    // The same request, so that the seat stays the agent's whose answer was lost.
+    // The same id each time: if a response was lost, the agent gets the same seat again.
     let random: uuid::Uuid = code.parse().expect("a code has as many digits as a UUID");
     let request_id = uuid::Builder::from_random_bytes(*random.as_bytes()).into_uuid();
     let join =
         JoinMatchRequest { code: code.to_owned(), request_id: request_id.to_string(), ..Default::default() };
-    let token = patient(client.join_match(join)).await?.into_inner().token;
-    let own = |message| -> Request<_> { with_token(message, &token) };
+    let token = within_timeout(client.join_match(join)).await?.into_inner().token;
     let observe = ObserveRequest { match_id: match_id.to_owned(), wait: false, ..Default::default() };
     loop {
-        let seen = patient(client.observe(with_token(observe.clone(), &token))).await?.into_inner();
-        let seen = seen.observation.expect("an observation");
-        if seen.terminated {
+        let response =
+            within_timeout(client.observe(with_token(observe.clone(), &token))).await?.into_inner();
+        let observation = response.observation.expect("an observation");
+        if observation.terminated {
             return Ok(());
         }
-        match lowest(&seen) {
+        match lowest(&observation) {
             None => tokio::time::sleep(Duration::from_millis(100)).await,
             Some(action) => {
-                let Observation { episode, decision, .. } = seen;
+                let Observation { episode, decision, .. } = observation;
                 let act = ActRequest {
                     match_id: match_id.to_owned(),
                     episode,
@@ -230,7 +240,7 @@ async fn play(match_id: &str, code: &str) -> Result<(), Status> {
                     action,
                     ..Default::default()
                 };
-                patient(client.act(own(act))).await?;
+                within_timeout(client.act(with_token(act, &token))).await?;
             }
         }
     }
@@ -242,6 +252,7 @@ fn with_token<T>(message: T, token: &str) -> Request<T> {
     request
 }
 
-fn lowest(seen: &Observation) -> Option<u32> {
-    (0..).take(8 * seen.mask.len()).find(|at| seen.mask[*at as usize / 8] >> (at % 8) & 1 == 1)
+fn lowest(observation: &Observation) -> Option<u32> {
+    let mask = &observation.mask;
+    (0..).take(8 * mask.len()).find(|at| mask[*at as usize / 8] >> (at % 8) & 1 == 1)
 }
