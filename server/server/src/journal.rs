@@ -155,19 +155,18 @@ impl JournalReader {
     ///
     /// # Errors
     /// The file cannot be written, or the thread cannot be started.
-    pub fn write(mut self, damaged: &[Damage]) -> Result<Arc<Journal>, String> {
+    pub fn write(mut self, damaged: &[Damage]) -> anyhow::Result<Arc<Journal>> {
         if !damaged.is_empty() {
-            self.give_up(damaged).map_err(|error| error.to_string())?;
+            self.give_up(damaged)?;
         }
         let shared = Arc::<Shared>::default();
         let (sender, progress) = watch::channel(Progress::default());
         let sender = Arc::new(sender);
         let progress_sender = Arc::downgrade(&sender);
-        let writer = self.into_writer().map_err(|error| error.to_string())?;
+        let writer = self.into_writer()?;
         let writing = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("journal".to_owned());
-        let writer =
-            thread.spawn(move || writing.write(writer, &sender)).map_err(|error| error.to_string())?;
+        let writer = thread.spawn(move || writing.write(writer, &sender))?;
         Ok(Arc::new(Journal { shared, progress_sender, progress, writer: Mutex::new(Some(writer)) }))
     }
 }
@@ -203,9 +202,8 @@ impl Journal {
             return Err(self.ended());
         }
         if self.shared.lock().entries.len() >= MAX_WAITING_LINES {
-            return Err(Error::JournalFailed {
-                problem: format!("{MAX_WAITING_LINES} lines wait for the disk"),
-            });
+            let problem = format!("{MAX_WAITING_LINES} lines wait for the disk");
+            return Err(Error::JournalFailed { problem });
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use boardwire_batch::release::Release;
 use fail::fail_point;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params};
 use rustix::fs::OFlags;
 
 use super::tail::{self, Tail};
@@ -30,6 +30,12 @@ const MAX_FORGOTTEN_AT_ONCE: u32 = 100;
 /// Matches that ended before a time. The index omits open matches, so that writing to one does not change the index.
 const ENDED: &str =
     "SELECT key, last, state = 'lost' FROM matches WHERE state <> 'open' AND changed < ? LIMIT ?";
+
+/// Inserts a match, or updates it if it exists.
+const UPSERT: &str = "
+    INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    events = excluded.events, last = excluded.last, head = excluded.head, state = excluded.state, changed = excluded.changed
+";
 
 /// `at` numbers the lines of all matches; a match's `key` is the `at` of its first line. `previous` is the `at` of the line before
 /// in the same match: the lines of a match are found by it, without an index that every line would have to update. The check of
@@ -108,8 +114,9 @@ impl StoredMatch {
         }
     }
 
-    /// Checks that the match has all its lines, `events` of them, as they were written.
-    fn check(&self, events: i64) -> Result<(), String> {
+    /// Checks that the match has all lines that it and the tail claim, as they were written.
+    fn check(&self, claimed: i64) -> Result<(), String> {
+        let events = self.events.max(claimed);
         match self.missing {
             Some(missing) => Err(format!("line {missing} is missing")),
             None if self.read != events => Err(wrong_count(self.read, events)),
@@ -142,19 +149,22 @@ impl JournalReader {
     ///
     /// # Errors
     /// The file cannot be read and written, is not a journal, or another process has it open.
-    pub fn open(path: &Path, retention: Retention) -> Result<Self, String> {
-        let path = &regular(path).map_err(|error| error.to_string())?;
-        Self::set_up(path, retention).map_err(|error| match error {
-            Problem::Damage(damage) => format!(
-                "it is damaged ({damage}): restore a backup; or write the readable rest to a new file with \
+    pub fn open(path: &Path, retention: Retention) -> anyhow::Result<Self> {
+        let path = regular(path)?;
+        Self::set_up(&path, retention).map_err(|error| {
+            let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+            if code != Some(ErrorCode::DatabaseCorrupt) {
+                return error;
+            }
+            anyhow::anyhow!(
+                "it is damaged ({error}): restore a backup; or write the readable rest to a new file with \
                  `sqlite3 '{}' '.recover --ignore-freelist' | sqlite3 NEW`, and start with NEW and --journal-give-up",
                 path.display()
-            ),
-            Problem::Other(problem) => problem,
+            )
         })
     }
 
-    fn set_up(path: &Path, retention: Retention) -> Result<Self, Problem> {
+    fn set_up(path: &Path, retention: Retention) -> anyhow::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         // If something is lost, the operator can examine the unchanged log.
@@ -162,8 +172,8 @@ impl JournalReader {
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)?;
         let number = |pragma| transaction.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
-        let tables: i64 =
-            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        let tables = "SELECT count(*) FROM sqlite_schema";
+        let tables: i64 = transaction.query_row(tables, [], |row| row.get(0))?;
         match (tables, number("application_id")?, number("user_version")?) {
             (0, ..) => {
                 transaction.execute_batch(TABLES)?;
@@ -171,9 +181,9 @@ impl JournalReader {
                 transaction.pragma_update(None, "user_version", Release::OWN.number())?;
             }
             (_, APPLICATION, version) => {
-                Release::of(u16::try_from(version).unwrap_or(0)).check().map_err(Problem::Other)?;
+                Release::of(u16::try_from(version).unwrap_or(0)).check().map_err(anyhow::Error::msg)?;
             }
-            _ => return Err(Problem::Other("it is a database, but not a journal".to_owned())),
+            _ => anyhow::bail!("it is a database, but not a journal"),
         }
         transaction.commit()?;
         // Only now: the file of another program stays unchanged.
@@ -188,20 +198,18 @@ impl JournalReader {
         let report: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if report != "ok" {
             // The first line is a heading.
-            return Err(Problem::Damage(report.lines().last().unwrap_or(&report).to_owned()));
+            let problem = report.lines().last().unwrap_or(&report).to_owned();
+            let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            return Err(rusqlite::Error::SqliteFailure(corrupt, Some(problem)).into());
         }
         Ok(Self { connection, retention, path: path.to_owned() })
     }
 
-    /// Reads the matches that are open, and what is lost.
+    /// Reads the open matches and the damage.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(&self) -> Result<(Vec<SavedMatch>, Vec<Damage>), String> {
-        self.read_all().map_err(|error| error.to_string())
-    }
-
-    fn read_all(&self) -> anyhow::Result<(Vec<SavedMatch>, Vec<Damage>)> {
+    pub fn read(&self) -> anyhow::Result<(Vec<SavedMatch>, Vec<Damage>)> {
         let mut claims = tail::claims(&self.path)?;
         let mut matches = self.matches()?;
         let mut orphans = 0;
@@ -222,9 +230,8 @@ impl JournalReader {
         let mut by_id: Vec<_> = matches.into_values().collect();
         by_id.sort_by(|one, other| one.id.cmp(&other.id));
         for stored in by_id {
-            let events =
-                claims.remove(&stored.id).map_or(stored.events, |claim| claim.lines.max(stored.events));
-            match (stored.state.as_str(), stored.check(events)) {
+            let claimed = claims.remove(&stored.id).map_or(0, |claim| claim.lines);
+            match (stored.state.as_str(), stored.check(claimed)) {
                 ("lost", _) | ("closed", Ok(())) => {}
                 (_, Err(problem)) => damaged.push(Damage { id: stored.id, problem }),
                 (_, Ok(())) => open.push(SavedMatch { id: stored.id, lines: stored.lines }),
@@ -242,8 +249,8 @@ impl JournalReader {
             damaged.push(Damage { id: String::new(), problem });
         }
         if orphans > 0 {
-            damaged
-                .push(Damage { id: String::new(), problem: format!("{orphans} lines belong to no match") });
+            let problem = format!("{orphans} lines belong to no match");
+            damaged.push(Damage { id: String::new(), problem });
         }
         Ok((open, damaged))
     }
@@ -311,7 +318,28 @@ impl Writer {
     pub(super) fn write(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
         fail_point!("journal::begin", |_| Err(injected_error().into()));
         let transaction = self.connection.transaction()?;
-        let changed = insert(&transaction, entries, &self.open, self.next)?;
+        let (mut changed, mut new) = (BTreeMap::<_, (Ends, &Entry)>::new(), 0);
+        {
+            let mut line = transaction
+                .prepare_cached("INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")?;
+            for (entry, at) in entries.iter().zip(self.next..) {
+                fail_point!("journal::line", |_| Err(injected_error().into()));
+                let ends = changed.get(&entry.id).map(|(ends, _)| ends).or_else(|| self.open.get(&entry.id));
+                let (key, previous) = ends.map_or((at, None), |(key, last)| (*key, Some(*last)));
+                let written = line.execute(params![at, key, entry.number, previous, entry.line])?;
+                new += i64::from(entry.number == 0 && written > 0);
+                changed.insert(&entry.id, ((key, at), entry));
+            }
+            let mut row = transaction.prepare_cached(UPSERT)?;
+            for (id, ((key, last), entry)) in &changed {
+                let state = if entry.open { "open" } else { "closed" };
+                fail_point!("journal::match", |_| Err(injected_error().into()));
+                row.execute(params![key, &***id, entry.number + 1, last, entry.head, state, now()])?;
+            }
+        }
+        if new > 0 {
+            transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
+        }
         fail_point!("journal::commit", |_| Err(injected_error().into()));
         transaction.commit()?;
         fail_point!("journal::committed", |_| Err(injected_error().into()));
@@ -384,40 +412,6 @@ fn checkpoint(connection: &Connection) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Inserts lines, numbered from `next`, and updates their matches. Returns for each match its ends and its last entry.
-fn insert<'a>(
-    transaction: &Transaction<'_>,
-    entries: &'a [Entry],
-    open: &HashMap<Arc<str>, Ends>,
-    next: i64,
-) -> rusqlite::Result<BTreeMap<&'a Arc<str>, (Ends, &'a Entry)>> {
-    let mut line =
-        transaction.prepare_cached("INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")?;
-    let (mut changed, mut new) = (BTreeMap::<_, (Ends, _)>::new(), 0);
-    for (entry, at) in entries.iter().zip(next..) {
-        fail_point!("journal::line", |_| Err(injected_error()));
-        let ends = changed.get(&entry.id).map(|(ends, _)| ends).or_else(|| open.get(&entry.id));
-        let (key, previous) = ends.map_or((at, None), |(key, last)| (*key, Some(*last)));
-        let written = line.execute(params![at, key, entry.number, previous, entry.line])?;
-        new += i64::from(entry.number == 0 && written > 0);
-        changed.insert(&entry.id, ((key, at), entry));
-    }
-    let mut row = transaction.prepare_cached(
-        "INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
-         events = excluded.events, last = excluded.last, head = excluded.head, state = excluded.state,
-         changed = excluded.changed",
-    )?;
-    for (id, ((key, last), entry)) in &changed {
-        let state = if entry.open { "open" } else { "closed" };
-        fail_point!("journal::match", |_| Err(injected_error()));
-        row.execute(params![key, &***id, entry.number + 1, last, entry.head, state, now()])?;
-    }
-    if new > 0 {
-        transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
-    }
-    Ok(changed)
-}
-
 /// Lets only the owner access the file and its log. A copy made by the operator may have other permissions.
 fn restrict_permissions(path: &Path) {
     let mut log = path.as_os_str().to_owned();
@@ -449,20 +443,6 @@ fn now() -> i64 {
 #[allow(dead_code, reason = "fail points exist only in tests")]
 fn injected_error() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR), None)
-}
-
-/// Why a journal cannot be opened.
-enum Problem {
-    /// The file is damaged.
-    Damage(String),
-    Other(String),
-}
-
-impl From<rusqlite::Error> for Problem {
-    fn from(error: rusqlite::Error) -> Self {
-        let is_damage = error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt);
-        if is_damage { Self::Damage(error.to_string()) } else { Self::Other(error.to_string()) }
-    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ impl File {
         self.0.path().join("journal")
     }
 
-    fn open(&self) -> Result<JournalReader, String> {
+    fn open(&self) -> anyhow::Result<JournalReader> {
         JournalReader::open(&self.path(), Retention::default())
     }
 
@@ -158,7 +158,7 @@ async fn the_key_of_a_match_without_lines_is_not_reused() {
 
 #[tokio::test]
 async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
-    let refused = |file: &File| file.open().err().unwrap_or_default();
+    let refused = |file: &File| file.open().expect_err("it is refused").to_string();
     let file = File::new();
     std::fs::write(file.path(), "not a database, but as long as one".repeat(90)).expect("written");
     assert!(refused(&file).ends_with("file is not a database"), "{}", refused(&file));
@@ -171,7 +171,8 @@ async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
     file.alter("PRAGMA user_version = 1");
     assert!(refused(&file).contains("Boardwire 0.2.0 or an earlier one saved it and alone reads it"));
     let missing = JournalReader::open(Path::new("/nowhere/journal"), Retention::default())
-        .expect_err("the folder does not exist");
+        .expect_err("the folder does not exist")
+        .to_string();
     assert!(missing.starts_with("No such file"), "{missing}");
     let file = three_matches().await;
     let mut bytes = std::fs::read(file.path()).expect("it exists");
@@ -194,7 +195,7 @@ async fn the_error_for_a_damaged_page_says_how_to_recover() {
     let last = bytes.len() - PAGE;
     bytes[last..].fill(0xa5);
     std::fs::write(file.path(), bytes).expect("it is written");
-    let refused = file.open().expect_err("it is damaged");
+    let refused = file.open().expect_err("it is damaged").to_string();
     let path = file.path();
     for part in [
         "it is damaged (",
@@ -349,7 +350,7 @@ fn only_regular_files_are_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |name: &str| {
         let opened = JournalReader::open(&folder.path().join(name), Retention::default());
-        opened.expect_err("it is not a file")
+        opened.expect_err("it is not a file").to_string()
     };
     let fifo = folder.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
@@ -361,7 +362,7 @@ fn only_regular_files_are_opened() {
         assert!(folder.path().join(name).is_file(), "{name}");
     }
     let null = JournalReader::open(Path::new("/dev/null"), Retention::default()).expect_err("it is a device");
-    assert!(null.ends_with("it is not a regular file"), "{null}");
+    assert!(null.to_string().ends_with("it is not a regular file"), "{null}");
 }
 
 /// A slow disk must not fill the memory.
