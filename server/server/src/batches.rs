@@ -15,7 +15,7 @@ use boardwire_batch::batch::SnapshotKey;
 use boardwire_batch::pool::{Group, Once, Owner, Pool};
 
 use crate::origin::Origin;
-use crate::quota::{Quota, Share};
+use crate::quota::Quota;
 use crate::requests::{RequestCache, RequestId};
 use crate::secret;
 use lease::Lease;
@@ -124,7 +124,7 @@ impl Batches {
     /// nothing remains.
     ///
     /// # Errors
-    /// A full or stopping server, a request id of another request; those of `make`, which runs only if there is room.
+    /// A full or stopping server, a request id of another request; the errors of `make`, which runs only if there is room.
     pub async fn open<K: Leased, F>(
         &self,
         terms: LeaseTerms,
@@ -138,7 +138,14 @@ impl Batches {
         let LeaseTerms { peer, origin, request } = terms;
         let id = request.as_ref().map(|request| request.id);
         let open = async {
-            let shares = self.reserve(origin, environments)?;
+            if self.lock().stopped {
+                return Err(Error::ShuttingDown);
+            }
+            let origin_limit = Origin::share(self.limits.batches);
+            let share = self.open.take(origin, 1, origin_limit, |limit, _| Error::BatchesFull { limit })?;
+            let origin_limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
+            let full = |limit, open| Error::EnvironmentsFull { limit, open, asked: environments };
+            let shares = [share, self.environments.take(origin, environments, origin_limit, full)?];
             let leased: Arc<dyn Leased> = make(self.pool.group(origin.number())).await?;
             let lease = Lease {
                 leased: Arc::clone(&leased),
@@ -176,18 +183,6 @@ impl Batches {
             self.drop_leases(|id, _| id == leased.id());
         }
         Ok(())
-    }
-
-    /// Takes a batch with this many environments from the quotas.
-    fn reserve(&self, origin: Origin, environments: usize) -> Result<[Share; 2], Error> {
-        if self.lock().stopped {
-            return Err(Error::ShuttingDown);
-        }
-        let origin_limit = Origin::share(self.limits.batches);
-        let open = self.open.take(origin, 1, origin_limit, |limit, _| Error::BatchesFull { limit })?;
-        let origin_limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
-        let full = |limit, open| Error::EnvironmentsFull { limit, open, asked: environments };
-        Ok([open, self.environments.take(origin, environments, origin_limit, full)?])
     }
 
     /// The batch or search with this id, for a call of the holder of its token.

@@ -1,6 +1,5 @@
 //! All matches of a server, which its calls share.
 
-mod joining;
 mod register;
 
 use std::ops::Bound;
@@ -11,7 +10,6 @@ use boardwire_api::Error;
 use boardwire_batch::pool::{Owner, Pool};
 use boardwire_batch::tables::{Table, Tables};
 use tokio::sync::watch;
-use uuid::Uuid;
 
 use crate::arbiter::{Arbiter, CloseReason, OPENING_TIMEOUT, Role, Settings};
 use crate::journal::{Journal, SavedMatch};
@@ -122,42 +120,34 @@ impl Matches {
     ) -> Result<Arc<Arbiter>, Error> {
         settings.check()?;
         let id = request.as_ref().map(|request| request.id);
-        let deal = self.deal(id, origin, table, settings);
+        let deal = async {
+            self.check_journal()?;
+            let origin_limit = origin.quotas().matches.unwrap_or(self.limits.per_caller);
+            let share = self.quota.take(origin, 1, origin_limit, |limit, _| Error::MatchesFull { limit })?;
+            let (dealer, owner, waiting) = (self.owner(origin), self.owner(origin), self.limits.waiting);
+            let dealt = dealer.run(move || Arbiter::new(table, settings, owner, waiting));
+            let mut arbiter = dealt.await.ok_or_else(|| pool_failed("a match"))?;
+            self.check_journal()?;
+            let mut register = self.lock();
+            if *self.stopped.borrow() {
+                return Err(Error::ShuttingDown);
+            }
+            // Only now: the next server continues every match in the journal.
+            if let Some(journal) = &self.journal {
+                arbiter = arbiter.kept_in(journal);
+            }
+            let arbiter = Arc::new(arbiter);
+            register.open(OpenMatch { arbiter: Arc::clone(&arbiter), request: id, _share: share });
+            drop(register);
+            arbiter.begin();
+            Ok(arbiter)
+        };
         let arbiter = match request {
             Some(request) => self.requests.once(request, deal).await?,
             None => deal.await?,
         };
-        // Outside `once`: if this fails, the match exists, and a repeated request waits for the same match.
+        // After `once`: if this fails, the match exists, and a repeated request waits for the same match.
         arbiter.kept().await?;
-        Ok(arbiter)
-    }
-
-    async fn deal(
-        &self,
-        request: Option<Uuid>,
-        origin: Origin,
-        table: Arc<Table>,
-        settings: Settings,
-    ) -> Result<Arc<Arbiter>, Error> {
-        self.check_journal()?;
-        let origin_limit = origin.quotas().matches.unwrap_or(self.limits.per_caller);
-        let share = self.quota.take(origin, 1, origin_limit, |limit, _| Error::MatchesFull { limit })?;
-        let (dealer, owner, waiting) = (self.owner(origin), self.owner(origin), self.limits.waiting);
-        let dealt = dealer.run(move || Arbiter::new(table, settings, owner, waiting));
-        let mut arbiter = dealt.await.ok_or_else(|| pool_failed("a match"))?;
-        self.check_journal()?;
-        let mut register = self.lock();
-        if *self.stopped.borrow() {
-            return Err(Error::ShuttingDown);
-        }
-        // Only now: the next server continues every match in the journal.
-        if let Some(journal) = &self.journal {
-            arbiter = arbiter.kept_in(journal);
-        }
-        let arbiter = Arc::new(arbiter);
-        register.open(OpenMatch { arbiter: Arc::clone(&arbiter), request, _share: share });
-        drop(register);
-        arbiter.begin();
         Ok(arbiter)
     }
 
@@ -245,8 +235,8 @@ impl Matches {
         Ok(arbiter)
     }
 
-    /// A page of up to `size` matches whose ids follow `after`, as `describe` describes them. It omits private matches, and those
-    /// for which `describe` returns none. If many are omitted, a page may be short.
+    /// A page of up to `size` matches whose ids follow `after`, as `describe` describes them. It omits private matches, and matches
+    /// for which `describe` returns none. A page may be short if it omits many.
     ///
     /// # Errors
     /// An internal error of the pool.
@@ -282,14 +272,22 @@ impl Matches {
         size: usize,
         describe: impl Fn(&Arbiter) -> Option<T>,
     ) -> bool {
-        let chunk = self.chunk(after);
+        let mut chunk: Vec<_> = {
+            let register = self.lock();
+            let range = (Bound::Excluded(&**after), Bound::Unbounded);
+            let open = register.open.range::<str, _>(range).map(|(_, open)| &open.arbiter).take(CHUNK);
+            let closed = register.closed.iter().filter(|arbiter| arbiter.id() > &**after);
+            open.chain(closed).map(Arc::clone).collect()
+        };
+        chunk.sort_unstable_by(|one, other| one.id().cmp(other.id()));
+        chunk.truncate(CHUNK);
         let Some(last) = chunk.last() else {
             page.last = None;
             return true;
         };
         last.id().clone_into(after);
-        for arbiter in chunk {
-            let description = if arbiter.settings().private { None } else { describe(&arbiter) };
+        for arbiter in &chunk {
+            let description = if arbiter.settings().private { None } else { describe(arbiter) };
             if let Some(description) = description {
                 if page.matches.len() == size {
                     return true;
@@ -299,20 +297,6 @@ impl Matches {
             arbiter.id().clone_into(page.last.get_or_insert_default());
         }
         false
-    }
-
-    /// The open and closed matches whose ids follow `after`.
-    fn chunk(&self, after: &str) -> Vec<Arc<Arbiter>> {
-        let mut chunk: Vec<_> = {
-            let register = self.lock();
-            let range = (Bound::Excluded(after), Bound::Unbounded);
-            let open = register.open.range::<str, _>(range).map(|(_, open)| &open.arbiter).take(CHUNK);
-            let closed = register.closed.iter().filter(|arbiter| arbiter.id() > after);
-            open.chain(closed).map(Arc::clone).collect()
-        };
-        chunk.sort_unstable_by(|one, other| one.id().cmp(other.id()));
-        chunk.truncate(CHUNK);
-        chunk
     }
 
     /// An owner of work in the pool, on behalf of a caller.
@@ -341,7 +325,7 @@ impl Matches {
         self.journal.as_ref().map_or(Ok(()), |journal| journal.check())
     }
 
-    /// Closes the matches that were unused for too long at `now`, and puts away those that have ended.
+    /// Closes the matches that were unused for too long at `now`, and puts away matches that have ended.
     pub fn expire(&self, now: Instant) {
         let limit = self.limits.idle;
         let (ended, open): (Vec<_>, Vec<_>) =

@@ -68,16 +68,28 @@ impl<T> Drop for Execution<'_, T> {
     }
 }
 
-impl<T: Clone> RequestCache<T> {
+impl<T> RequestCache<T> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry<T>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the result of a request.
+    pub(crate) fn forget(&self, id: Uuid) {
+        self.lock().remove(&id);
+    }
+
     /// Returns the result of a request; the first call executes it with `make`, and simultaneous calls wait for it.
     ///
     /// # Errors
-    /// The id belongs to another request or to another caller; those of `make`.
+    /// The id belongs to another request or to another caller; the errors of `make`.
     pub(crate) async fn once(
         &self,
         request: RequestId,
         make: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Error> {
+    ) -> Result<T, Error>
+    where
+        T: Clone,
+    {
         let id = request.id;
         let result = {
             let mut entries = self.lock();
@@ -91,17 +103,6 @@ impl<T: Clone> RequestCache<T> {
         };
         let execution = Execution { cache: self, id, result };
         execution.result.get_or_try_init(|| make).await.cloned()
-    }
-}
-
-impl<T> RequestCache<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets the result of a request.
-    pub(crate) fn forget(&self, id: Uuid) {
-        self.lock().remove(&id);
     }
 }
 
