@@ -1,40 +1,40 @@
-//! Times and seats as messages.
+//! Conversions of times and seats to messages, and back.
 
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::Error;
 use boardwire_kernel::SeatSet;
 
-/// A time of up to `most`; none is no time at all.
+/// Reads a duration of up to `max`; zero if none is given.
 pub(crate) fn duration(
     field: &'static str,
     given: Option<prost_types::Duration>,
-    most: Duration,
+    max: Duration,
 ) -> Result<Duration, Error> {
     let Some(given) = given else { return Ok(Duration::ZERO) };
-    elapsed(given).filter(|time| *time <= most).ok_or_else(|| {
+    elapsed(given).filter(|time| *time <= max).ok_or_else(|| {
         let value = format!("{} seconds and {} nanoseconds", given.seconds, given.nanos);
-        let expected = format!("from 0 to {} seconds", most.as_secs());
+        let expected = format!("from 0 to {} seconds", max.as_secs());
         Error::field(field, value, expected)
     })
 }
 
-/// A time that has passed; none if it is negative, of which the library cannot convert and print all.
+/// Reads a duration; none if it is negative, since the library cannot convert and print every negative one.
 pub(crate) fn elapsed(given: prost_types::Duration) -> Option<Duration> {
     if given.seconds < 0 || given.nanos < 0 { None } else { given.try_into().ok() }
 }
 
-/// A time as a message; nothing for no time at all.
+/// A duration as a message; none for zero.
 pub(crate) fn time(time: Duration) -> Option<prost_types::Duration> {
     if time.is_zero() { None } else { time.try_into().ok() }
 }
 
-/// When something happened. How long a bot has thought, or that it had no choice, would show in less than a second.
+/// A time as a message, without the fraction: that would show how long a bot thought, or that it had no choice.
 pub(crate) fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
     prost_types::Timestamp { nanos: 0, ..at.into() }
 }
 
-/// The numbers of seats.
+/// The numbers of seats, as in messages.
 pub(crate) fn numbers(seats: SeatSet) -> Vec<u32> {
     seats.iter().map(|seat| seat.number().into()).collect()
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_any_length_are_read_or_refused() {
+    fn every_duration_is_read_or_refused() {
         let given = |seconds, nanos| Some(prost_types::Duration { seconds, nanos });
         let day = Duration::from_hours(24);
         assert_eq!(duration("clock", None, day), Ok(Duration::ZERO));

@@ -1,4 +1,4 @@
-//! How values that know no text of their own are written in the journal.
+//! Forms of values in the journal, for serde.
 
 use serde::{Deserialize, Deserializer, Serializer};
 
@@ -15,20 +15,20 @@ pub(crate) mod hex {
     pub(crate) fn deserialize<'a, D: Deserializer<'a>, B: TryFrom<Vec<u8>>>(from: D) -> Result<B, D::Error> {
         let text = String::deserialize(from)?;
         let bytes = hex::unhex(&text).and_then(|bytes| bytes.try_into().ok());
-        bytes.ok_or_else(|| D::Error::custom(format!("`{text}` is not as many hexadecimal digits as due")))
+        bytes.ok_or_else(|| {
+            D::Error::custom(format!("`{text}` is not hexadecimal digits of the right number"))
+        })
     }
 }
 
-/// Bytes as hexadecimal digits, if there are any.
+/// Optional bytes as hexadecimal digits.
 pub(crate) mod hex_option {
     use super::{Deserializer, Serializer, hex};
 
-    #[expect(clippy::ref_option, reason = "serde asks for it so")]
+    #[expect(clippy::ref_option, reason = "serde requires this signature")]
     pub(crate) fn serialize<S: Serializer>(bytes: &Option<[u8; 32]>, to: S) -> Result<S::Ok, S::Error> {
-        match bytes {
-            Some(bytes) => hex::serialize(bytes, to),
-            None => to.serialize_none(),
-        }
+        let Some(bytes) = bytes else { return to.serialize_none() };
+        hex::serialize(bytes, to)
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
@@ -50,7 +50,7 @@ pub(crate) mod key {
     }
 }
 
-/// A value of an enumeration of the protocol as its number.
+/// An enumeration of the protocol as a number.
 pub(crate) mod number {
     use super::{Deserialize, Deserializer, Serializer};
     use serde::de::Error as _;
@@ -61,18 +61,19 @@ pub(crate) mod number {
 
     pub(crate) fn deserialize<'a, E: TryFrom<i32>, D: Deserializer<'a>>(from: D) -> Result<E, D::Error> {
         let number = i32::deserialize(from)?;
-        E::try_from(number).map_err(|_| D::Error::custom(format!("{number} is no value")))
+        E::try_from(number)
+            .map_err(|_| D::Error::custom(format!("{number} is not a value of the enumeration")))
     }
 }
 
-/// A time as microseconds since 1970, before the year 10000.
+/// A time as microseconds since 1970, until the year 9999.
 pub(crate) mod time {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use super::{Deserialize, Deserializer, Serializer};
     use serde::de::Error as _;
 
-    /// The last that a message and a page can show.
+    /// The last time that a message can hold.
     const LATEST: u64 = 253_402_300_799_999_999;
 
     pub(crate) fn serialize<S: Serializer>(at: &SystemTime, to: S) -> Result<S::Ok, S::Error> {

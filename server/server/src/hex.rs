@@ -1,16 +1,16 @@
-//! Bytes as hexadecimal digits.
+//! Hexadecimal digits.
 
 /// Bytes as hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut word, byte| {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
         use std::fmt::Write as _;
-        let _ = write!(word, "{byte:02x}");
-        word
+        let _ = write!(digits, "{byte:02x}");
+        digits
     })
 }
 
-/// Reads what [`hex`] has written.
+/// The bytes of hexadecimal digits; none of another text.
 pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| {
         let is_byte = pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);

@@ -1,9 +1,9 @@
 //! Boardwire's gRPC service: matches between mutually distrusting seats.
 //!
-//! [`run`] serves on listeners it is given until it is told to stop; [`Matches`](matches::Matches) holds
-//! every match behind a lock of its own, [`Batches`](batches::Batches) every batch of environments, and one
-//! [`Pool`](boardwire_batch::pool::Pool) of threads does what takes longer for both. Handlers in `rpc/` parse, call one
-//! method and convert; they decide nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
+//! [`run`] serves on given listeners until a shutdown. [`Matches`](matches::Matches) holds every match, each behind its own lock,
+//! and [`Batches`](batches::Batches) every batch of environments. One [`Pool`](boardwire_batch::pool::Pool) of threads does the long
+//! work of both. Handlers in `rpc/` parse, call one method and convert; they decide nothing. A response to a seat depends only on the
+//! seat's [observation](arbiter::Observation).
 
 pub mod arbiter;
 pub mod batches;

@@ -57,7 +57,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let serve_all =
-        |edge: Arc<Edge>| listeners.into_iter().map(|listener| serve(Arc::clone(&edge), listener)).collect();
+        |edge: Arc<Edge>| listeners.into_iter().map(|each| serve(Arc::clone(&edge), each)).collect();
     run_serving(access.into(), matches, batches, shutdown, serve_all).await
 }
 
@@ -76,12 +76,20 @@ pub(crate) async fn run_serving(
     let edge = Arc::new(Edge::new(access, methods, Arc::clone(&batches), stopping));
     let watched = Arc::clone(&matches);
     let _watch = held_up::watch(move || watched.look_at_journal() | watched.journal_fails())?;
+    let counts = || Counts {
+        matches: matches.len(),
+        batches: batches.len(),
+        environments: batches.environments(),
+        connections: edge.connections(),
+        queued: batches.queued(),
+        journal_lag: matches.journal_lag(),
+    };
     let mut serving = serve_all(Arc::clone(&edge));
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
         () = health.follow(&matches) => {}
-        () = telemetry::follow(|| counts(&edge, &matches, &batches)) => {}
+        () = telemetry::follow(counts) => {}
         () = return_memory() => {}
         Some(ended) = serving.join_next() => ended?,
     }
@@ -100,18 +108,6 @@ pub(crate) async fn run_serving(
         tracing::warn!("calls still under way are cut off");
         Ok(())
     })
-}
-
-/// The values of the gauges for Prometheus.
-fn counts(edge: &Edge, matches: &Matches, batches: &Batches) -> Counts {
-    Counts {
-        matches: matches.len(),
-        batches: batches.len(),
-        environments: batches.environments(),
-        connections: edge.connections(),
-        queued: batches.queued(),
-        journal_lag: matches.journal_lag(),
-    }
 }
 
 /// Ends unused matches and leases, for ever.
@@ -142,18 +138,15 @@ async fn serve(edge: Arc<Edge>, listener: Listener) {
         Listener::Tls(listener, tls) => accept(edge, TlsListener { listener, tls }).await,
         Listener::Unix(socket) => accept(edge, socket).await,
         Listener::WatchPage(listener) => {
-            let page = watch_page(&edge);
-            edge::serve(edge, listener, (Protocol::Page, page)).await;
+            edge::serve(Arc::clone(&edge), listener, (Protocol::Page, watch_page(&edge))).await;
         }
         Listener::Metrics(listener) => {
-            let page = metrics_page(&edge);
-            edge::serve(edge, listener, (Protocol::Page, page)).await;
+            edge::serve(Arc::clone(&edge), listener, (Protocol::Page, metrics_page(&edge))).await;
         }
     }
 }
 
 /// Serves gRPC on a listener.
 pub(crate) async fn accept(edge: Arc<Edge>, listener: impl Accept) {
-    let service = GrpcService(Arc::clone(&edge));
-    edge::serve(edge, listener, (Protocol::Grpc, service)).await;
+    edge::serve(Arc::clone(&edge), listener, (Protocol::Grpc, GrpcService(edge))).await;
 }

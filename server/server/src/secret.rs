@@ -1,4 +1,4 @@
-//! Secrets the server draws from the operating system: seeds, salts, tokens.
+//! Secrets of the server: seeds, salts and tokens, drawn from the operating system; and small files of the operator.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -12,73 +12,72 @@ use serde::{Deserialize, Serialize};
 use crate::forms;
 use crate::hex::hex;
 
-/// The stream of a given seed from which the seeds of later episodes come.
+/// The random stream of a given seed that yields the seeds of later episodes: `2^34`.
 const EPISODE_STREAM: u64 = 4 << 32;
+/// The most bytes of a file of keys, certificates, accounts or settings.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Bytes from the operating system's generator.
+/// Random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
 }
 
-/// The most bytes of a file of keys, certificates, accounts or settings.
-const MOST_FILE_BYTES: u64 = 1 << 20;
-
-/// Reads a small file of the operator's.
+/// Reads a small file of the operator.
 ///
 /// # Errors
-/// It cannot be read, or has more than a MiB.
+/// The file cannot be read, or has more than 1 MiB.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_FILE_BYTES {
+    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 1 MiB"));
     }
     Ok(bytes)
 }
 
-/// What is wrong with a file of the operator's.
-pub(crate) fn about_file(what: &str, path: &Path, problem: impl Display) -> String {
-    format!("{what} {}: {problem}", path.display())
-}
-
-/// The same of text.
+/// Reads a small text file of the operator.
 ///
 /// # Errors
-/// As [`read_file`]; bytes that are no UTF-8.
+/// As [`read_file`]; the file is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// A fresh seed for a batch, whose owner is told it.
+/// An error about a file of the operator.
+pub(crate) fn about_file(what: &str, path: &Path, problem: impl Display) -> String {
+    format!("{what} {}: {problem}", path.display())
+}
+
+/// A fresh seed for a batch, whose owner learns it.
 #[must_use]
 pub fn seed() -> u64 {
     u64::from_le_bytes(random())
 }
 
-/// A fresh name that nobody can guess: 32 hexadecimal digits.
+/// A fresh unguessable name: 32 hexadecimal digits.
 #[must_use]
 pub fn word() -> String {
     hex(&random::<16>())
 }
 
-/// What a secret is found by: how long that takes tells nothing of the secret.
+/// The digest to look a secret up by: the time of a lookup reveals nothing about the secret.
 pub(crate) fn digest(secret: &str) -> [u8; 32] {
     *blake3::hash(secret.as_bytes()).as_bytes()
 }
 
-/// Whether two secrets are equal, in a time that does not tell where they differ.
+/// Whether two secrets are equal, in a time that does not reveal where they differ.
 pub(crate) fn same(given: &str, secret: &str) -> bool {
     blake3::hash(given.as_bytes()) == blake3::hash(secret.as_bytes())
 }
 
-/// A secret of somebody else, and what it is found by. After a restart nothing but that is known of it.
+/// A secret for a client, and its digest. After a restart the server knows only the digest.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secret {
-    /// The secret; empty when it is not known.
+    /// The secret; empty if it is unknown.
     pub(crate) secret: String,
-    /// What it is found by.
+    /// Its digest.
     pub(crate) digest: [u8; 32],
 }
 
@@ -89,34 +88,34 @@ impl Secret {
         Self { digest: digest(&secret), secret }
     }
 
-    /// One of which nothing else is known.
+    /// An unknown secret with this digest.
     pub(crate) fn by(digest: [u8; 32]) -> Self {
         Self { secret: String::new(), digest }
     }
 }
 
-/// Where the seed of an episode comes from.
+/// The source of an episode's seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedSource {
     /// The operating system.
     Drawn,
-    /// Somebody gave it, or one that it follows from.
+    /// The host gave it, or it follows from a given seed.
     Given(u64),
 }
 
-/// Where the seeds of a match's episodes come from.
+/// The source of the seeds of a match's episodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Seeds {
-    /// The operating system, afresh for every episode: 256 bits, too many to search.
+    /// The operating system, for each episode 256 bits: too many for a search.
     Drawn,
-    /// A seed somebody gave; the `next`-th episode after it has words `2 next` and `2 next + 1` of its
-    /// stream `2^34`.
+    /// A given seed, and the number of the next episode; see [`episode_seed`].
     Given { seed: u64, next: u32 },
 }
 
-/// The seed of an episode of a match with this seed; episodes are counted from 0.
+/// The seed of an episode of a match with a given `seed`: episode 0 uses it, episode N the words `2 N` and `2 N + 1` of its
+/// stream `2^34`.
 #[must_use]
 pub fn episode_seed(seed: u64, episode: u32) -> u64 {
     if episode == 0 {
@@ -126,7 +125,7 @@ pub fn episode_seed(seed: u64, episode: u32) -> u64 {
 }
 
 impl Seeds {
-    /// The source and the first episode's key.
+    /// The source, and the key of the first episode.
     pub(crate) fn begin(given: Option<u64>) -> (Self, Key, SeedSource) {
         match given {
             Some(seed) => (Self::Given { seed, next: 1 }, seed.into(), SeedSource::Given(seed)),
@@ -147,19 +146,6 @@ impl Seeds {
     }
 }
 
-/// A key with the salt that keeps its commitment from being guessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EpisodeKey {
-    /// Where the key comes from.
-    pub source: SeedSource,
-    /// The key.
-    #[serde(with = "forms::key")]
-    pub key: Key,
-    /// The salt.
-    #[serde(with = "forms::hex")]
-    pub salt: [u8; 16],
-}
-
 impl SeedSource {
     /// The source as a message.
     pub(crate) fn to_message(self) -> v1::SeedSource {
@@ -170,8 +156,21 @@ impl SeedSource {
     }
 }
 
+/// The key of an episode, and a salt that prevents guessing the key from its commitment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EpisodeKey {
+    /// The source of the key.
+    pub source: SeedSource,
+    /// The key.
+    #[serde(with = "forms::key")]
+    pub key: Key,
+    /// The salt.
+    #[serde(with = "forms::hex")]
+    pub salt: [u8; 16],
+}
+
 impl EpisodeKey {
-    /// The key as a message, with what the server has contributed to it, if its deal was fair.
+    /// The key as a message, with the server's contribution to it if the deal was fair.
     pub(crate) fn to_message(self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
         v1::SeedOpening {
             seed: if let SeedSource::Given(seed) = self.source { Some(seed) } else { None },
@@ -181,7 +180,7 @@ impl EpisodeKey {
         }
     }
 
-    /// Nothing: what an episode that has not been dealt follows from.
+    /// A placeholder for an episode that is not dealt yet.
     pub(crate) fn nothing() -> Self {
         Self { source: SeedSource::Drawn, key: [0; 32].into(), salt: [0; 16] }
     }
@@ -191,8 +190,8 @@ impl EpisodeKey {
         Self { source, key, salt: random() }
     }
 
-    /// What commits to the key of an episode: BLAKE3 of the match's id, the episode (4 bytes, low first), the spec
-    /// digest, the key and the salt.
+    /// The commitment to the key: BLAKE3 of the match's id, the episode (4 bytes, little-endian), the spec digest, the key and
+    /// the salt.
     pub(crate) fn commitment(&self, match_id: &str, episode: u32, spec: &Digest) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(match_id.as_bytes()).update(&episode.to_le_bytes()).update(spec.as_bytes());
@@ -225,7 +224,7 @@ mod tests {
         assert_eq!(word().len(), 32);
     }
 
-    /// 64 bits could be searched from a first view: every part of a drawn key is drawn.
+    /// A player could search 64 bits for the seed that explains the first view.
     #[test]
     fn drawn_keys_have_256_bits() {
         let (mut seeds, ..) = Seeds::begin(None);
@@ -240,8 +239,8 @@ mod tests {
     fn a_commitment_covers_all_that_identifies_an_episode() {
         let (key, source) = (Key::from(7), SeedSource::Given(7));
         let (opened, spec) = (EpisodeKey { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
-        let own = opened.commitment("match", 3, &spec);
-        assert_eq!(own, opened.commitment("match", 3, &spec));
+        let commitment = opened.commitment("match", 3, &spec);
+        assert_eq!(commitment, opened.commitment("match", 3, &spec));
         let others = [
             opened.commitment("other", 3, &spec),
             opened.commitment("match", 4, &spec),
@@ -249,7 +248,7 @@ mod tests {
             EpisodeKey { key: Key::from(8), ..opened }.commitment("match", 3, &spec),
             EpisodeKey { salt: [2; 16], ..opened }.commitment("match", 3, &spec),
         ];
-        assert!(others.iter().all(|other| *other != own));
+        assert!(others.iter().all(|other| *other != commitment));
     }
 
     #[test]

@@ -89,21 +89,18 @@ impl Handlers {
         call.answer(&GetMatchResponse { r#match: described(&arbiter, audience).await? })
     }
 
-    async fn list_matches(
-        self: Arc<Self>,
-        call: Call,
-        mut request: ListMatchesRequest,
-    ) -> Result<Reply, Error> {
-        let (size, token) = (std::mem::take(&mut request.page_size), std::mem::take(&mut request.page_token));
-        let paging = Paging::read(size, &token, &request)?;
-        if let Some(state) = request.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
+    async fn list_matches(self: Arc<Self>, call: Call, request: ListMatchesRequest) -> Result<Reply, Error> {
+        let (size, token) = (request.page_size, request.page_token);
+        let filters = ListMatchesRequest { page_size: 0, page_token: String::new(), ..request };
+        let paging = Paging::read(size, &token, &filters)?;
+        if let Some(state) = filters.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
             return Err(Error::field("states", state, "values of MatchState"));
         }
         // Twice: the matches, and the message that they are copied to.
         let charge = call.budget().reserve(2 * paging.size * MATCH_BYTES).await?;
         let (origin, after) = (call.caller().origin(), paging.after.clone());
         let describe =
-            move |arbiter: &Arbiter| passes(arbiter, &request).then(|| arbiter.describe(Audience::Public));
+            move |match_: &Arbiter| passes(match_, &filters).then(|| match_.describe(Audience::Public));
         let page = self.matches.list(origin, after, paging.size, describe).await?;
         self.matches.kept().await?;
         let next_page_token = paging.next(page.last);
@@ -113,8 +110,8 @@ impl Handlers {
     async fn join_match(self: Arc<Self>, call: Call, request: JoinMatchRequest) -> Result<Reply, Error> {
         let JoinMatchRequest { code, request_id, commitment } = request;
         let request = RequestId::parse(&request_id)?;
-        let commitment =
-            if commitment.is_empty() { None } else { Some(contribution("commitment", &commitment)?) };
+        let part = || contribution("commitment", &commitment);
+        let commitment = if commitment.is_empty() { None } else { Some(part()?) };
         let (arbiter, seat, token) = self.matches.join(code.trim(), request, commitment).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         let r#match = described(&arbiter, Audience::Seat(seat)).await?;
@@ -135,17 +132,17 @@ impl Handlers {
     }
 
     async fn observe(self: Arc<Self>, call: Call, request: ObserveRequest) -> Result<Reply, Error> {
-        let response = self.observe_response(call.token(), &request).await?;
+        let response = self.do_observe(&call, &request).await?;
         call.answer(&response)
     }
 
     async fn act(self: Arc<Self>, call: Call, request: ActRequest) -> Result<Reply, Error> {
-        let response = self.act_response(call.token(), call.arrived(), &request).await?;
+        let response = self.do_act(&call, call.arrived(), &request).await?;
         call.answer(&response)
     }
 
     async fn reset(self: Arc<Self>, call: Call, request: ResetRequest) -> Result<Reply, Error> {
-        let response = self.reset_response(call.token(), &request).await?;
+        let response = self.do_reset(&call, &request).await?;
         call.answer(&response)
     }
 
@@ -156,7 +153,7 @@ impl Handlers {
     }
 
     async fn resign(self: Arc<Self>, call: Call, request: ResignRequest) -> Result<Reply, Error> {
-        let response = self.resign_response(call.token(), &request).await?;
+        let response = self.do_resign(&call, &request).await?;
         call.answer(&response)
     }
 
@@ -168,8 +165,7 @@ impl Handlers {
             let Some(request) = requests.next().await.transpose()? else { return Ok(None) };
             let arrived = call.caller().last_read();
             let charge = call.budget().reserve(RESPONSE_BYTES).await?;
-            let response =
-                call.budget().in_turn(handlers.play_response(call.token(), arrived, request)).await;
+            let response = call.budget().in_turn(handlers.do_play(&call, arrived, request)).await;
             Ok(Some((EncodedMessage::new(charge, &response)?, (handlers, call, requests))))
         })))
     }
@@ -195,33 +191,29 @@ impl Handlers {
         let arbiter = self.matches.find(&request.match_id)?;
         arbiter.audience(call.token())?;
         let WatchRequest { after, depict, .. } = request;
-        let watcher_charge = call.budget().charge(WATCHER_BYTES)?;
+        let memory = call.budget().charge(WATCHER_BYTES)?;
         let watcher = arbiter.watch(after)?;
         let bytes = if depict { PICTURE_BYTES } else { RESPONSE_BYTES };
         let owner = self.matches.owner(call.caller().origin());
-        let state = (watcher, call, owner, watcher_charge);
-        Ok(Reply::stream(stream::try_unfold(
-            state,
-            move |(mut watcher, call, owner, watcher_charge)| async move {
-                if !watcher.wait().await? {
-                    return Ok(None);
-                }
-                let charge = call.budget().reserve(bytes).await?;
-                let show = move || {
-                    let (frame, depiction) = watcher.show(depict)?;
-                    let response =
-                        EncodedMessage::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
-                    Ok::<_, Error>((response, watcher))
-                };
-                // Drawing is slow.
-                let (response, watcher) = if depict {
-                    owner.run(show).await.ok_or_else(|| pool_failed("a picture"))??
-                } else {
-                    call.budget().in_turn(async { show() }).await?
-                };
-                Ok(Some((response, (watcher, call, owner, watcher_charge))))
-            },
-        )))
+        let state = (watcher, call, owner, memory);
+        Ok(Reply::stream(stream::try_unfold(state, move |(mut watcher, call, owner, memory)| async move {
+            if !watcher.wait().await? {
+                return Ok(None);
+            }
+            let charge = call.budget().reserve(bytes).await?;
+            let show = move || {
+                let (frame, depiction) = watcher.show(depict)?;
+                let response = EncodedMessage::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
+                Ok::<_, Error>((response, watcher))
+            };
+            // Drawing is slow.
+            let (response, watcher) = if depict {
+                owner.run(show).await.ok_or_else(|| pool_failed("a picture"))??
+            } else {
+                call.budget().in_turn(async { show() }).await?
+            };
+            Ok(Some((response, (watcher, call, owner, memory))))
+        })))
     }
 
     async fn close_match(self: Arc<Self>, call: Call, request: CloseMatchRequest) -> Result<Reply, Error> {
@@ -255,13 +247,10 @@ fn passes(arbiter: &Arbiter, request: &ListMatchesRequest) -> bool {
 
 impl Handlers {
     #[tracing::instrument(name = "observe", level = "debug", skip_all, err(level = "debug"), fields(match_id = request.match_id))]
-    async fn observe_response(
-        &self,
-        token: Option<&str>,
-        request: &ObserveRequest,
-    ) -> Result<ObserveResponse, Error> {
+    async fn do_observe(&self, call: &Call, request: &ObserveRequest) -> Result<ObserveResponse, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
-        let observation = arbiter.observe(token, request.wait, request.extras.unwrap_or_default()).await?;
+        let observation =
+            arbiter.observe(call.token(), request.wait, request.extras.unwrap_or_default()).await?;
         Ok(ObserveResponse { observation: Some(observation) })
     }
 
@@ -272,9 +261,9 @@ impl Handlers {
         err(level = "debug"),
         fields(match_id = request.match_id, episode = request.episode, decision = request.decision, seat)
     )]
-    async fn act_response(
+    async fn do_act(
         &self,
-        token: Option<&str>,
+        call: &Call,
         arrived: Instant,
         request: &ActRequest,
     ) -> Result<ActResponse, Error> {
@@ -287,55 +276,40 @@ impl Handlers {
             wait: request.wait,
             extras: request.extras.unwrap_or_default(),
         };
-        Ok(ActResponse { observation: Some(arbiter.act(token, act).await?) })
+        Ok(ActResponse { observation: Some(arbiter.act(call.token(), act).await?) })
     }
 
     #[tracing::instrument(name = "reset", level = "debug", skip_all, err(level = "debug"), fields(match_id = request.match_id))]
-    async fn reset_response(
-        &self,
-        token: Option<&str>,
-        request: &ResetRequest,
-    ) -> Result<ResetResponse, Error> {
+    async fn do_reset(&self, call: &Call, request: &ResetRequest) -> Result<ResetResponse, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
         let &ResetRequest { seed, episode: leave, wait, extras, .. } = request;
         let reset = arbiter::Reset { seed, leave, wait, extras: extras.unwrap_or_default() };
-        Ok(ResetResponse { observation: Some(arbiter.reset(token, reset).await?) })
+        Ok(ResetResponse { observation: Some(arbiter.reset(call.token(), reset).await?) })
     }
 
     #[tracing::instrument(name = "resign", level = "debug", skip_all, err(level = "debug"), fields(match_id = request.match_id))]
-    async fn resign_response(
-        &self,
-        token: Option<&str>,
-        request: &ResignRequest,
-    ) -> Result<ResignResponse, Error> {
+    async fn do_resign(&self, call: &Call, request: &ResignRequest) -> Result<ResignResponse, Error> {
         let (arbiter, extras) = (self.matches.find(&request.match_id)?, request.extras.unwrap_or_default());
-        let observation = arbiter.resign(token, request.seat, request.episode, extras).await?;
+        let observation = arbiter.resign(call.token(), request.seat, request.episode, extras).await?;
         Ok(ResignResponse { observation })
     }
 
     /// Executes one request of a stream; an error is a response too.
-    async fn play_response(
-        &self,
-        token: Option<&str>,
-        arrived: Instant,
-        request: PlayRequest,
-    ) -> PlayResponse {
+    async fn do_play(&self, call: &Call, arrived: Instant, request: PlayRequest) -> PlayResponse {
         use play_request::Request;
         use play_response::Answer;
         let answer = match &request.request {
             Some(Request::Observe(request)) => {
-                timed("Observe", request.wait, self.observe_response(token, request))
-                    .await
-                    .map(Answer::Observe)
+                timed("Observe", request.wait, self.do_observe(call, request)).await.map(Answer::Observe)
             }
             Some(Request::Act(request)) => {
-                timed("Act", request.wait, self.act_response(token, arrived, request)).await.map(Answer::Act)
+                timed("Act", request.wait, self.do_act(call, arrived, request)).await.map(Answer::Act)
             }
             Some(Request::Reset(request)) => {
-                timed("Reset", true, self.reset_response(token, request)).await.map(Answer::Reset)
+                timed("Reset", true, self.do_reset(call, request)).await.map(Answer::Reset)
             }
             Some(Request::Resign(request)) => {
-                timed("Resign", false, self.resign_response(token, request)).await.map(Answer::Resign)
+                timed("Resign", false, self.do_resign(call, request)).await.map(Answer::Resign)
             }
             None => Err(Error::field("request", "nothing", "one of observe, act, reset, resign")),
         };

@@ -53,18 +53,21 @@ impl Reflection {
     }
 
     fn respond(&self, request: ServerReflectionRequest) -> Result<ServerReflectionResponse, Error> {
-        let unknown = |problem| Error::DescriptorUnknown { problem };
+        let file_or = |file: Option<FileDescriptor>, problem: String| {
+            // Without imports: the client requests them by name.
+            let file = file.ok_or(Error::DescriptorUnknown { problem })?;
+            let file_descriptor_proto = vec![file.file_descriptor_proto().encode_to_vec()];
+            Ok(MessageResponse::FileDescriptorResponse(FileDescriptorResponse { file_descriptor_proto }))
+        };
         let response = match request.message_request.as_ref() {
             Some(MessageRequest::FileByFilename(name)) => {
-                let file = self.0.get_file_by_name(name);
-                file_response(&file.ok_or_else(|| unknown(format!("file '{name}' not found")))?)
+                file_or(self.0.get_file_by_name(name), format!("file '{name}' not found"))?
             }
             Some(MessageRequest::FileContainingSymbol(name)) => {
-                let file = self.file_of(name);
-                file_response(&file.ok_or_else(|| unknown(format!("symbol '{name}' not found")))?)
+                file_or(self.file_of(name), format!("symbol '{name}' not found"))?
             }
             Some(MessageRequest::FileContainingExtension(_)) => {
-                return Err(unknown("there are no extensions".to_owned()));
+                file_or(None, "there are no extensions".to_owned())?
             }
             Some(MessageRequest::AllExtensionNumbersOfType(name)) => {
                 MessageResponse::AllExtensionNumbersResponse(ExtensionNumberResponse {
@@ -107,11 +110,4 @@ impl Reflection {
             || service.is_some_and(|service| service.methods().any(|method| method.name() == name));
         if is_defined { self.file_of(parent) } else { None }
     }
-}
-
-/// A file without its imports: the client requests them by name.
-fn file_response(file: &FileDescriptor) -> MessageResponse {
-    MessageResponse::FileDescriptorResponse(FileDescriptorResponse {
-        file_descriptor_proto: vec![file.file_descriptor_proto().encode_to_vec()],
-    })
 }

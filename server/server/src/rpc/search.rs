@@ -30,7 +30,7 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
         .call("CloseSearch", Handlers::close_search)
 }
 
-/// The seats that a search is for: one of a match, or those to decide in a batch.
+/// The seats that a search is for: one of a match, or the seats to decide in a batch.
 struct Source {
     table: Arc<Table>,
     seats: usize,
