@@ -51,8 +51,8 @@ pub struct Batches {
     /// Whether the operator gave the key, so that it outlives the process.
     has_lasting_key: bool,
     pool: Arc<Pool>,
-    /// Frees memory in the pool.
-    janitor: Owner,
+    /// Owns the work of the pool that frees memory.
+    memory_owner: Owner,
     requests: RequestCache<(Arc<dyn Leased>, String)>,
     open: Arc<Quota>,
     environments: Arc<Quota>,
@@ -87,7 +87,7 @@ impl Batches {
         Self {
             has_lasting_key: key.is_some(),
             key: key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes())),
-            janitor: pool.alone().owner(),
+            memory_owner: pool.alone().owner(),
             requests: RequestCache::default(),
             open: Quota::new("batches", limits.batches),
             environments: Quota::new("environments", limits.environments),
@@ -167,12 +167,12 @@ impl Batches {
             None => open.await?,
         };
         let leased = of_kind::<K>(&leased).ok_or_else(|| K::unknown(leased.id()))?;
-        self.hand_over(&*leased, peer)?;
+        self.bind_to_connection(&*leased, peer)?;
         Ok((leased, token))
     }
 
     /// Makes a lease end with this connection, which may have ended already.
-    fn hand_over<K: Leased>(&self, leased: &K, peer: Option<Peer>) -> Result<(), Error> {
+    fn bind_to_connection<K: Leased>(&self, leased: &K, peer: Option<Peer>) -> Result<(), Error> {
         let mut inner = self.lock();
         let is_connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
         let gone = if inner.stopped { Error::ShuttingDown } else { K::unknown(leased.id()) };
@@ -263,7 +263,7 @@ impl Batches {
         for (_, Lease { leased, .. }) in ended {
             leased.end(is_stopping);
             // Freeing the memory of many environments takes time.
-            self.janitor.spawn(Once::new(move || drop(leased)));
+            self.memory_owner.spawn(Once::new(move || drop(leased)));
         }
     }
 

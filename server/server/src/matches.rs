@@ -316,7 +316,7 @@ impl Matches {
         if self.journal.is_some() && !arbiter.has_ended() {
             return Err(Error::ShuttingDown);
         }
-        self.put_away(&arbiter);
+        self.move_to_closed(&arbiter);
         Ok(arbiter)
     }
 
@@ -325,13 +325,13 @@ impl Matches {
         self.journal.as_ref().map_or(Ok(()), |journal| journal.check())
     }
 
-    /// Closes the matches that were unused for too long at `now`, and puts away matches that have ended.
+    /// Closes the matches that were unused for too long at `now`, and moves ended matches to the closed ones.
     pub fn expire(&self, now: Instant) {
         let limit = self.limits.idle;
         let (ended, open): (Vec<_>, Vec<_>) =
             self.all_open().into_iter().partition(|arbiter| arbiter.has_ended());
         for arbiter in &ended {
-            self.put_away(arbiter);
+            self.move_to_closed(arbiter);
         }
         if self.journal_fails() {
             return;
@@ -346,15 +346,15 @@ impl Matches {
         for (_, arbiter) in idle {
             tracing::info!(match_id = arbiter.id(), "match expired");
             arbiter.close(CloseReason::Idle { limit });
-            self.put_away(&arbiter);
+            self.move_to_closed(&arbiter);
         }
     }
 
     /// Moves an ended match to the closed ones.
-    fn put_away(&self, arbiter: &Arbiter) {
-        let put_away = self.lock().put_away(arbiter);
+    fn move_to_closed(&self, arbiter: &Arbiter) {
+        let moved = self.lock().move_to_closed(arbiter);
         // The forgotten match is dropped after the register is unlocked.
-        if let Some((Some(request), _forgotten)) = put_away {
+        if let Some((Some(request), _forgotten)) = moved {
             self.requests.forget(request);
         }
     }

@@ -52,13 +52,13 @@ impl<T> Default for RequestCache<T> {
 }
 
 /// A request in execution. If it ends without a result, this removes it from the cache.
-struct Execution<'a, T> {
+struct Execution<'a, T: Clone> {
     cache: &'a RequestCache<T>,
     id: Uuid,
     result: Arc<OnceCell<T>>,
 }
 
-impl<T> Drop for Execution<'_, T> {
+impl<T: Clone> Drop for Execution<'_, T> {
     fn drop(&mut self) {
         let mut entries = self.cache.lock();
         // Two references are the cache's and this one: no other call executes the request.
@@ -68,7 +68,7 @@ impl<T> Drop for Execution<'_, T> {
     }
 }
 
-impl<T> RequestCache<T> {
+impl<T: Clone> RequestCache<T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,10 +86,7 @@ impl<T> RequestCache<T> {
         &self,
         request: RequestId,
         make: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Error>
-    where
-        T: Clone,
-    {
+    ) -> Result<T, Error> {
         let id = request.id;
         let result = {
             let mut entries = self.lock();

@@ -282,11 +282,9 @@ impl JournalReader {
         // A match that has lost lines keeps their numbers: its key is one of them.
         let next = "SELECT 1 + max(coalesce((SELECT max(at) FROM events), 0), coalesce((SELECT max(last) FROM matches), 0))";
         let next = connection.query_row(next, [], |row| row.get(0))?;
-        let open = {
-            let mut open = connection.prepare("SELECT id, key, last FROM matches WHERE state = 'open'")?;
-            let read = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
-            open.query_map([], read)?.collect::<Result<_, _>>()?
-        };
+        let read = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+        let open = "SELECT id, key, last FROM matches WHERE state = 'open'";
+        let open = connection.prepare(open)?.query_map([], read)?.collect::<Result<_, _>>()?;
         Ok(Writer { connection, retention, tail, open, next })
     }
 

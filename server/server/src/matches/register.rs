@@ -44,7 +44,10 @@ impl Register {
 
     /// Moves an ended match to the closed ones. Returns its request id, and a closed match that is forgotten for it. Until then
     /// the invitations of a closed match are known, and callers learn that it is closed.
-    pub(super) fn put_away(&mut self, arbiter: &Arbiter) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
+    pub(super) fn move_to_closed(
+        &mut self,
+        arbiter: &Arbiter,
+    ) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
         let OpenMatch { request, arbiter, .. } = self.open.remove(arbiter.id())?;
         self.closed.push_back(arbiter);
         let forgotten = if self.closed.len() > MAX_CLOSED { self.closed.pop_front() } else { None };

@@ -5,41 +5,41 @@ const create = (name, text, properties = {}) =>
   Object.assign(document.createElement(name), { textContent: text }, properties);
 
 /** The positions, each as every viewer sees it, and the selected position and viewer. */
-const shown = { viewers: [], frames: [], at: 0, viewer: 0, playing: null };
+const state = { viewers: [], frames: [], at: 0, viewer: 0, playing: null };
 
 function draw() {
-  const { frames, viewers } = shown;
-  shown.at = Math.max(0, Math.min(shown.at, frames.length - 1));
-  const frame = frames[shown.at];
+  const { frames, viewers } = state;
+  state.at = Math.max(0, Math.min(state.at, frames.length - 1));
+  const frame = frames[state.at];
   if (frame === undefined) {
     element("picture").replaceChildren();
     element("caption").textContent = "";
     return;
   }
-  const { svg, text } = frame.seen(shown.viewer);
+  const { svg, text } = frame.seen(state.viewer);
   const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   element("picture").replaceChildren(document.importNode(picture, true));
-  element("picture").setAttribute("aria-label", `Position after decision ${shown.at}, seen by ${viewers[shown.viewer]}`);
+  element("picture").setAttribute("aria-label", `Position after decision ${state.at}, seen by ${viewers[state.viewer]}`);
   element("text").textContent = text;
-  element("caption").textContent = `${shown.at} of ${frames.length - 1}: ${frame.caption}`;
-  Object.assign(element("decision"), { max: frames.length - 1, value: shown.at });
-  element("decision").setAttribute("aria-valuetext", `decision ${shown.at}: ${frame.caption}`);
-  for (const id of ["first", "back"]) element(id).disabled = shown.at === 0;
-  for (const id of ["next", "last"]) element(id).disabled = shown.at === frames.length - 1;
+  element("caption").textContent = `${state.at} of ${frames.length - 1}: ${frame.caption}`;
+  Object.assign(element("decision"), { max: frames.length - 1, value: state.at });
+  element("decision").setAttribute("aria-valuetext", `decision ${state.at}: ${frame.caption}`);
+  for (const id of ["first", "back"]) element(id).disabled = state.at === 0;
+  for (const id of ["next", "last"]) element(id).disabled = state.at === frames.length - 1;
   score(frame.scores ?? []);
   const buttons = element("decisions").querySelectorAll("button");
-  buttons.forEach((button, at) => button.setAttribute("aria-current", String(at === shown.at)));
+  buttons.forEach((button, at) => button.setAttribute("aria-current", String(at === state.at)));
 }
 
 function go(at) {
-  shown.at = at;
+  state.at = at;
   draw();
 }
 
 function play(on) {
-  clearInterval(shown.playing);
-  const step = () => (shown.at < shown.frames.length - 1 ? go(shown.at + 1) : play(false));
-  shown.playing = on ? setInterval(step, 800) : null;
+  clearInterval(state.playing);
+  const step = () => (state.at < state.frames.length - 1 ? go(state.at + 1) : play(false));
+  state.playing = on ? setInterval(step, 800) : null;
   element("play").textContent = on ? "Pause" : "Play";
   element("play").setAttribute("aria-pressed", String(on));
 }
@@ -49,9 +49,9 @@ const MAX_POSITIONS = 1_000;
 
 /** Adds a position, in place of the oldest if there are too many. It is selected if the last one was. */
 function add(frame) {
-  const { frames } = shown;
+  const { frames } = state;
   const list = element("decisions");
-  const follows = shown.at === frames.length - 1;
+  const follows = state.at === frames.length - 1;
   frames.push(frame);
   const button = create("button", frame.caption, { type: "button", onclick: () => go(frames.indexOf(frame)) });
   const item = document.createElement("li");
@@ -60,14 +60,14 @@ function add(frame) {
   if (frames.length > MAX_POSITIONS) {
     frames.shift();
     list.firstElementChild.remove();
-    shown.at = Math.max(0, shown.at - 1);
+    state.at = Math.max(0, state.at - 1);
   }
-  if (follows) shown.at = frames.length - 1;
+  if (follows) state.at = frames.length - 1;
 }
 
 function reset(title, about, viewers) {
   play(false);
-  Object.assign(shown, { viewers, frames: [], at: 0, viewer: 0 });
+  Object.assign(state, { viewers, frames: [], at: 0, viewer: 0 });
   element("title").textContent = document.title = title;
   element("about").textContent = about;
   element("decisions").replaceChildren();
@@ -90,20 +90,20 @@ function score(seats) {
 }
 
 element("first").onclick = () => go(0);
-element("back").onclick = () => go(shown.at - 1);
-element("next").onclick = () => go(shown.at + 1);
-element("last").onclick = () => go(shown.frames.length - 1);
-element("play").onclick = () => play(shown.playing === null);
+element("back").onclick = () => go(state.at - 1);
+element("next").onclick = () => go(state.at + 1);
+element("last").onclick = () => go(state.frames.length - 1);
+element("play").onclick = () => play(state.playing === null);
 element("decision").oninput = (event) => go(Number(event.target.value));
 element("viewer").onchange = (event) => {
-  shown.viewer = Number(event.target.value);
+  state.viewer = Number(event.target.value);
   draw();
 };
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, input, summary")) return;
-  const keys = { ArrowLeft: shown.at - 1, ArrowRight: shown.at + 1, Home: 0, End: shown.frames.length - 1 };
+  const keys = { ArrowLeft: state.at - 1, ArrowRight: state.at + 1, Home: 0, End: state.frames.length - 1 };
   if (event.key in keys) go(keys[event.key]);
-  else if (event.key === " " && !event.target.closest("button")) play(shown.playing === null);
+  else if (event.key === " " && !event.target.closest("button")) play(state.playing === null);
   else return;
   event.preventDefault();
 });
@@ -122,7 +122,7 @@ function showReplay({ title, about, width, viewers, parts, lines, frames, scores
     };
     add({ caption, seen });
   }
-  shown.frames.at(-1).scores = scores;
+  state.frames.at(-1).scores = scores;
   go(0);
 }
 
