@@ -62,7 +62,7 @@ def test_an_arena_continues_and_its_replays_can_be_verified(tmp_path: Path) -> N
     missing.write_text("{}")
     torn = arena(*common, "--matches", "20", *kept)
     assert (torn.returncode, torn.stdout) == (1, "")
-    assert f"{missing}: delete it, and it is played again" in torn.stderr
+    assert f"{missing}: delete it, and the deal is played again" in torn.stderr
 
 
 def test_it_goes_on_until_intervals_are_narrow() -> None:
@@ -93,8 +93,8 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         said, _ = running.communicate(timeout=60)
     assert running.returncode == 1
-    assert "interrupted: with --replays the same command goes on" in said
-    deals = int(said.split(" deals, each 2 ways round")[0].rsplit(" ", 1)[1])
+    assert "interrupted: with --replays the same command continues" in said
+    deals = int(said.split(" deals with 2 line-ups each")[0].rsplit(" ", 1)[1])
     found = figures("faraway", "--matches", str(2 * deals), "--replays", str(tmp_path))
     assert found["deals"] == deals
 
@@ -107,7 +107,7 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
         (["faraway", "--seats", "greedy"], 1, "2 to 6"),
         (["faraway", "--until-width", "2"], 2, "a width is between 0 and 1"),
         (["faraway", "--field", "greedy,greedy", "--at", "2"], 1, "is in the field twice"),
-        (["faraway", "--field", "greedy,random", "--at", "3"], 1, "makes no table of 3 seats"),
+        (["faraway", "--field", "greedy,random", "--at", "3"], 1, "--at must be 1 to 2 for this field; got 3"),
         (["faraway", "--field", "greedy,random"], 2, "--at"),
         (["faraway", "--matches", "0"], 2, "1.."),
         (["faraway", "--agent", "me=true"], 1, "no seat is `agent:me`"),
@@ -183,7 +183,7 @@ def test_another_arenas_folder_is_left_alone(tmp_path: Path) -> None:
     for other in (["faraway", "--seed", "1"], ["rauha"], ["faraway", "--seats", "random,greedy"]):
         ended = arena(*other, "--matches", "2", "--replays", str(tmp_path))
         assert ended.returncode == 1
-        assert "is of another arena" in ended.stderr
+        assert "belongs to another arena" in ended.stderr
         assert "name another folder" in ended.stderr
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 

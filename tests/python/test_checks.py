@@ -96,7 +96,7 @@ def test_a_journal_is_read_and_left_as_it_is(tmp_path: Path) -> None:
     before = contents(tmp_path)
     status, text = check("--journal", str(journal))["journal"]
     assert status != "fail"
-    assert text.startswith("1 matches can go on")
+    assert text.startswith("1 matches can continue")
     assert contents(tmp_path) == before
     journal.write_bytes(b"no journal" * 100)
     assert check("--journal", str(journal))["journal"][0] == "fail"
@@ -109,7 +109,7 @@ def test_an_empty_file_is_no_journal_yet(tmp_path: Path) -> None:
     before = contents(tmp_path)
     status, text = check("--journal", str(journal))["journal"]
     assert status != "fail"
-    assert "a new one can be made" in text
+    assert "a new one can be created" in text
     assert contents(tmp_path) == before
 
 

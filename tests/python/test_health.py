@@ -87,13 +87,13 @@ def test_the_command_line_asks_for_health(tmp_path: Path) -> None:
         assert asked(address, "--service", BATCHES) == (0, "SERVING", "")
         code, told, why = asked(address, "--service", "boardwire.v1.NoService")
         assert (code, told) == (1, "")
-        assert why.endswith("does not tell its health: the health of an unknown service was asked for\n")
+        assert why.endswith("health check failed: the health of an unknown service was asked for\n")
 
 
 def test_nobody_there_is_not_healthy(tmp_path: Path) -> None:
     code, told, why = asked(f"unix:{tmp_path / 'nobody'}")
     assert (code, told) == (1, "")
-    assert f"{tmp_path / 'nobody'} does not tell its health" in why
+    assert f"{tmp_path / 'nobody'}: health check failed" in why
     # It takes connections and answers nothing.
     with socket.create_server(("127.0.0.1", 0)) as mute:
         code, told, why = asked(f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", "1")

@@ -228,7 +228,7 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
     _, said = refused.communicate(timeout=60)
     assert refused.returncode == 1
     assert f"match {lost}: a line was changed" in said
-    assert "--journal-give-up; 1 others can go on" in said
+    assert "--journal-give-up; 1 others can continue" in said
     assert kept not in said
     with served(tmp_path, "--journal-give-up"), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         assert client.seat(kept, seats[1].token).observe(wait=True).ply == plies[1]
@@ -259,7 +259,7 @@ def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str
     assert refused.returncode == 1
     lost = [seat for seat in seats if f"match {seat.match_id}: of " in said]
     assert lost
-    assert f"--journal-give-up; {len(seats) - len(lost)} others can go on" in said
+    assert f"--journal-give-up; {len(seats) - len(lost)} others can continue" in said
     # To refuse changes nothing: where the log is put right, all go on.
     log.write_bytes(whole)
     with served(tmp_path):

@@ -130,7 +130,7 @@ def test_a_policy_plays_on_the_command_line(lion: Path, tmp_path: Path) -> None:
     lion.write_bytes(lion.read_bytes().replace(b"small", b"other"))
     second = run(*arena, *registered)
     assert second.returncode == 1
-    assert "is of another arena" in second.stderr
+    assert "belongs to another arena" in second.stderr
 
 
 def test_a_policy_that_fails_ends_an_arena_whose_agents_have_not_come(

@@ -90,7 +90,7 @@ def test_a_replay_agrees_with_what_seats_wrote_down(
             replay.save(path)
             told = verify(path)
             assert told.returncode == 0, told.stderr
-            assert "the server drew it" in told.stdout
+            assert "the server drew the key" in told.stdout
             assert replay.frames[-1].head.hex() in told.stdout
             assert check(json.loads(path.read_text())) == replay.frames[-1].head
 

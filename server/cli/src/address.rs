@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! Addresses of servers: `HOST:PORT` or `unix:PATH`.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use crate::flags::usage;
 use boardwire_server::edge::{Tls, UnixSocket};
 use boardwire_server::run::Listener;
 
-/// Where to listen, as it is written.
+/// An address as the user writes it, not resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) enum Address {
@@ -65,10 +65,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Where clients find a server that listens there without TLS.
-    ///
-    /// # Errors
-    /// It is no address of a client.
+    /// The endpoint of a plaintext client.
     pub(super) fn endpoint(&self) -> anyhow::Result<Endpoint> {
         let target = match self {
             Self::Tcp(address) => format!("http://{address}"),
@@ -77,40 +74,32 @@ impl Address {
         Ok(Endpoint::from_shared(target)?)
     }
 
-    /// Looks up where that is. An address that other machines can reach must be `secured`.
+    /// Resolves the host name. TCP must be on loopback, unless `allow_remote`.
     ///
     /// # Errors
-    /// There is no such host; others can reach the address.
-    pub(super) fn find(&self, secured: bool) -> anyhow::Result<Resolved> {
+    /// The host is unknown, or other machines can reach it and must not.
+    pub(super) fn resolve(&self, allow_remote: bool) -> anyhow::Result<Resolved> {
+        let remedy = "--tls-cert and --tls-key, or --insecure";
         match self {
-            Self::Tcp(address) if secured => look_up(address).map(Resolved::Tcp),
-            Self::Tcp(address) => {
-                sheltered(address, "--tls-cert and --tls-key, or --insecure").map(Resolved::Tcp)
-            }
+            Self::Tcp(address) => resolve(address, allow_remote, remedy).map(Resolved::Tcp),
             Self::Unix(path) => Ok(Resolved::Unix(path.clone())),
         }
     }
 }
 
-/// The sockets of `HOST:PORT`.
-pub(super) fn look_up(address: &str) -> anyhow::Result<Vec<SocketAddr>> {
+/// Resolves `HOST:PORT`. It must be on loopback, unless `allow_remote`; the error names the flags in `remedy`.
+pub(super) fn resolve(address: &str, allow_remote: bool, remedy: &str) -> anyhow::Result<Vec<SocketAddr>> {
     let sockets = address.to_socket_addrs().with_context(|| format!("cannot listen on {address}"))?;
-    Ok(sockets.collect())
-}
-
-/// The sockets of `HOST:PORT`, if no other machine can reach them; else it takes what `remedy` says.
-pub(super) fn sheltered(address: &str, remedy: &str) -> anyhow::Result<Vec<SocketAddr>> {
-    let sockets = look_up(address)?;
+    let sockets: Vec<_> = sockets.collect();
     match sockets.iter().find(|socket| !socket.ip().to_canonical().is_loopback()) {
-        None => Ok(sockets),
-        Some(open) => Err(usage(&format!(
-            "{open} can be reached from other machines, and all that it carries could be read and changed on its way: \
-             it takes {remedy}"
+        Some(remote) if !allow_remote => Err(usage(&format!(
+            "{remote} can be reached from other machines, and plaintext can be read and changed on the way: use {remedy}"
         ))),
+        _ => Ok(sockets),
     }
 }
 
-/// Where to listen, looked up.
+/// A resolved address to listen on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Resolved {
     Tcp(Vec<SocketAddr>),
@@ -118,7 +107,7 @@ pub(super) enum Resolved {
 }
 
 impl Resolved {
-    /// Listens there, on TCP with TLS if it is given.
+    /// Listens; on TCP with TLS if given.
     pub(super) async fn bind(&self, tls: Option<&Arc<Tls>>) -> io::Result<Listener> {
         match self {
             Self::Tcp(sockets) => {
@@ -129,7 +118,7 @@ impl Resolved {
                 })
             }
             Self::Unix(path) => {
-                if self.is_left_behind().await {
+                if self.is_stale_socket().await {
                     std::fs::remove_file(path)?;
                 }
                 Ok(Listener::Unix(UnixSocket::bind(path)?))
@@ -137,25 +126,12 @@ impl Resolved {
         }
     }
 
-    /// Whether this is a socket nobody answers on: that of a server that was killed. Any other file stays where it is.
-    pub(super) async fn is_left_behind(&self) -> bool {
+    /// Whether this is a Unix socket that refuses connections, since its server was killed.
+    pub(super) async fn is_stale_socket(&self) -> bool {
         let Self::Unix(path) = self else { return false };
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
         let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         is_socket && UnixStream::connect(path).await.is_err_and(refused)
-    }
-}
-
-/// Where a listener accepts connections, as clients write it.
-pub(super) fn bound(listener: &Listener) -> io::Result<String> {
-    match listener {
-        Listener::Tcp(listener) | Listener::Tls(listener, _) => {
-            Ok(SocketAddr::to_string(&listener.local_addr()?))
-        }
-        Listener::Unix(socket) => Ok(format!("unix:{}", socket.path().display())),
-        Listener::WatchPage(listener) | Listener::Metrics(listener) => {
-            Ok(format!("http://{}", listener.local_addr()?))
-        }
     }
 }
 
@@ -173,38 +149,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_socket_that_was_left_behind_makes_room() {
+    async fn only_stale_sockets_are_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("socket");
         let bind = async || Resolved::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
-        drop(bind().await.expect("there is nothing"));
-        let live = bind().await.expect("nobody answers on what is there");
-        assert_eq!(bind().await.err(), Some(io::ErrorKind::AddrInUse), "somebody answers");
-        assert!(path.exists(), "it is still the other server's");
+        drop(bind().await.expect("the path is free"));
+        let live = bind().await.expect("the socket is stale");
+        assert_eq!(bind().await.err(), Some(io::ErrorKind::AddrInUse), "a server listens on it");
+        assert!(path.exists(), "the server keeps its socket");
         drop(live);
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
-        std::fs::write(&file, "mine").expect("room");
-        std::os::unix::fs::symlink(&file, &link).expect("room");
+        std::fs::write(&file, "mine").expect("the folder is writable");
+        std::os::unix::fs::symlink(&file, &link).expect("the folder is writable");
         for path in [file, link] {
             let refused = Resolved::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
             assert_eq!(refused.err(), Some(io::ErrorKind::AddrInUse), "{path:?}");
-            assert_eq!(std::fs::read(&path).expect("it is still there"), b"mine", "{path:?}");
+            assert_eq!(std::fs::read(&path).expect("the file is kept"), b"mine", "{path:?}");
         }
     }
 
     #[test]
-    fn who_can_be_reached_from_elsewhere_must_be_secured() {
-        let find = |address: &str, secured| address.parse::<Address>().expect("an address").find(secured);
+    fn plaintext_is_for_loopback_only() {
+        let resolve = |text: &str, remote| text.parse::<Address>().expect("an address").resolve(remote);
         for near in
             ["127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "localhost:1", "unix:/b"]
         {
-            find(near, false).unwrap_or_else(|refused| panic!("{near}: {refused}"));
+            resolve(near, false).unwrap_or_else(|refused| panic!("{near}: {refused}"));
         }
         for far in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[2001:db8::1]:1", "[::ffff:192.0.2.1]:1"] {
-            let refused = find(far, false).expect_err("others can reach it");
+            let refused = resolve(far, false).expect_err("other machines can reach it");
             assert!(refused.is::<clap::Error>() && refused.to_string().contains("--insecure"), "{refused}");
             let sockets = vec![far.parse().expect("a socket")];
-            assert_eq!(find(far, true).expect("it is secured"), Resolved::Tcp(sockets));
+            assert_eq!(resolve(far, true).expect("remote is allowed"), Resolved::Tcp(sockets));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Agents as programs: `COMMAND ADDRESS CODE`, as `docs/agents.md` has it.
+//! Agents as child processes: `COMMAND ADDRESS CODE`, as `docs/agents.md` describes.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -9,78 +9,67 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The most bytes of an agent's error output that are kept: the last ones.
-const KEPT: usize = 4_000;
-/// How long more is waited for of what it says once it has ended: what it has started may hold its error output open.
-const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most bytes of an agent's stderr that are kept, from its end.
+const STDERR_BYTES: usize = 4_000;
+/// How long stderr is read after the agent has ended: its own children may hold the pipe open.
+const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A command that was started for a seat; it is killed when this is dropped.
+/// A process that plays a seat; it is killed when this is dropped.
 pub(crate) struct Agent {
     process: Child,
-    /// What it says on standard error.
-    words: JoinHandle<String>,
-    /// Nobody listens any more once this is dropped.
-    listening: oneshot::Sender<()>,
+    stderr: JoinHandle<String>,
+    /// Dropping this ends the reading of stderr.
+    reading: oneshot::Sender<()>,
 }
 
 impl Agent {
-    /// Starts a command with the server's address and an invitation as its last arguments.
-    ///
-    /// # Errors
-    /// When it cannot be started.
+    /// Starts a command with the server's address and an invitation's code as its last arguments.
     pub(crate) fn start(command: &[String], address: &str, code: &str) -> anyhow::Result<Self> {
-        let [program, first @ ..] = command else { anyhow::bail!("there is no command") };
+        let [program, arguments @ ..] = command else { anyhow::bail!("there is no command") };
         let mut command = Command::new(program);
-        command.args(first).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(arguments).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::piped()).kill_on_drop(true);
-        let mut process = command.spawn().with_context(|| format!("`{program}` cannot be started"))?;
-        let errors = process.stderr.take().context("its standard error is piped")?;
-        let (listening, enough) = oneshot::channel();
-        Ok(Self { process, words: tokio::spawn(listen(errors, enough)), listening })
+        let mut process = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
+        let stderr = process.stderr.take().context("stderr is piped")?;
+        let (reading, stopped) = oneshot::channel();
+        Ok(Self { process, stderr: tokio::spawn(read_end(stderr, stopped)), reading })
     }
 
-    /// How it has ended, if it has.
-    ///
-    /// # Errors
-    /// When the system does not tell.
-    pub(crate) fn has_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+    /// The exit status, if the process has ended.
+    pub(crate) fn exit_status(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.process.try_wait()?)
     }
 
-    /// Waits until it ends; gives how, none if it was killed after `limit`, and what it said.
-    ///
-    /// # Errors
-    /// When the system does not tell.
+    /// Waits for the end of the process, which is killed after `limit`. Returns its exit status, none if it was killed, and the
+    /// end of its stderr.
     pub(crate) async fn end(mut self, limit: Duration) -> anyhow::Result<(Option<ExitStatus>, String)> {
-        let ended = tokio::time::timeout(limit, self.process.wait()).await;
-        let status = ended.ok().transpose()?;
+        let status = tokio::time::timeout(limit, self.process.wait()).await.ok().transpose()?;
         if status.is_none() {
             self.process.kill().await?;
         }
-        if let Ok(said) = tokio::time::timeout(OUTPUT_TIMEOUT, &mut self.words).await {
-            return Ok((status, said?));
+        if let Ok(stderr) = tokio::time::timeout(STDERR_TIMEOUT, &mut self.stderr).await {
+            return Ok((status, stderr?));
         }
-        drop(self.listening);
-        Ok((status, self.words.await?))
+        drop(self.reading);
+        Ok((status, self.stderr.await?))
     }
 }
 
-/// Reads until the end or until it is enough, so that an agent may say as much as it likes; gives the last that it said.
-async fn listen(mut errors: ChildStderr, enough: oneshot::Receiver<()>) -> String {
-    let mut said = vec![];
-    let all = async {
+/// Reads all output, so that a full pipe never blocks the agent, until its end or until `stopped`. Returns the last bytes.
+async fn read_end(mut stderr: ChildStderr, stopped: oneshot::Receiver<()>) -> String {
+    let mut end = vec![];
+    let reading = async {
         let mut bytes = [0; 4 << 10];
-        // What cannot be read was not said.
-        while let Ok(read @ 1..) = errors.read(&mut bytes).await {
-            said.extend_from_slice(&bytes[..read]);
-            said.drain(..said.len().saturating_sub(KEPT));
+        while let Ok(read @ 1..) = stderr.read(&mut bytes).await {
+            end.extend_from_slice(&bytes[..read]);
+            end.drain(..end.len().saturating_sub(STDERR_BYTES));
         }
     };
     tokio::select! {
-        () = all => {}
-        _ = enough => {}
+        () = reading => {}
+        _ = stopped => {}
     }
-    String::from_utf8_lossy(&said).trim().to_owned()
+    String::from_utf8_lossy(&end).trim().to_owned()
 }
 
 #[cfg(test)]
@@ -88,11 +77,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_an_agent_leaves_behind_is_not_waited_for() {
+    async fn end_does_not_wait_for_children_of_the_agent() {
         let command = ["sh", "-c", "sleep 100 & echo trouble >&2; exit 3"].map(str::to_owned);
-        let agent = Agent::start(&command, "address", "code").expect("there is a shell");
+        let agent = Agent::start(&command, "address", "code").expect("the shell starts");
         let ended = tokio::time::timeout(Duration::from_mins(1), agent.end(Duration::from_mins(1)));
-        let (status, said) = ended.await.expect("its child still holds the pipe").expect("it ends");
-        assert_eq!((status.and_then(|status| status.code()), said.as_str()), (Some(3), "trouble"));
+        let (status, stderr) = ended.await.expect("it does not wait for `sleep`").expect("the shell ends");
+        assert_eq!((status.and_then(|status| status.code()), stderr.as_str()), (Some(3), "trouble"));
     }
 }

@@ -1,7 +1,6 @@
-//! `agent-check`: does an agent, in any language, keep the protocol?
+//! `agent-check`: whether an agent, in any language, follows the protocol.
 
 mod examiner;
-mod expected;
 mod proxy;
 mod scenario;
 
@@ -10,37 +9,34 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
 use clap::Args;
 use futures_util::{StreamExt as _, stream};
-use tokio::net::TcpListener;
 
 use self::examiner::Examiner;
 use self::scenario::scenarios;
-use crate::table::Catalogues;
-use boardwire_server::batches::{self, Batches};
-use boardwire_server::edge::Access;
-use boardwire_server::matches::{self, Matches};
-use boardwire_server::run::{Listener, run, runtime};
+use crate::flags::Catalogues;
+use crate::local_server::LocalServer;
+use boardwire_server::matches::MatchLimits;
+use boardwire_server::run::runtime;
 
-/// Tells whether an agent in any language keeps the protocol.
+/// Checks whether an agent in any language follows the protocol.
 ///
-/// It is put through matches, lost answers and cut connections, of each of which a line tells how it went.
+/// The agent plays matches, during which responses are lost and connections break. A line for each scenario tells the result.
 ///
-/// The command is started with two more arguments, the server's address and the code of an invitation. It joins, chooses
-/// the legal action number `decision` modulo their count, asks for the next episode when one is over, and ends with 0 when
-/// its match is closed. It repeats what has got lost with its connection, and observes again when it is told that its
-/// decision is stale. An agent that nobody has invited says so on standard error and does not end with 0.
+/// The command is started with two more arguments, the server's address and the code of an invitation. The agent must join,
+/// choose the legal action number `decision` modulo their count, ask for the next episode at the end of one, and exit with 0
+/// when its match is closed. After a lost connection it must repeat its request, and after a stale decision observe again.
+/// If its invitation is invalid, it must say so on stderr and not exit with 0.
 #[derive(Debug, Args)]
 pub(super) struct AgentCheck {
-    /// Only what has this in its name.
+    /// Runs only scenarios whose name contains this text.
     #[arg(long, default_value = "")]
     only: String,
-    /// How many seconds each may take.
+    /// How many seconds each scenario may take.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
-    /// How many agents play at once.
+    /// How many scenarios run at once.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
     /// The command that starts the agent.
@@ -57,47 +53,37 @@ impl AgentCheck {
 
     async fn examine(self) -> anyhow::Result<ExitCode> {
         let registry = self.catalogues.load()?;
-        let scenarios = scenarios(&registry);
-        let scenarios: Vec<_> = scenarios.iter().filter(|one| one.name.contains(&self.only)).collect();
-        anyhow::ensure!(!scenarios.is_empty(), "nothing that is examined has `{}` in its name", self.only);
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?.to_string();
-        let pool = Arc::new(Pool::new(1)?);
-        let matches =
-            Arc::new(Matches::new(Tables::new(registry), matches::MatchLimits::default(), Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(batches::BatchLimits::default(), None, pool));
-        let kit = Examiner {
-            matches: Arc::clone(&matches),
-            address,
+        let mut scenarios = scenarios(&registry);
+        scenarios.retain(|scenario| scenario.name.contains(&self.only));
+        anyhow::ensure!(!scenarios.is_empty(), "no scenario has `{}` in its name", self.only);
+        let server =
+            LocalServer::start("127.0.0.1:0", Tables::new(registry), MatchLimits::default(), 1).await?;
+        let examiner = Examiner {
+            matches: Arc::clone(&server.matches),
+            address: server.address.to_string(),
             command: self.command,
             limit: Duration::from_secs(self.limit),
         };
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let serving =
-            tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
-                let _ = stopped.await;
-            }));
+        let results = stream::iter(&scenarios).map(|scenario| examiner.examine(scenario));
+        let mut results = results.buffered(self.jobs.into());
         let mut failed = 0;
-        let examined = stream::iter(&scenarios).map(|scenario| kit.examine(scenario));
-        let mut verdicts = examined.buffered(self.jobs.into());
         for scenario in &scenarios {
-            match verdicts.next().await.expect("a verdict of every scenario") {
+            match results.next().await.expect("every scenario has a result") {
                 Ok(()) => writeln!(std::io::stdout(), "ok    {}", scenario.name)?,
                 Err(problem) => {
                     failed += 1;
-                    writeln!(std::io::stdout(), "FAIL  {}\n      {}", scenario.name, in_words(&problem))?;
+                    writeln!(std::io::stdout(), "FAIL  {}\n      {}", scenario.name, describe(&problem))?;
                 }
             }
         }
-        drop(stop);
-        serving.await??;
+        server.stop().await?;
         writeln!(std::io::stdout(), "{} of {} passed", scenarios.len() - failed, scenarios.len())?;
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
-/// What was wrong first, then what the agent said of it.
-fn in_words(problem: &anyhow::Error) -> String {
-    let words: Vec<String> = problem.chain().map(ToString::to_string).collect();
-    words.into_iter().rev().collect::<Vec<_>>().join("; ").replace('\n', "\n      ")
+/// The problem first, then the agent's stderr.
+fn describe(problem: &anyhow::Error) -> String {
+    let parts: Vec<String> = problem.chain().map(ToString::to_string).collect();
+    parts.into_iter().rev().collect::<Vec<_>>().join("; ").replace('\n', "\n      ")
 }

@@ -1,7 +1,6 @@
-//! `arena`: how strong bots are against each other, and how sure that is.
+//! `arena`: the strength of bots against each other, with confidence intervals.
 
 mod deal;
-mod entrant;
 mod host;
 mod replays;
 mod schedule;
@@ -25,57 +24,55 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use self::deal::{Deal, Played};
-use self::entrant::Entrant;
+use self::deal::{Deal, PlayedDeal};
 use self::host::Host;
 use self::replays::Replays;
-use self::schedule::Schedule;
+use self::schedule::{Entrant, Schedule};
 use self::standings::{Standing, float, standings, width};
-use crate::address::{Address, sheltered};
-use crate::flags::pair;
-use crate::table::{BotTable, bot_name};
+use crate::address::{Address, resolve};
+use crate::flags::{BotTable, bot_name, pair};
 use boardwire_server::secret;
 
-/// Fewer deals than this prove nothing of how wide an interval is.
-const FEWEST_DEALS: usize = 30;
+/// Fewer deals make `--until-width` unreliable.
+const MIN_DEALS: usize = 30;
 
 /// Plays the same deals from every seat, and prints shares of first places with 95 % intervals, and ratings.
 ///
-/// Each deal is played once for each way round that the bots can be seated. So luck of deal and seat is the same for all,
-/// and what a deal tells is counted once: intervals are those of deals. The same command gives the same figures, whatever
-/// the number of cores.
+/// Each deal is played once in each rotation of the bots around the table, so luck of the deal and of the seat is the same
+/// for all. Intervals are computed over deals, since matches of the same deal are dependent. The same command gives the same
+/// figures on any number of cores.
 #[derive(Debug, Args)]
 pub(super) struct Arena {
     #[command(flatten)]
     table: BotTable,
-    /// Instead of one table, the tables at which every choice of `--at` of these bots meet.
+    /// These bots meet at several tables: one for every choice of `--at` bots. Instead of `--seats`.
     #[arg(long, value_delimiter = ',', conflicts_with = "seats", requires = "at", value_parser = bot_name)]
     field: Vec<String>,
-    /// How many seats a table of the field has.
+    /// The number of seats of each table of the field.
     #[arg(long, requires = "field")]
     at: Option<usize>,
-    /// How many matches, or a few more: as many as make whole deals. 1000 when left out, but no end beside `--until-width`.
+    /// The number of matches, rounded up to whole deals. The default is 1000, or no limit with `--until-width`.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     matches: Option<u64>,
-    /// Ends as soon as no interval is wider than this, such as 0.05, but not before 30 deals.
+    /// Stops when no interval is wider than this, such as 0.05, but not before 30 deals.
     #[arg(long, value_name = "WIDTH", value_parser = proportion)]
     until_width: Option<f64>,
-    /// Keeps the replay of every match in a folder, as JSON that `boardwire verify` checks. After an interruption the same
-    /// command goes on with the deals that are there.
+    /// Saves the replay of every match in a folder, as JSON for `boardwire verify`. After an interruption the same command
+    /// continues with the deals in the folder.
     #[arg(long, value_name = "DIR")]
     replays: Option<PathBuf>,
-    /// Starts what sits at the seats called `agent:NAME` with this command, to which the server's address and an invitation
-    /// are added; may be repeated. Without one, invitations are printed, for somebody else to start it.
+    /// Starts the agent at seats called `agent:NAME` with this command, followed by the server's address and an invitation;
+    /// may be repeated. Without a command the invitation is printed, and you start the agent.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
     agents: Vec<(String, String)>,
-    /// Plays on the server at this address, which speaks no TLS and has no accounts, instead of one of its own. The policies that play
-    /// are registered there under the same names.
+    /// Plays on the server at this address instead of one in this process. It must speak no TLS and have no accounts, and must
+    /// have the same policies under the same names.
     #[arg(long, value_name = "HOST:PORT|unix:PATH", conflicts_with_all = ["listen", "insecure"])]
     server: Option<Address>,
-    /// Where agents find their tables.
+    /// The address at which agents connect.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
-    /// Listens there, too, where other machines can connect. All that is said can then be read and changed on its way.
+    /// Allows an address that other machines can reach. The connections are plaintext, which can be read and changed on the way.
     #[arg(long)]
     insecure: bool,
     /// Prints JSON.
@@ -83,7 +80,6 @@ pub(super) struct Arena {
     json: bool,
 }
 
-/// What has been played, and how long it took.
 struct Results {
     deals: Vec<Deal>,
     interrupted: bool,
@@ -92,9 +88,7 @@ struct Results {
 
 impl Arena {
     pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
-        if !self.insecure {
-            sheltered(&self.listen, "--insecure")?;
-        }
+        resolve(&self.listen, self.insecure, "--insecure")?;
         let schedule = match self.at {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),
@@ -104,27 +98,26 @@ impl Arena {
         let entrants = self.entrants(&schedule, &tables, &table)?;
         let replays = self.replays(&schedule, &table)?;
         let interrupted = interruption()?;
-        let found = self.play(tables, &table, &schedule, &entrants, replays.as_ref(), &interrupted)?;
-        anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
-        let standings = standings(&found.deals);
+        let results = self.play(tables, &table, &schedule, &entrants, replays.as_ref(), &interrupted)?;
+        anyhow::ensure!(!results.deals.is_empty(), "interrupted before the first deal was over");
+        let standings = standings(&results.deals);
         if self.json {
-            writeln!(std::io::stdout(), "{}", self.as_json(&schedule, &found, &standings))?;
+            writeln!(std::io::stdout(), "{}", self.as_json(&schedule, &results, &standings))?;
         } else {
-            self.print(&schedule, &found, &standings)?;
+            self.print(&schedule, &results, &standings)?;
         }
-        Ok(if found.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(if results.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// The seed that is given, that of the replays which are continued, a new one where agents play, or 0. An agent that knew
-    /// the seed could deal the hidden cards to itself.
+    /// The given seed, or that of the replays to continue, or 0; with agents a random one instead of 0. An agent that knew the
+    /// seed could compute hidden cards.
     fn seed(&self, schedule: &Schedule) -> u64 {
-        let known = || self.replays.as_deref().and_then(replays::seed_of);
-        let have_agents = schedule.entrants.iter().any(|name| name.starts_with("agent:"));
-        let new = || if have_agents { secret::seed() } else { 0 };
-        self.table.seed.or_else(known).unwrap_or_else(new)
+        let has_agents = schedule.entrants.iter().any(|name| name.starts_with("agent:"));
+        let replayed = || self.replays.as_deref().and_then(replays::seed_of);
+        let default = || if has_agents { secret::seed() } else { 0 };
+        self.table.seed.or_else(replayed).unwrap_or_else(default)
     }
 
-    /// Who takes part.
     fn entrants(&self, schedule: &Schedule, tables: &Tables, table: &Table) -> anyhow::Result<Vec<Entrant>> {
         for (name, _) in &self.agents {
             let agent = format!("agent:{name}");
@@ -133,9 +126,10 @@ impl Arena {
         schedule.entrants.iter().map(|name| Entrant::named(name, tables, table, &self.agents)).collect()
     }
 
-    /// What is played: deals of nothing else are counted with those of this arena.
-    fn what(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Value> {
-        Ok(json!({
+    fn replays(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Option<Replays>> {
+        let Some(folder) = &self.replays else { return Ok(None) };
+        // All that results depend on: an arena continues only deals of the same settings.
+        let settings = json!({
             "game": self.table.game,
             "spec_digest": table.rules.info().digest().to_string(),
             "options": options(table.rules.info()),
@@ -145,23 +139,17 @@ impl Arena {
             "agents": self.agents,
             "line_ups": schedule.line_ups,
             "version": env!("CARGO_PKG_VERSION"),
-        }))
+        });
+        Replays::open(folder, schedule.line_ups.len(), &settings).map(Some)
     }
 
-    /// Where replays are kept, if they are.
-    fn replays(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Option<Replays>> {
-        let Some(folder) = &self.replays else { return Ok(None) };
-        Replays::open(folder, schedule.line_ups.len(), &self.what(schedule, table)?).map(Some)
-    }
-
-    /// How many deals at most.
-    fn most(&self, schedule: &Schedule) -> u64 {
+    fn deal_limit(&self, schedule: &Schedule) -> u64 {
         let matches = self.matches.or(if self.until_width.is_some() { None } else { Some(1000) });
         matches.map_or(u64::MAX, |matches| matches.div_ceil(schedule.line_ups.len() as u64))
     }
 
-    /// Plays deals on all cores until there are enough, or it is interrupted. What counts are the first ones, in their
-    /// order.
+    /// Plays deals on all cores until there are enough, or the user interrupts. The results are those of the first deals in order
+    /// of their numbers.
     fn play(
         &self,
         tables: Tables,
@@ -171,39 +159,44 @@ impl Arena {
         replays: Option<&Replays>,
         interrupted: &AtomicBool,
     ) -> anyhow::Result<Results> {
-        let most = self.most(schedule);
+        let deal_limit = self.deal_limit(schedule);
         let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let known = replays.map_or_else(|| Ok(BTreeMap::new()), Replays::read)?;
-        let known: BTreeMap<_, _> =
-            known.into_iter().map(|(number, played)| (number, Deal::of(schedule, &played))).collect();
-        let done: BTreeSet<u64> = known.keys().copied().collect();
-        // Threads that play wait for the one that counts.
+        let replayed = replays.map_or_else(|| Ok(BTreeMap::new()), Replays::read)?;
+        let replayed: BTreeMap<_, _> =
+            replayed.into_iter().map(|(number, played)| (number, Deal::of(schedule, &played))).collect();
+        let done: BTreeSet<u64> = replayed.keys().copied().collect();
+        // A bounded channel: threads that play wait for the thread that collects.
         let (finished, arriving) = mpsc::sync_channel(2 * cores);
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
-        // Bots alone need no server, and play many times as fast without.
-        let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
+        let bot = |entrant: &Entrant| match entrant {
+            Entrant::Bot(bot) => Some(bot.clone()),
+            Entrant::Agent { .. } => None,
+        };
+        // Bots alone need no server, and are many times faster without one.
+        let bots: Option<Vec<Bot>> = entrants.iter().map(bot).collect();
         let bots = bots.filter(|_| replays.is_none() && self.server.is_none());
-        let host = |finished: mpsc::SyncSender<anyhow::Result<Played>>| {
+        let host = |finished: mpsc::SyncSender<anyhow::Result<PlayedDeal>>| {
             let (seed, listen, server, done) =
                 (self.table.seed(), &*self.listen, self.server.as_ref(), &done);
-            let host = Host { table, schedule, entrants, seed, most, listen, server, done, replays };
+            let host = Host { table, schedule, entrants, seed, deal_limit, listen, server, done, replays };
             if let Err(error) = host.play(tables, &finished, halted) {
-                // A receiver that is gone has all that it wanted.
+                // Sending fails only when there are enough deals.
                 let _ = finished.send(Err(error));
             }
         };
-        let work = |bots: &[Bot], finished: mpsc::SyncSender<anyhow::Result<Played>>| {
-            let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
+        let work = |bots: &[Bot], finished: mpsc::SyncSender<anyhow::Result<PlayedDeal>>| {
+            let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < deal_limit);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
-                match Played::by_bots(table, schedule, bots, self.table.seed(), number, halted).transpose() {
-                    // A receiver that is gone does not want it.
+                let seed = self.table.seed();
+                match PlayedDeal::by_bots(table, schedule, bots, seed, number, halted).transpose() {
+                    // Sending fails only when there are enough deals.
                     Some(played) => drop(finished.send(played)),
                     None => return,
                 }
             }
         };
-        let (begun, progress) = (Instant::now(), progress(most, schedule)?);
+        let (start, progress) = (Instant::now(), progress(deal_limit, schedule)?);
         let (deals, decisions) = std::thread::scope(|scope| {
             match &bots {
                 Some(bots) => {
@@ -215,31 +208,34 @@ impl Arena {
                 }
                 None => drop(scope.spawn(|| host(finished))),
             }
-            let collected = self.collect(most, schedule, known, arriving, interrupted, &progress);
+            let collected = self.collect(deal_limit, schedule, replayed, arriving, interrupted, &progress);
             stop.store(true, Ordering::Relaxed);
             collected
         })?;
         progress.finish_and_clear();
-        let decisions_per_second = float(decisions) / begun.elapsed().as_secs_f64();
+        let decisions_per_second = float(decisions) / start.elapsed().as_secs_f64();
         Ok(Results { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
     }
 
-    /// Puts deals in order as they arrive, until there are enough, no more come, or no more are taken since it was
-    /// interrupted; gives how many decisions were made.
+    /// Puts deals in order as they arrive, until there are enough, the senders end, or the user interrupts. Returns the deals and
+    /// the number of decisions made.
     fn collect(
         &self,
-        most: u64,
+        deal_limit: u64,
         schedule: &Schedule,
-        mut known: BTreeMap<u64, Deal>,
-        arriving: mpsc::Receiver<anyhow::Result<Played>>,
+        mut waiting: BTreeMap<u64, Deal>,
+        arriving: mpsc::Receiver<anyhow::Result<PlayedDeal>>,
         interrupted: &AtomicBool,
         progress: &ProgressBar,
     ) -> anyhow::Result<(Vec<Deal>, u64)> {
-        // It ends with this function, however that ends: nobody waits any more to be received.
+        // The receiver is dropped when this function returns, so that senders do not block.
         let mut arriving = arriving.into_iter();
         let (mut deals, mut decisions) = (Vec::new(), 0);
-        while (deals.len() as u64) < most && !self.is_enough(&deals) {
-            if let Some(deal) = known.remove(&(deals.len() as u64)) {
+        let is_narrow = |deals: &[Deal]| {
+            self.until_width.is_some_and(|limit| deals.len() >= MIN_DEALS && width(deals) <= limit)
+        };
+        while (deals.len() as u64) < deal_limit && !is_narrow(&deals) {
+            if let Some(deal) = waiting.remove(&(deals.len() as u64)) {
                 deals.push(deal);
                 progress.inc(1);
             } else if !interrupted.load(Ordering::Relaxed)
@@ -247,7 +243,7 @@ impl Arena {
             {
                 let deal = Deal::of(schedule, &played?);
                 decisions += deal.decisions;
-                known.insert(deal.number, deal);
+                waiting.insert(deal.number, deal);
             } else {
                 break;
             }
@@ -255,12 +251,7 @@ impl Arena {
         Ok((deals, decisions))
     }
 
-    /// Whether intervals are as narrow as wanted.
-    fn is_enough(&self, deals: &[Deal]) -> bool {
-        self.until_width.is_some_and(|most| deals.len() >= FEWEST_DEALS && width(deals) <= most)
-    }
-
-    fn as_json(&self, schedule: &Schedule, found: &Results, standings: &[Standing]) -> Value {
+    fn as_json(&self, schedule: &Schedule, results: &Results, standings: &[Standing]) -> Value {
         let row = |(bot, standing): (&String, &Standing)| {
             json!({
                 "bot": bot,
@@ -275,68 +266,47 @@ impl Arena {
             "game": self.table.game,
             "seats": schedule.seats(),
             "seed": self.table.seed(),
-            "deals": found.deals.len(),
-            "matches": found.deals.len() * schedule.line_ups.len(),
-            "interrupted": found.interrupted,
-            "decisions_per_second": found.decisions_per_second.round(),
+            "deals": results.deals.len(),
+            "matches": results.deals.len() * schedule.line_ups.len(),
+            "interrupted": results.interrupted,
+            "decisions_per_second": results.decisions_per_second.round(),
             "bots": schedule.entrants.iter().zip(standings).map(row).collect::<Value>(),
         })
     }
 
-    /// What has been found.
-    fn heading(&self, schedule: &Schedule, found: &Results) -> String {
-        let (deals, ways) = (found.deals.len(), schedule.line_ups.len());
-        format!(
-            "{} matches of {} at {} seats, seed {}: {deals} deals, each {ways} ways round",
-            deals * ways,
-            self.table.game,
-            schedule.seats(),
-            self.table.seed(),
-        )
-    }
-
-    fn print(&self, schedule: &Schedule, found: &Results, standings: &[Standing]) -> std::io::Result<()> {
+    fn print(&self, schedule: &Schedule, results: &Results, standings: &[Standing]) -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
-        writeln!(out, "{}", self.heading(schedule, found))?;
+        let (game, seed, seats) = (&self.table.game, self.table.seed(), schedule.seats());
+        let (deals, line_ups) = (results.deals.len(), schedule.line_ups.len());
+        let matches = deals * line_ups;
         writeln!(
             out,
-            "{:<16} {:>7} {:>19} {:>11} {:>8}",
-            "bot", "first", "95 % interval", "mean score", "rating"
+            "{matches} matches of {game} at {seats} seats, seed {seed}: {deals} deals with {line_ups} line-ups each"
         )?;
+        writeln!(out, "bot                first       95 % interval  mean score   rating")?;
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
-            writeln!(
-                out,
-                "{:<16} {:>6.1}% {:>8.1}% to {:>5.1}% {:>11} {:>8.0}",
-                bot,
-                100.0 * standing.share,
-                100.0 * standing.interval.0,
-                100.0 * standing.interval.1,
-                standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}")),
-                standing.rating,
-            )?;
+            let (low, high) = (100.0 * standing.interval.0, 100.0 * standing.interval.1);
+            let (share, rating) = (100.0 * standing.share, standing.rating);
+            let score = standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}"));
+            writeln!(out, "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}")?;
         }
-        let fair = 100.0 * fair_share(schedule);
-        writeln!(out, "a fair share is {fair:.1} %; {:.0} decisions per second", found.decisions_per_second)?;
-        if found.interrupted {
-            writeln!(out, "interrupted: with --replays the same command goes on")?;
+        let (fair_share, rate) = (100.0 / float(seats as u64), results.decisions_per_second);
+        writeln!(out, "a fair share is {fair_share:.1} %; {rate:.0} decisions per second")?;
+        if results.interrupted {
+            writeln!(out, "interrupted: with --replays the same command continues")?;
         }
         Ok(())
     }
 }
 
-/// What everybody would have who is as strong as the others.
-fn fair_share(schedule: &Schedule) -> f64 {
-    1.0 / float(schedule.seats() as u64)
-}
-
-fn progress(most: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {
-    let matches = schedule.line_ups.len();
-    let bar = if most == u64::MAX { ProgressBar::new_spinner() } else { ProgressBar::new(most) };
-    let style = if most == u64::MAX {
-        format!("{{spinner}} {{pos}} deals of {matches} matches, {{per_sec}}, {{elapsed}}")
+fn progress(deal_limit: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {
+    let (bar, position, time) = if deal_limit == u64::MAX {
+        (ProgressBar::new_spinner(), "{spinner} {pos}", "{elapsed}")
     } else {
-        format!("{{bar:40}} {{pos}}/{{len}} deals of {matches} matches, {{per_sec}}, {{eta}} left")
+        (ProgressBar::new(deal_limit), "{bar:40} {pos}/{len}", "{eta} left")
     };
+    let matches = schedule.line_ups.len();
+    let style = format!("{position} deals of {matches} matches, {{per_sec}}, {time}");
     bar.set_style(ProgressStyle::with_template(&style)?);
     Ok(bar)
 }
@@ -344,12 +314,12 @@ fn progress(most: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {
 /// Becomes true when the user interrupts; a second interruption ends the process.
 fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&interrupted);
+    let flag = Arc::clone(&interrupted);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context("signals")?;
     std::thread::spawn(move || {
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
-                if told.swap(true, Ordering::Relaxed) {
+                if flag.swap(true, Ordering::Relaxed) {
                     std::process::exit(130);
                 }
             }
@@ -358,7 +328,7 @@ fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// A number above 0 and below 1.
+/// Parses a number above 0 and below 1.
 fn proportion(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number > 0.0 && number < 1.0 => Ok(number),

@@ -1,4 +1,4 @@
-//! `completions`: scripts by which shells complete the command line.
+//! `completions`: shell completion scripts.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-/// Prints the script by which a shell completes commands, flags and their values.
+/// Prints a script that lets a shell complete commands, flags and their values.
 ///
-/// It goes where the shell looks for such scripts: `boardwire completions bash >
-/// ~/.local/share/bash-completion/completions/boardwire`, and for zsh into a file `_boardwire` in a folder of its `fpath`.
+/// Save it where the shell looks for completions: `boardwire completions bash >
+/// ~/.local/share/bash-completion/completions/boardwire`; for zsh, as `_boardwire` in a folder of `fpath`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// The shell.
@@ -23,7 +23,7 @@ impl Completions {
     }
 }
 
-/// The script. It is made whole before any of it is written: `generate` panics where its writer fails.
+/// The whole script in memory: `generate` panics if its writer fails.
 fn script(shell: Shell, mut line: Command) -> Vec<u8> {
     let mut script = Vec::new();
     generate(shell, &mut line, "boardwire", &mut script);
@@ -36,34 +36,33 @@ mod tests {
 
     use clap::ValueEnum as _;
 
+    use clap::CommandFactory as _;
+
     use super::*;
     use crate::Cli;
-    use clap::CommandFactory as _;
 
     #[test]
     fn every_shell_completes_every_command() {
         for shell in Shell::value_variants() {
-            let script = String::from_utf8(script(*shell, Cli::command())).expect("it is text");
+            let script = String::from_utf8(script(*shell, Cli::command())).expect("the script is UTF-8");
             for command in Cli::command().get_subcommands() {
                 assert!(script.contains(command.get_name()), "{shell}: {}", command.get_name());
             }
-            assert!(script.contains("max-matches-per-caller"), "{shell}: the flags of a command");
-            assert!(script.contains("interval"), "{shell}: the values of a flag");
+            assert!(script.contains("max-matches-per-caller"), "{shell}: flags");
+            assert!(script.contains("interval"), "{shell}: values of a flag");
         }
     }
 
     #[test]
-    fn bash_reads_its_script() {
+    fn bash_can_parse_its_script() {
         let mut bash = std::process::Command::new("bash")
             .arg("-n")
             .stdin(Stdio::piped())
             .spawn()
-            .expect("there is bash");
-        bash.stdin
-            .take()
-            .expect("it is piped")
-            .write_all(&script(Shell::Bash, Cli::command()))
-            .expect("bash reads");
-        assert!(bash.wait().expect("it ends").success());
+            .expect("bash is installed");
+        let mut stdin = bash.stdin.take().expect("stdin is piped");
+        stdin.write_all(&script(Shell::Bash, Cli::command())).expect("bash reads");
+        drop(stdin);
+        assert!(bash.wait().expect("bash ends").success());
     }
 }

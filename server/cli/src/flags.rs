@@ -1,8 +1,19 @@
-//! Flags: `NAME=VALUE`, and what is said of those that cannot be.
+//! Flags that several commands share.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use boardwire_batch::registry::Registry;
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_bots::{Bot, UnknownBot};
+use boardwire_policy::{DEFAULT_PATIENCE, Policies, hashes};
+use clap::Args;
 use clap::error::ErrorKind;
 
-/// What says that flags were given that cannot be: `main` ends with exit code 2, as where they cannot be read.
+/// An error for flags that do not fit together: `main` exits with code 2, as for flags that cannot be parsed.
 pub(crate) fn usage(problem: &str) -> anyhow::Error {
     clap::Error::raw(ErrorKind::ValueValidation, format!("{problem}\n")).into()
 }
@@ -11,4 +22,96 @@ pub(crate) fn usage(problem: &str) -> anyhow::Error {
 pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Catalogues {
+    /// Plays a game with the components in this file instead of the built-in ones; may be repeated.
+    #[arg(long = "catalogue", value_name = "GAME=FILE", value_parser = pair)]
+    pub(crate) catalogues: Vec<(String, String)>,
+}
+
+impl Catalogues {
+    /// All games, with these catalogues instead of the built-in ones.
+    pub(crate) fn load(&self) -> anyhow::Result<Registry> {
+        let mut registry = Registry::standard();
+        for (game, file) in &self.catalogues {
+            let is_known = registry.game_type(game).is_some();
+            anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.known());
+            let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
+            let replaced = registry.replace_catalogue(game, &text);
+            replaced.with_context(|| format!("{file} is no catalogue of {game}"))?;
+        }
+        Ok(registry)
+    }
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PolicyFiles {
+    /// Lets bots called `policy:NAME` play by the network in this ONNX file; may be repeated.
+    #[arg(long = "policy", value_name = "NAME=FILE", value_parser = pair)]
+    pub(crate) policies: Vec<(String, String)>,
+    /// A policy fails when one evaluation of its network takes more seconds than this. [default: 10]
+    #[arg(long = "policy-timeout", value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+}
+
+impl PolicyFiles {
+    /// Hashes of the files by policy, which tell networks of the same name apart.
+    pub(crate) fn hashes(&self) -> anyhow::Result<BTreeMap<&str, Vec<String>>> {
+        let mut all: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (name, file) in &self.policies {
+            let hashes = hashes(Path::new(file)).with_context(|| format!("policy {name}"))?;
+            all.entry(name).or_default().extend(hashes);
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn load(&self) -> anyhow::Result<Policies> {
+        let files = self.policies.iter().map(|(name, file)| (name.clone(), file.into()));
+        Ok(Policies::load(files, self.timeout.map_or(DEFAULT_PATIENCE, Duration::from_secs))?)
+    }
+}
+
+/// A table of bots, for `play` and `arena`.
+#[derive(Debug, Args)]
+pub(crate) struct BotTable {
+    /// The game's id.
+    pub(crate) game: String,
+    /// A bot for every seat.
+    #[arg(long, value_delimiter = ',', default_value = "greedy,random", value_parser = bot_name)]
+    pub(crate) seats: Vec<String>,
+    /// The seed; the same seed gives the same matches. [default: 0, or random if agents play]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Sets an option of the game; may be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair)]
+    options: Vec<(String, String)>,
+    #[command(flatten)]
+    catalogues: Catalogues,
+    #[command(flatten)]
+    pub(crate) policies: PolicyFiles,
+}
+
+impl BotTable {
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_default()
+    }
+
+    /// Sets up a table with `seats` seats; also returns the registry that looks up its players.
+    pub(crate) fn set_up(&self, seats: usize) -> anyhow::Result<(Tables, Arc<Table>)> {
+        let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let tables = Tables::new(self.catalogues.load()?).with_policies(self.policies.load()?);
+        let table = tables.table(&self.game, u32::try_from(seats)?, options)?;
+        Ok((tables, table))
+    }
+}
+
+/// Checks a bot's name, and drops parts that are defaults. Policies and agents are looked up later.
+pub(crate) fn bot_name(name: &str) -> Result<String, UnknownBot> {
+    if name.starts_with("policy:") || name.starts_with("agent:") {
+        Ok(name.to_owned())
+    } else {
+        name.parse().map(|bot: Bot| bot.to_string())
+    }
 }

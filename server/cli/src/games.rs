@@ -1,4 +1,4 @@
-//! `games`: what is served, for people and, with `--json`, for programs.
+//! `games`: the games of this build, as text or as JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,16 +11,14 @@ use boardwire_kernel::{Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, Ga
 use clap::Args;
 use serde_json::Value;
 
-use crate::flags::pair;
+use crate::flags::{Catalogues, pair};
 use crate::json;
-use crate::table::Catalogues;
 
-/// Shows what is served.
 #[derive(Debug, Args)]
 pub(super) struct Games {
-    /// The game to show whole.
+    /// The game to show in full.
     game: Option<String>,
-    /// For how many seats; the fewest when left out.
+    /// The number of seats; the game's minimum by default.
     #[arg(long, requires = "game")]
     seats: Option<u32>,
     /// Sets an option of the game; may be repeated.
@@ -43,22 +41,17 @@ impl Games {
             let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
             let table = tables.table(game, seats, options)?;
             if self.json {
-                let spec = json::write("GameSpec", &messages::spec(&served, &table), true)?;
-                let _ = writeln!(out, "{spec}");
+                out = format!("{}\n", json::write("GameSpec", &messages::spec(&served, &table), true)?);
             } else {
                 type_text(&mut out, &served);
                 table_text(&mut out, table.rules.info(), &served);
             }
+        } else if self.json {
+            let game = |id| json::write("Game", &messages::game(&tables.served(id)?), true);
+            out = format!("{}\n", tables.registry().ids().map(game).collect::<anyhow::Result<Value>>()?);
         } else {
-            let served = tables.registry().ids().map(|id| Ok(tables.served(id)?));
-            let served = served.collect::<anyhow::Result<Vec<_>>>()?;
-            if self.json {
-                let games = served.iter().map(|served| json::write("Game", &messages::game(served), true));
-                let _ = writeln!(out, "{}", games.collect::<anyhow::Result<Value>>()?);
-            } else {
-                for served in &served {
-                    type_text(&mut out, served);
-                }
+            for id in tables.registry().ids() {
+                type_text(&mut out, &tables.served(id)?);
             }
         }
         std::io::stdout().write_all(out.as_bytes())?;
@@ -71,11 +64,8 @@ fn type_text(out: &mut String, served: &Served) {
     let (min, max) = (game_type.seats.start(), game_type.seats.end());
     let _ = writeln!(out, "{:<16} {}, {min} to {max} seats", game_type.id, game_type.name);
     for option in game_type.options {
-        let _ = writeln!(
-            out,
-            "    {}: {} (default {}). {}",
-            option.name, option.kind, option.default, option.doc
-        );
+        let (name, kind, default, doc) = (option.name, &option.kind, option.default, option.doc);
+        let _ = writeln!(out, "    {name}: {kind} (default {default}). {doc}");
     }
 }
 
@@ -93,13 +83,8 @@ fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
     layout_text(out, "the public's view", &info.public_layout);
     let _ = writeln!(out, "\ntables");
     for table in &info.tables {
-        let _ = writeln!(
-            out,
-            "    {}, {} rows: {}",
-            table.name,
-            table.rows.len(),
-            table.columns.iter().map(column).collect::<Vec<_>>().join(", ")
-        );
+        let columns = table.columns.iter().map(column).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "    {}, {} rows: {columns}", table.name, table.rows.len());
     }
     let _ = writeln!(out, "\nactions, {} of them", info.actions.count());
     for (index, action) in info.actions.all().iter().enumerate() {
@@ -109,25 +94,19 @@ fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
 }
 
 fn layout_text(out: &mut String, whose: &str, layout: &ViewLayout) {
-    let _ = writeln!(out, "\n{whose}, {} bytes (in braces what has no order)", layout.bytes());
+    let _ = writeln!(out, "\n{whose}, {} bytes (axes in braces have no order)", layout.bytes());
     for (offset, field) in layout.with_offsets() {
-        let _ = writeln!(
-            out,
-            "    {offset:>4} {:<24} {:<10} 0..={:<5} {}. {}",
-            field.name,
-            shape(field),
-            field.max,
-            kind(&field.kind),
-            field.doc
-        );
+        let Field { name, max, doc, .. } = field;
+        let (shape, kind) = (shape(field), kind(&field.kind));
+        let _ = writeln!(out, "    {offset:>4} {name:<24} {shape:<10} 0..={max:<5} {kind}. {doc}");
     }
 }
 
-/// `[2 seat, 8 round]`, `[1 other seat, {3 card}]` where the order of the cards says nothing.
+/// `[2 seat, 8 round]`; `[1 other seat, {3 card}]` if the cards have no order.
 fn shape(field: &Field) -> String {
     let axis = |axis: &Axis| {
-        let words = format!("{} {}", axis.size, axis.name);
-        if axis.order == AxisOrder::None { format!("{{{words}}}") } else { words }
+        let text = format!("{} {}", axis.size, axis.name);
+        if axis.order == AxisOrder::None { format!("{{{text}}}") } else { text }
     };
     format!("[{}]", field.axes.iter().map(axis).collect::<Vec<_>>().join(", "))
 }

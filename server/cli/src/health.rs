@@ -1,4 +1,4 @@
-//! `health`: asks a running server how it is.
+//! `health`: asks a running server whether it serves.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -13,10 +13,10 @@ use tonic_health::pb::health_client::HealthClient;
 use super::address::Address;
 use boardwire_server::run::runtime;
 
-/// Asks a running server whether it serves, as supervisors of containers do.
+/// Asks a running server whether it serves, for container health checks.
 ///
-/// Prints `SERVING` or `NOT_SERVING`; the exit code is 0 where it serves, 1 where it does not or nobody answers. It speaks no TLS:
-/// a server that does also listens on a Unix socket for this.
+/// Prints `SERVING` or `NOT_SERVING`. The exit code is 0 if the server serves, 1 if it does not or does not answer.
+/// This command speaks no TLS: let a server with TLS also listen on a Unix socket.
 #[derive(Debug, Args)]
 pub(super) struct Health {
     /// Where the server listens.
@@ -32,20 +32,18 @@ pub(super) struct Health {
 
 impl Health {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let within = Duration::from_secs(self.timeout);
-        let asked = async { tokio::time::timeout(within, self.ask()).await };
-        let told = runtime()?.block_on(asked);
-        let told = told.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within {} s", self.timeout)));
-        let status = told.with_context(|| format!("{} does not tell its health", self.address))?;
+        let limit = Duration::from_secs(self.timeout);
+        let response = runtime()?.block_on(async { tokio::time::timeout(limit, self.check()).await });
+        let status = response.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within {} s", self.timeout)));
+        let status = status.with_context(|| format!("{}: health check failed", self.address))?;
         writeln!(std::io::stdout(), "{}", status.as_str_name())?;
-        let serves = status == ServingStatus::Serving;
-        Ok(if serves { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if status == ServingStatus::Serving { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    async fn ask(&self) -> anyhow::Result<ServingStatus> {
+    async fn check(&self) -> anyhow::Result<ServingStatus> {
         let channel = self.address.endpoint()?.connect().await?;
         let request = HealthCheckRequest { service: self.service.clone() };
-        let told = HealthClient::new(channel).check(request).await;
-        Ok(told.map_err(|status| anyhow::anyhow!("{}", status.message()))?.into_inner().status())
+        let response = HealthClient::new(channel).check(request).await;
+        Ok(response.map_err(|status| anyhow::anyhow!("{}", status.message()))?.into_inner().status())
     }
 }

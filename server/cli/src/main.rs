@@ -1,6 +1,6 @@
-//! The program `boardwire`: serves, plays and checks, by the library `boardwire_server`.
+//! The command line of `boardwire`: serves, plays and checks games with the library `boardwire_server`.
 //!
-//! Results go to stdout, everything else to stderr; exit codes are 0 good, 1 failed, 2 usage.
+//! Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error.
 
 mod address;
 mod agent;
@@ -11,13 +11,12 @@ mod flags;
 mod games;
 mod health;
 mod json;
+mod local_server;
 mod man;
 mod play;
-mod policies;
 mod proto;
 mod replay;
 mod serve;
-mod table;
 mod token;
 mod verify;
 
@@ -54,7 +53,7 @@ struct Cli {
 enum Command {
     /// Serves matches over gRPC until interrupted.
     Serve(Box<serve::Serve>),
-    /// Shows what is served; with a game, its actions, fields and options.
+    /// Lists the games; for one game, shows its actions, view fields and options.
     Games(games::Games),
     /// Plays one match of bots and prints a readable transcript.
     Play(play::PlayOne),
@@ -70,10 +69,6 @@ enum Command {
 }
 
 impl Cli {
-    /// Does what the command line asks for.
-    ///
-    /// # Errors
-    /// What went wrong, for stderr.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Serve(serve) => serve.run(&Self::command()),

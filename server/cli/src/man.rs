@@ -1,19 +1,20 @@
-//! `man`: the manual's pages, made from what `--help` says.
+//! `man`: manual pages, made from the texts of `--help`.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{Args, Command};
 
-/// Prints the page of `boardwire` for `man`, or writes the pages of all its commands.
+use crate::proto::write;
+
+/// Prints the manual page of `boardwire`, or writes the pages of all commands.
 ///
-/// `boardwire man | man -l -` shows the page. With `--out` there is one of each command besides, such as `boardwire-serve.1`;
-/// older ones in the folder are replaced, and the paths are printed.
+/// `boardwire man | man -l -` shows the page. With `--out` every command gets a page, such as `boardwire-serve.1`.
+/// Older pages in the folder are replaced, and the paths are printed.
 #[derive(Debug, Args)]
 pub(super) struct Man {
-    /// The folder for all pages, such as `~/.local/share/man/man1`; it is made if need be.
+    /// The folder for all pages, such as `~/.local/share/man/man1`; it is created if it does not exist.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -21,22 +22,19 @@ pub(super) struct Man {
 impl Man {
     pub(super) fn run(&self, line: Command) -> anyhow::Result<ExitCode> {
         let pages = pages(line);
-        let Some(folder) = &self.out else {
-            std::io::stdout().write_all(&rendered(&pages[0])?)?;
-            return Ok(ExitCode::SUCCESS);
-        };
-        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        for page in &pages {
-            let path = folder.join(page.get_filename());
-            let written = std::fs::write(&path, rendered(page)?);
-            written.with_context(|| format!("{} cannot be written", path.display()))?;
-            writeln!(std::io::stdout(), "{}", path.display())?;
+        match &self.out {
+            Some(folder) => {
+                for page in &pages {
+                    write(&folder.join(page.get_filename()), &rendered(page)?)?;
+                }
+            }
+            None => std::io::stdout().write_all(&rendered(&pages[0])?)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// The page of `boardwire` itself, then those of its commands.
+/// The page of `boardwire` itself, then the pages of its commands.
 fn pages(line: Command) -> Vec<clap_mangen::Man> {
     let mut all = line.disable_help_subcommand(true);
     all.build();
@@ -58,18 +56,18 @@ mod tests {
     use super::*;
     use crate::Cli;
 
-    /// The pages by the names of their files, as they are written.
+    /// The written pages by file name.
     fn written() -> BTreeMap<String, String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let out = folder.path().join("new/folder");
-        for _ in ["into a folder that is yet to be made", "in place of older files"] {
-            Man { out: Some(out.clone()) }.run(Cli::command()).expect("a temporary folder can be written to");
+        for _ in ["into a new folder", "over older files"] {
+            Man { out: Some(out.clone()) }.run(Cli::command()).expect("the folder is writable");
         }
-        let entries =
-            std::fs::read_dir(out).expect("it was made").map(|entry| entry.expect("it can be read"));
-        let page = |entry: std::fs::DirEntry| {
-            let name = entry.file_name().into_string().expect("names are text");
-            (name, std::fs::read_to_string(entry.path()).expect("pages are text"))
+        let entries = std::fs::read_dir(out).expect("the folder exists");
+        let page = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.expect("the folder is readable");
+            let name = entry.file_name().into_string().expect("names are UTF-8");
+            (name, std::fs::read_to_string(entry.path()).expect("pages are UTF-8"))
         };
         entries.map(page).collect()
     }
@@ -90,35 +88,31 @@ mod tests {
         }
         names.sort();
         assert_eq!(pages.keys().collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
-        assert!(
-            pages["boardwire-serve.1"].contains("\\-\\-max\\-matches"),
-            "the flags are looked for as written"
-        );
+        assert!(pages["boardwire-serve.1"].contains("\\-\\-max\\-matches"), "dashes are escaped so");
         assert!(pages["boardwire.1"].contains(".TH boardwire 1"), "{}", pages["boardwire.1"]);
-        assert!(pages["boardwire.1"].contains("boardwire\\-serve(1)"), "it leads to the others");
+        assert!(pages["boardwire.1"].contains("boardwire\\-serve(1)"), "it links to the commands");
     }
 
     #[test]
-    fn pages_are_set_without_a_warning_where_there_is_groff() {
+    fn groff_renders_pages_without_warnings_if_it_is_installed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Man { out: Some(folder.path().to_owned()) }
-            .run(Cli::command())
-            .expect("a temporary folder can be written to");
-        for entry in std::fs::read_dir(folder.path()).expect("it was made") {
-            let path = entry.expect("it can be read").path();
+        Man { out: Some(folder.path().to_owned()) }.run(Cli::command()).expect("the folder is writable");
+        for entry in std::fs::read_dir(folder.path()).expect("the folder exists") {
+            let path = entry.expect("the folder is readable").path();
             let groff =
                 std::process::Command::new("groff").args(["-man", "-Tutf8", "-ww"]).arg(&path).output();
-            let Ok(set) = groff else { return };
-            let warnings = String::from_utf8_lossy(&set.stderr);
-            assert!(set.status.success() && warnings.is_empty(), "{}: {warnings}", path.display());
-            assert!(!set.stdout.is_empty(), "{}", path.display());
+            let Ok(rendered) = groff else { return };
+            let warnings = String::from_utf8_lossy(&rendered.stderr);
+            assert!(rendered.status.success() && warnings.is_empty(), "{}: {warnings}", path.display());
+            assert!(!rendered.stdout.is_empty(), "{}", path.display());
         }
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_named() {
+    fn an_error_names_the_folder() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let error = Man { out: Some(file.path().to_owned()) }.run(Cli::command()).expect_err("it is a file");
+        let error =
+            Man { out: Some(file.path().to_owned()) }.run(Cli::command()).expect_err("a file is no folder");
         assert!(format!("{error:#}").contains(&file.path().display().to_string()), "{error:#}");
     }
 }

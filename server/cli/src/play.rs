@@ -3,14 +3,16 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use boardwire_batch::play::Play;
 use boardwire_batch::tables::Table;
-use boardwire_bots::Bot;
-use boardwire_kernel::{Seat, Viewer};
+use boardwire_bots::{Bot, Choice};
+use boardwire_kernel::{BOT_STREAM, RngStream, Seat, Viewer};
 use clap::Args;
 
+use crate::flags::BotTable;
 use crate::replay;
-use crate::table::{BotTable, bot_match};
 use boardwire_server::page::ReplayPage;
 
 /// Plays one match.
@@ -28,24 +30,28 @@ impl PlayOne {
         let (tables, table) = self.table.set_up(self.table.seats.len())?;
         let bots = self.table.seats.iter().map(|name| tables.bot(&table, name));
         let bots = bots.collect::<Result<Vec<_>, _>>()?;
-        if let Some(html) = &self.html {
-            return self.page(&table, &bots, html);
+        match &self.html {
+            Some(html) => self.write_page(&table, &bots, html),
+            None => self.print_transcript(&table, &bots),
         }
+    }
+
+    fn print_transcript(&self, table: &Table, bots: &[Bot]) -> anyhow::Result<ExitCode> {
         let info = table.rules.info();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         writeln!(out, "{} with {}, seed {}", info.id, self.table.seats.join(", "), self.table.seed())?;
-        let mut owed = 0;
-        let end = bot_match(&table, &bots, self.table.seed(), |episode, seat, action| {
-            let now = episode.pending().len();
-            if now > owed.max(1) || episode.ply() == 0 {
+        let mut pending_before = 0;
+        let end = bot_match(table, bots, self.table.seed(), |episode, seat, action| {
+            let pending = episode.pending().len();
+            if pending > pending_before.max(1) || episode.ply() == 0 {
                 write!(out, "\n{}", episode.text(Viewer::Public))?;
             }
-            owed = now;
+            pending_before = pending;
             let label = info.actions.label(action).unwrap_or_default();
             writeln!(out, "{:>4}  {} ({}): {label}", episode.ply() + 1, seat, bots[seat.index()])?;
             Ok(true)
         })?;
-        let end = end.expect("nothing stops it");
+        let end = end.expect("the callback never stops the match");
         write!(out, "\n{}", end.text(Viewer::Public))?;
         match end.outcome() {
             None => writeln!(out, "\nThe match was cut after {} plies.", end.ply())?,
@@ -65,19 +71,46 @@ impl PlayOne {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn page(&self, table: &Table, bots: &[Bot], html: &Path) -> anyhow::Result<ExitCode> {
+    fn write_page(&self, table: &Table, bots: &[Bot], html: &Path) -> anyhow::Result<ExitCode> {
         let (info, about) = (table.rules.info(), format!("seed {}", self.table.seed()));
-        let mut film = ReplayPage::new(info, &self.table.seats, about, Viewer::all(info.seats).collect());
+        let mut page = ReplayPage::new(info, &self.table.seats, about, Viewer::all(info.seats).collect());
         let mut caption = "the deal".to_owned();
         let end = bot_match(table, bots, self.table.seed(), |episode, seat, action| {
             let label = info.actions.label(action).unwrap_or_default();
             let next = replay::decision(seat, &self.table.seats[seat.index()], label);
-            let shown = film.show(info, episode, std::mem::replace(&mut caption, next));
+            let shown = page.show(info, episode, std::mem::replace(&mut caption, next));
             shown.map(|()| true).map_err(std::io::Error::other)
         })?;
-        let end = end.expect("nothing stops it");
-        film.show(info, &*end, caption).map_err(anyhow::Error::msg)?;
-        film.end(&*end);
-        replay::write(html, &film)
+        let end = end.expect("the callback never stops the match");
+        page.show(info, &*end, caption).map_err(anyhow::Error::msg)?;
+        page.end(&*end);
+        replay::write(html, &page)
     }
+}
+
+/// Plays a match of bots to its end. `on_action` sees every action before it is applied, and stops the match with `false`.
+pub(crate) fn bot_match(
+    table: &Table,
+    bots: &[Bot],
+    seed: u64,
+    mut on_action: impl FnMut(&dyn Play, Seat, u8) -> std::io::Result<bool>,
+) -> anyhow::Result<Option<Box<dyn Play>>> {
+    let mut episode = Arc::clone(&table.rules).deal(seed.into());
+    let mut rngs: Vec<RngStream> =
+        (BOT_STREAM..).zip(bots).map(|(stream, _)| RngStream::new(seed, stream)).collect();
+    while !episode.pending().is_empty() {
+        let bot = |seat: Seat| (seat, bots[seat.index()].clone(), rngs[seat.index()].clone());
+        let mut round = episode.round(episode.pending().iter().map(bot).collect());
+        while !round.advance()? {}
+        let mut choices = round.choices();
+        choices.sort_unstable_by_key(|choice| choice.seat);
+        for Choice { seat, action, rng } in choices {
+            rngs[seat.index()] = rng;
+            if !on_action(&*episode, seat, action)? {
+                return Ok(None);
+            }
+            episode.apply(seat, action.into())?;
+        }
+    }
+    Ok(Some(episode))
 }

@@ -1,4 +1,4 @@
-//! `replay`: an episode to be looked at.
+//! `replay`: an episode as a page.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,8 +10,8 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Key, Seat, Viewer};
 use clap::Args;
 
+use crate::flags::Catalogues;
 use crate::json;
-use crate::table::Catalogues;
 use boardwire_server::page::ReplayPage;
 
 /// Shows an episode as a page.
@@ -19,7 +19,7 @@ use boardwire_server::page::ReplayPage;
 pub(super) struct Replay {
     /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
     file: PathBuf,
-    /// Writes a page that shows every position, as each seat saw it where that may be known; it needs no network.
+    /// Writes a page that shows every position. It has all seats' views if the replay has the key. The page needs no network.
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
     #[command(flatten)]
@@ -35,84 +35,76 @@ impl Replay {
     }
 }
 
-/// Writes a page.
-pub(super) fn write(path: &Path, film: &ReplayPage) -> anyhow::Result<ExitCode> {
-    std::fs::write(path, film.html()).with_context(|| path.display().to_string())?;
-    eprintln!("{} shows it", path.display());
+pub(super) fn write(path: &Path, page: &ReplayPage) -> anyhow::Result<ExitCode> {
+    std::fs::write(path, page.html()).with_context(|| path.display().to_string())?;
+    eprintln!("wrote {}", path.display());
     Ok(ExitCode::SUCCESS)
 }
 
-/// An episode as a page: as everybody saw it once its key is shown, and as its viewer saw it before.
+/// A page with all views if the replay has the key, else with the views of its viewer.
 fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<ReplayPage> {
-    let config = replay.config.as_ref().context("it does not tell what the match was created with")?;
+    let config = replay.config.as_ref().context("the replay has no match configuration")?;
     let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let table = tables.table(&config.game, u32::try_from(config.players.len())?, options)?;
     anyhow::ensure!(
         replay.spec_digest == table.digest.to_string(),
-        "it was played by other rules or components: its spec digest is {}, that of this program {}",
+        "the episode has other rules or components: its spec digest is {}, that of this program {}",
         replay.spec_digest,
         table.digest
     );
-    anyhow::ensure!(!replay.frames.is_empty(), "it has no frames: there is no position to be shown");
+    anyhow::ensure!(!replay.frames.is_empty(), "the replay has no frames");
     let about = format!("episode {} of match {}", replay.episode, replay.match_id);
     match replay.seed_opening.as_ref().and_then(|opening| <[u8; 32]>::try_from(&opening.key[..]).ok()) {
-        Some(key) => played(replay, &table, about, key.into()),
-        None => seen(replay, &table, about),
+        Some(key) => full_page(replay, &table, about, key.into()),
+        None => viewer_page(replay, &table, about),
     }
 }
 
-/// Everything, by playing it once more.
-fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<ReplayPage> {
+/// All views, by playing the episode again.
+fn full_page(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<ReplayPage> {
     let info = table.rules.info();
-    let viewers = Viewer::all(info.seats).collect();
-    let mut film = ReplayPage::new(info, &players(replay), about, viewers);
+    let mut page = ReplayPage::new(info, &players(replay), about, Viewer::all(info.seats).collect());
     let mut play = table.rules.clone().deal(key);
     for (number, frame) in replay.frames.iter().enumerate() {
         if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
             let seat = seat_at(table, seat)?;
             play.apply(seat, played.action).with_context(|| format!("frame {number}"))?;
         }
-        film.show(info, &*play, caption(replay, table, frame)?).map_err(anyhow::Error::msg)?;
+        page.show(info, &*play, caption(replay, table, frame)?).map_err(anyhow::Error::msg)?;
     }
-    film.end(&*play);
-    Ok(film)
+    page.end(&*play);
+    Ok(page)
 }
 
-/// What the viewer saw, and no more.
-fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<ReplayPage> {
+/// The views of the replay's viewer alone.
+fn viewer_page(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<ReplayPage> {
     let info = table.rules.info();
     let viewer = match replay.viewer {
         None => Viewer::Public,
         Some(number) => seat_at(table, number)?.into(),
     };
-    let mut film = ReplayPage::new(info, &players(replay), about, vec![viewer]);
+    let mut page = ReplayPage::new(info, &players(replay), about, vec![viewer]);
     for (number, frame) in replay.frames.iter().enumerate() {
-        let shown = film.show_view(info, &frame.view, caption(replay, table, frame)?);
+        let shown = page.show_view(info, &frame.view, caption(replay, table, frame)?);
         shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
     }
-    Ok(film)
+    Ok(page)
 }
 
-/// Who plays at each seat.
 fn players(replay: &v1::Replay) -> Vec<String> {
     replay.config.iter().flat_map(|config| config.players.iter().map(player_name)).collect()
 }
 
-/// The seat of this number at the table.
 fn seat_at(table: &Table, number: u32) -> anyhow::Result<Seat> {
     let mut seats = Seat::all(table.rules.info().seats);
     let seat = seats.find(|seat| u32::from(seat.number()) == number);
     seat.with_context(|| format!("there is no seat {number}"))
 }
 
-/// What led to a frame.
+/// The event that led to a frame.
 fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Result<String> {
     let Some(number) = frame.seat else {
-        return Ok(if frame.outcome.is_some() {
-            "a seat has forfeited".to_owned()
-        } else {
-            "the deal".to_owned()
-        });
+        return Ok(if frame.outcome.is_some() { "a seat has forfeited" } else { "the deal" }.to_owned());
     };
     let seat = seat_at(table, number)?;
     let players = players(replay);
@@ -124,7 +116,6 @@ fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Res
     Ok(decision(seat, player, label.unwrap_or("a hidden choice")))
 }
 
-/// A decision in words.
 pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
     format!("{seat} ({player}): {label}")
 }
@@ -143,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_that_there_is_not_makes_no_page() {
+    fn an_unknown_seat_is_an_error() {
         let tables = Tables::new(Registry::standard());
-        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let table = tables.table("faraway", 2, []).expect("the table is valid");
         let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
         let played = Some(v1::PlayedAction::default());
         for (seed_opening, played) in [(None, None), (Some(opening.clone()), None), (Some(opening), played)] {
@@ -157,16 +148,16 @@ mod tests {
                     frames: vec![v1::Frame { seat: Some(seat), played, ..Default::default() }],
                     ..Default::default()
                 };
-                let refused = page(&replay, &tables).expect_err("there is no such seat").to_string();
+                let refused = page(&replay, &tables).expect_err("the seat is unknown").to_string();
                 assert_eq!(refused, format!("there is no seat {seat}"));
             }
         }
     }
 
     #[test]
-    fn a_replay_without_frames_makes_no_page() {
+    fn a_replay_without_frames_is_an_error() {
         let tables = Tables::new(Registry::standard());
-        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let table = tables.table("faraway", 2, []).expect("the table is valid");
         let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
         for seed_opening in [None, Some(opening)] {
             let replay = v1::Replay {
@@ -175,8 +166,8 @@ mod tests {
                 seed_opening,
                 ..Default::default()
             };
-            let refused = page(&replay, &tables).expect_err("there is nothing to show").to_string();
-            assert_eq!(refused, "it has no frames: there is no position to be shown");
+            let refused = page(&replay, &tables).expect_err("the replay is empty").to_string();
+            assert_eq!(refused, "the replay has no frames");
         }
     }
 }

@@ -1,11 +1,9 @@
-//! `serve`: flags over environment over a configuration file over defaults.
+//! `serve`: the server. Flags override environment variables, which override the configuration file.
 
 mod check;
 mod journal;
 mod listeners;
-mod log_lines;
-mod observing;
-mod renewal;
+mod observability;
 mod settings;
 
 use std::io::Write as _;
@@ -17,8 +15,7 @@ use clap::{Args, Command};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::address::{Address, bound};
-use boardwire_server::edge::Access;
+use super::address::Address;
 use boardwire_server::run::{Listener, run, runtime};
 use boardwire_server::telemetry;
 use listeners::ListenerConfig;
@@ -32,10 +29,11 @@ pub(super) struct Serve {
     /// A TOML file with any of these settings, `-` written as `_`: `listen`, `max_matches`, `catalogue` ...
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_CONFIG")]
     config: Option<PathBuf>,
-    /// Stops when standard input ends: a parent that dies takes its server along.
+    /// Stops when standard input ends, so that the server does not outlive its parent process.
     #[arg(long)]
     exit_with_stdin: bool,
-    /// Checks all of this without serving: a line each with `ok`, `warn` or `fail`. It ends with 1 if the server would not start.
+    /// Checks all settings without serving, and prints a line each with `ok`, `warn` or `fail`. Exits with 1 if the server
+    /// would not start.
     #[arg(long)]
     check: bool,
 }
@@ -50,76 +48,65 @@ impl Serve {
             return check::check(&settings, line);
         }
         let runtime = runtime()?;
-        // What is sent to a collector, and what Prometheus is answered, takes tasks.
+        // The exporters of traces and metrics spawn tasks.
         let _inside = runtime.enter();
-        let observing = settings.observe()?;
-        let front = ListenerConfig::of(&settings)?;
+        let observability = settings.observe()?;
+        let config = ListenerConfig::of(&settings)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
-        if front.metrics.is_some() {
+        if config.metrics.is_some() {
             telemetry::begin()?;
         }
-        let matches = settings.matches(&pool)?;
-        let (matches, journal) = match &settings.journal {
-            Some(path) => {
-                let (matches, journal) =
-                    journal::keep(matches, path, settings.keeping(), settings.journal_give_up)?;
-                (Arc::new(matches), Some(journal))
-            }
-            None => (Arc::new(matches), None),
-        };
-        let access = Access {
-            bounds: settings.bounds(),
-            accounts: front.accounts.clone(),
-            proxies: settings.proxies(),
-            page_hosts: settings.page_hosts(),
-        };
+        let (mut matches, mut journal) = (settings.matches(&pool)?, None);
+        if let Some(path) = &settings.journal {
+            let (restored, opened) =
+                journal::restore(matches, path, settings.retention(), settings.journal_give_up)?;
+            (matches, journal) = (restored, Some(opened));
+        }
+        let matches = Arc::new(matches);
         runtime.block_on(async {
-            // A file that has become too large fails to be written, as on a full disk, instead of ending the server.
+            // Without a handler, a file that reaches the size limit ends the process; with it, the write fails as on a full disk.
             let _too_large = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
-            // Before anything says that the server listens: a parent that reads it may stop the server at once.
+            // Before the addresses are printed: a parent that reads them may stop the server at once.
             let stopped = stopped(self.exit_with_stdin)?;
-            renewal::begin(front.tls.clone(), front.accounts.clone())?;
-            let listeners = front.listen().await?;
+            config.reload_on_sighup()?;
+            let listeners = config.listen().await?;
             for listener in &listeners {
-                let place = bound(listener)?;
-                match listener {
-                    Listener::Tcp(_) | Listener::Tls(..) | Listener::Unix(_) => {
-                        writeln!(std::io::stdout(), "listening on {place}")?;
-                    }
-                    Listener::WatchPage(_) => {
-                        writeln!(std::io::stdout(), "matches can be watched at {place}")?;
-                    }
-                    Listener::Metrics(_) => {
-                        writeln!(std::io::stdout(), "metrics are served at {place}/metrics")?;
-                    }
-                }
+                writeln!(std::io::stdout(), "{}", announcement(listener)?)?;
             }
-            // Their clocks run from now on: clients that connect are answered soon.
+            // Clocks of restored matches run from now on, since clients can connect.
             matches.begin();
-            run(access, listeners, matches, batches, stopped).await
+            run(settings.access(config.accounts), listeners, matches, batches, stopped).await
         })?;
         if let Some(journal) = journal {
             journal.close();
         }
-        observing.end();
-        // A call that would not end must not keep the process.
+        observability.end();
+        // Blocking tasks that have not ended must not keep the process alive.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Listens for signals from now on; the future resolves on SIGINT, on SIGTERM, and if asked for at the end of
-/// standard input.
+fn announcement(listener: &Listener) -> std::io::Result<String> {
+    Ok(match listener {
+        Listener::Tcp(tcp) | Listener::Tls(tcp, _) => format!("listening on {}", tcp.local_addr()?),
+        Listener::Unix(socket) => format!("listening on unix:{}", socket.path().display()),
+        Listener::WatchPage(tcp) => format!("matches can be watched at http://{}", tcp.local_addr()?),
+        Listener::Metrics(tcp) => format!("metrics are served at http://{}/metrics", tcp.local_addr()?),
+    })
+}
+
+/// Handles signals from now on. The future resolves on SIGINT, on SIGTERM, and with `with_stdin` at the end of stdin.
 fn stopped(with_stdin: bool) -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let (gone, stdin) = tokio::sync::oneshot::channel();
+    let (ended, stdin) = tokio::sync::oneshot::channel();
     if with_stdin {
-        // A thread of its own: a blocked read must not keep the runtime from stopping.
+        // A separate thread: a blocked read must not keep the runtime from stopping.
         std::thread::spawn(move || {
             let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-            let _ = gone.send(());
+            let _ = ended.send(());
         });
     }
     Ok(async move {

@@ -8,10 +8,10 @@ use clap::Args;
 use boardwire_server::edge::{is_name, line};
 use boardwire_server::secret;
 
-/// Makes a token for an account, and prints what the file of accounts takes: `boardwire token ada >> accounts.toml`.
+/// Makes a token for an account, and prints the lines for the accounts file: `boardwire token ada >> accounts.toml`.
 ///
-/// The token itself goes to stderr, and nowhere else: the file has only its hash. Add `matches = N`, `environments = N` or
-/// `calls = N` (a second) below the printed lines to give the account quotas of its own.
+/// The token itself goes to stderr only; the file has its hash. Add `matches = N`, `environments = N` or
+/// `calls = N` (a second) below the printed lines to give the account its own quotas.
 #[derive(Debug, Args)]
 pub(super) struct Token {
     /// The account's name: letters, digits, `-`, `_` and `.`.
@@ -20,11 +20,7 @@ pub(super) struct Token {
 }
 
 fn name(name: &str) -> Result<String, &'static str> {
-    if is_name(name) {
-        Ok(name.to_owned())
-    } else {
-        Err("a name has 1 to 64 letters, digits, `-`, `_` and `.`")
-    }
+    is_name(name).then(|| name.to_owned()).ok_or("a name has 1 to 64 letters, digits, `-`, `_` and `.`")
 }
 
 impl Token {

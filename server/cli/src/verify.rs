@@ -1,4 +1,4 @@
-//! `verify`: checks an episode that somebody has been shown.
+//! `verify`: checks a recorded episode.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use boardwire_api::v1;
 use boardwire_batch::tables::Tables;
 use clap::Args;
 
+use crate::flags::Catalogues;
 use crate::json;
-use crate::table::Catalogues;
 use boardwire_server::hex::hex;
 use boardwire_server::record::{Verified, verify};
 use boardwire_server::secret::SeedSource;
 
-/// Plays a recorded episode once more from its key, and compares commitment, decisions, views, chain and result.
+/// Plays a recorded episode again from its key, and compares commitment, decisions, views, hash chain and result.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
@@ -34,21 +34,22 @@ impl Verify {
         let mut out = std::io::stdout().lock();
         writeln!(
             out,
-            "{}: episode {} of match {} is as it should be",
+            "{}: episode {} of match {} verified",
             replay.config.as_ref().map_or("", |config| &config.game),
             replay.episode,
             replay.match_id
         )?;
-        writeln!(out, "the key is the one that was committed to before the first decision")?;
-        match source {
-            SeedSource::Drawn if contributed.is_empty() => writeln!(out, "the server drew it")?,
+        writeln!(out, "the key matches the commitment that was made before the first decision")?;
+        let origin = match source {
+            SeedSource::Drawn if contributed.is_empty() => "the server drew the key".to_owned(),
             SeedSource::Drawn => {
-                writeln!(out, "nobody could choose it: the server and seats {contributed} had a hand in it")?;
+                format!("the server and seats {contributed} drew the key: none could choose it")
             }
-            SeedSource::Given(seed) => writeln!(out, "it follows from seed {seed}, which somebody gave")?,
-        }
-        writeln!(out, "all {decisions} decisions could be made, and led to the views that were shown")?;
-        writeln!(out, "they chain up to {}", hex(&head))?;
+            SeedSource::Given(seed) => format!("the key follows from seed {seed}, which a caller gave"),
+        };
+        writeln!(out, "{origin}")?;
+        writeln!(out, "all {decisions} decisions are legal and lead to the recorded views")?;
+        writeln!(out, "the hash chain of the decisions ends with {}", hex(&head))?;
         if !scores.is_empty() {
             writeln!(out, "the scores are {scores:?}")?;
         }
@@ -58,7 +59,7 @@ impl Verify {
         let forfeit = if is_forfeited { ", that a seat forfeited the episode" } else { "" };
         writeln!(
             out,
-            "said by the server, and not proven: which bots played, how decisions came about, times{forfeit}"
+            "not proven, but reported by the server: which bots played, the causes of decisions, times{forfeit}"
         )?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,52 +1,56 @@
-//! Whether an agent, in whatever language, keeps the protocol.
+//! Plays scenarios with an agent, and compares each episode with the policy that the agent must play.
 //!
-//! A server of our own hosts matches for a command that plays a known policy; between the two stands a [`Proxy`] that
-//! loses answers, cuts connections and delays. What was played is compared with what the policy plays here.
+//! A server in this process hosts the matches. Between agent and server stands a [`Proxy`] that drops responses, cuts
+//! connections and delays.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use boardwire_kernel::Seat;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Table;
+use boardwire_kernel::{Digest, Seat};
 
-use super::expected::{self, End, SEEN, decide};
-use super::proxy::{Proxy, Toward, Verdict};
+use super::proxy::{Direction, Proxy, Verdict};
 use super::scenario::{Fault, PlayerKind, Scenario};
 use crate::agent::Agent;
 use boardwire_api::Error;
-use boardwire_server::arbiter::{Arbiter, Audience, CloseReason, Phase, Reset, Role};
+use boardwire_server::arbiter::{
+    Arbiter, Audience, CloseReason, Decision, Extras, Observation, Phase, Reset, Role,
+};
 use boardwire_server::matches::Matches;
 use boardwire_server::origin::Origin;
 
-/// How long our own seat takes for its first decisions where others have to wait for it.
+/// How long the examiner's seat takes for its first decisions, so that the agent has to wait.
 const OPPONENT_DELAY: Duration = Duration::from_millis(1_500);
+const EXTRAS: Extras = Extras { text: false, explanation: false, actions: true, head: false };
 
-/// A server, and the command that is put to the test.
+/// How an episode ended: the number of plies and the digest of the position.
+type End = (u32, Digest);
+
 pub(super) struct Examiner {
-    /// The matches of the server.
     pub(super) matches: Arc<Matches>,
-    /// Where the server listens: `host:port`.
+    /// The server's address, `host:port`.
     pub(super) address: String,
-    /// The command and its first arguments; the server's address and an invitation follow.
+    /// The agent's command, without the server's address and the invitation.
     pub(super) command: Vec<String>,
     /// How long a scenario may take.
     pub(super) limit: Duration,
 }
 
 impl Examiner {
-    /// Puts the command through a scenario.
+    /// Plays a scenario with the agent.
     ///
     /// # Errors
-    /// What it did wrong, with what it said; or what went wrong here.
+    /// The agent broke the protocol; the context is its stderr. Or the examination itself failed.
     pub(super) async fn examine(&self, scenario: &Scenario) -> anyhow::Result<()> {
         if let Fault::BadInvitation = scenario.fault {
             return self.examine_refusal().await;
         }
         let table = scenario.table(self.matches.tables())?;
-        let expected = expected::ends(&table, scenario).await?;
-        let settings = scenario.settings();
-        let arbiter = self.matches.create(None, Origin::Unknown, table, settings).await?;
+        let expected = expected_ends(&table, scenario).await?;
+        let arbiter = self.matches.create(None, Origin::Unknown, table, scenario.settings()).await?;
         let examined = Arc::new(ExaminedMatch {
             arbiter: Arc::clone(&arbiter),
             fault: Mutex::new(scenario.fault.clone()),
@@ -56,110 +60,100 @@ impl Examiner {
         for (seat, code) in arbiter.invitations() {
             match scenario.players[seat.index()] {
                 PlayerKind::Agent => {
-                    let watching = Arc::clone(&examined);
-                    let gate = move |toward| {
-                        let examined = Arc::clone(&watching);
-                        async move { examined.judge(toward).await }
+                    let examined = Arc::clone(&examined);
+                    let gate = move |direction| {
+                        let examined = Arc::clone(&examined);
+                        async move { examined.judge(direction).await }
                     };
                     let proxy = Proxy::start(self.address.clone(), gate).await?;
-                    agents.push((self.start(&proxy.address, &code)?, proxy));
+                    agents.push((Agent::start(&self.command, &proxy.address, &code)?, proxy));
                 }
-                PlayerKind::Kit => {
+                PlayerKind::Examiner => {
                     arbiter.join(seat, None, None)?;
                     tokio::spawn(play(Arc::clone(&arbiter), seat));
                 }
                 PlayerKind::Random => {}
             }
         }
-        let played =
-            tokio::time::timeout(self.limit, examined.until_over(scenario.episodes, &mut agents)).await;
+        let played = examined.wait_for_ends(scenario.episodes, &mut agents);
+        let played = tokio::time::timeout(self.limit, played).await;
         arbiter.close(CloseReason::Host);
-        let played = played
-            .map_err(|_| anyhow::anyhow!("it had not played {} after {:?}", scenario.episodes(), self.limit));
-        let mut said = vec![];
-        let mut left = vec![];
+        let mut result = played.unwrap_or_else(|_| {
+            let (over, episodes) = (examined.ends().len(), scenario.episodes);
+            anyhow::bail!("{over} of {episodes} episodes were over after {:?}", self.limit)
+        });
+        result = result.and_then(|()| examined.compare(&expected));
+        let mut outputs = vec![];
         for (agent, _proxy) in agents {
-            let (status, words) = agent.end(self.limit).await?;
-            left.push(status);
-            said.extend(Some(words).filter(|words| !words.is_empty()));
-        }
-        let verdict =
-            played.and_then(|played| played).and_then(|()| examined.compare(&expected)).and_then(|()| {
-                let bad = left.iter().find(|status| !status.is_some_and(|status| status.success()));
-                match bad {
-                    None => Ok(()),
-                    Some(Some(status)) => {
-                        anyhow::bail!("the match was closed, and it ended with {status}, not with 0")
-                    }
-                    Some(None) => anyhow::bail!("the match was closed, and it did not end"),
-                }
+            let (status, stderr) = agent.end(self.limit).await?;
+            outputs.extend(Some(stderr).filter(|stderr| !stderr.is_empty()));
+            result = result.and_then(|()| match status {
+                None => anyhow::bail!("the match was closed, and it did not end"),
+                Some(status) if status.success() => Ok(()),
+                Some(status) => anyhow::bail!("the match was closed, and it ended with {status}, not with 0"),
             });
-        verdict.with_context(|| match said.join("\n") {
-            said if said.is_empty() => "it said nothing".to_owned(),
-            said => format!("it said: {said}"),
+        }
+        result.with_context(|| match outputs.join("\n") {
+            stderr if stderr.is_empty() => "its stderr is empty".to_owned(),
+            stderr => format!("its stderr: {stderr}"),
         })
     }
 
-    /// An agent that nobody has invited must say so, and not wait for ever.
+    /// Starts the agent with an invalid invitation: it must report that, and not wait for ever.
     async fn examine_refusal(&self) -> anyhow::Result<()> {
-        let agent = self.start(&self.address, "00000000000000000000000000000000")?;
-        let (status, said) = agent.end(self.limit).await?;
-        let status = status.context("nobody had invited it, and it did not end")?;
-        anyhow::ensure!(!status.success(), "nobody had invited it, and it ended with 0");
-        anyhow::ensure!(
-            !said.is_empty(),
-            "nobody had invited it, and it said nothing of that on standard error"
-        );
+        let agent = Agent::start(&self.command, &self.address, "00000000000000000000000000000000")?;
+        let (status, stderr) = agent.end(self.limit).await?;
+        let status = status.context("its invitation was invalid, and it did not end")?;
+        anyhow::ensure!(!status.success(), "its invitation was invalid, and it ended with 0");
+        anyhow::ensure!(!stderr.is_empty(), "its invitation was invalid, and its stderr is empty");
         Ok(())
-    }
-
-    fn start(&self, address: &str, code: &str) -> anyhow::Result<Agent> {
-        Agent::start(&self.command, address, code)
     }
 }
 
-/// A match under examination.
 struct ExaminedMatch {
     arbiter: Arc<Arbiter>,
-    /// What is still to be done to the agent.
+    /// The fault that is still to come.
     fault: Mutex<Fault>,
-    /// How its episodes have ended.
+    /// How episodes have ended, by number.
     ends: Mutex<BTreeMap<u32, End>>,
 }
 
 impl ExaminedMatch {
-    /// What becomes of bytes on their way. An agent is told of nothing that has not been seen here first.
-    async fn judge(&self, toward: Toward) -> Verdict {
+    fn ends(&self) -> MutexGuard<'_, BTreeMap<u32, End>> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides what the proxy does with bytes. It records the end of an episode before the agent sees it.
+    async fn judge(&self, direction: Direction) -> Verdict {
         let position = self.arbiter.position();
         if self.arbiter.phase() == Phase::Over {
-            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-            ends.entry(position.episode).or_insert((position.ply, position.digest));
+            self.ends().entry(position.episode).or_insert((position.ply, position.digest));
         }
         let joined = self.arbiter.describe(Audience::Host).joined;
-        let joined =
-            self.arbiter.settings().agents().iter().all(|seat| joined.contains(&seat.number().into()));
+        let agents = self.arbiter.settings().agents();
+        let joined = agents.iter().all(|seat| joined.contains(&seat.number().into()));
         let (verdict, resets) = {
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-            fault.apply(toward, joined, &position)
+            fault.apply(direction, joined, &position)
         };
         if resets {
-            // It is there to reset, or has been closed.
+            // It fails only if the match has been closed.
             let _ = self.arbiter.reset_match(Role::Host, None, None).await;
         }
         verdict
     }
 
-    /// Waits until so many episodes are over; an agent that ends before has failed.
-    async fn until_over(&self, episodes: u32, agents: &mut [(Agent, Proxy)]) -> anyhow::Result<()> {
-        let mut often = tokio::time::interval(Duration::from_millis(10));
+    /// Waits for the end of `episodes` episodes. An agent that ends before has failed.
+    async fn wait_for_ends(&self, episodes: u32, agents: &mut [(Agent, Proxy)]) -> anyhow::Result<()> {
+        let mut interval = tokio::time::interval(Duration::from_millis(10));
         loop {
-            often.tick().await;
-            let over = self.ends.lock().unwrap_or_else(PoisonError::into_inner).len();
+            interval.tick().await;
+            let over = self.ends().len();
             if over >= episodes as usize {
                 return Ok(());
             }
             for (agent, _) in &mut *agents {
-                if let Some(status) = agent.has_ended()? {
+                if let Some(status) = agent.exit_status()? {
                     anyhow::bail!("it ended with {status} when {over} of {episodes} episodes were over");
                 }
             }
@@ -167,24 +161,57 @@ impl ExaminedMatch {
     }
 
     fn compare(&self, expected: &BTreeMap<u32, End>) -> anyhow::Result<()> {
-        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = self.ends();
         for (episode, (plies, digest)) in expected {
-            let (own_plies, own_digest) =
-                ends.get(episode).with_context(|| format!("episode {episode} has not been played"))?;
+            let end = ends.get(episode).with_context(|| format!("episode {episode} was not played"))?;
             anyhow::ensure!(
-                (plies, digest) == (own_plies, own_digest),
-                "episode {episode} ended after {own_plies} plies with digest {own_digest}; the policy ends it after \
-                 {plies} with {digest}"
+                (plies, digest) == (&end.0, &end.1),
+                "episode {episode} ended after {} plies with digest {}; the policy ends it after {plies} with {digest}",
+                end.0,
+                end.1
             );
         }
         Ok(())
     }
 }
 
-/// Plays a seat of our own until the match is closed, and lets others wait at first.
+/// The policy's decision: the legal actions in turn.
+fn decide(seen: &Observation) -> Decision {
+    let action = &seen.actions[seen.decision as usize % seen.actions.len()];
+    Decision { episode: seen.episode, number: seen.decision, action: action.index }
+}
+
+/// How the episodes of a scenario end by the policy, by number.
+async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {
+    let pool = Pool::new(1)?;
+    let settings = scenario.settings();
+    let agents: Vec<Seat> = settings.seats().filter(|seat| settings.agents().contains(*seat)).collect();
+    let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.alone().owner(), 1));
+    arbiter.begin();
+    if let Fault::Reset(_) = scenario.fault {
+        arbiter.reset_match(Role::Host, None, None).await?;
+    }
+    let mut ends = BTreeMap::new();
+    while ends.len() < scenario.episodes as usize {
+        while arbiter.phase() == Phase::Playing {
+            for &seat in &agents {
+                let seen = arbiter.observe(seat, false, EXTRAS).await?;
+                if seen.pending.contains(&seat.number().into()) {
+                    arbiter.act(seat, decide(&seen)).await?;
+                }
+            }
+        }
+        let position = arbiter.position();
+        ends.insert(position.episode, (position.ply, position.digest));
+        arbiter.reset_match(Role::Host, None, None).await?;
+    }
+    Ok(ends)
+}
+
+/// Plays a seat by the policy until the match is closed, at first slowly.
 async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
     loop {
-        let seen = arbiter.observe(seat, true, SEEN).await?;
+        let seen = arbiter.observe(seat, true, EXTRAS).await?;
         if seen.pending.contains(&seat.number().into()) {
             if seen.episode == 0 && seen.decision < 2 {
                 tokio::time::sleep(OPPONENT_DELAY).await;

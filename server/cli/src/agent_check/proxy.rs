@@ -1,4 +1,4 @@
-//! What stands between an agent and the server: it forwards bytes, or does not.
+//! A TCP proxy between an agent and the server that can delay bytes and cut connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,27 +9,24 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Where bytes are going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Toward {
-    Server,
-    Agent,
+pub(super) enum Direction {
+    ToServer,
+    ToAgent,
 }
 
-/// What becomes of them.
+/// What happens to bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// They go on.
     Pass,
-    /// They go on after a while.
-    Hold(Duration),
-    /// They are lost, and the connection with them.
+    Delay(Duration),
+    /// The bytes are lost, and the connection ends.
     Cut,
 }
 
-/// A listener that forwards connections until it is dropped.
+/// Forwards connections until it is dropped.
 pub(super) struct Proxy {
-    /// Where it listens: `host:port`.
+    /// The address on which it listens, `host:port`.
     pub(super) address: String,
     serving: JoinHandle<()>,
 }
@@ -41,10 +38,10 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// Forwards connections to `server`; `gate` judges every run of bytes before it goes on.
+    /// Forwards connections to `server`; `gate` judges each chunk of bytes before it is forwarded.
     pub(super) async fn start<G, F>(server: String, gate: G) -> std::io::Result<Self>
     where
-        G: Fn(Toward) -> F + Send + Sync + 'static,
+        G: Fn(Direction) -> F + Send + Sync + 'static,
         F: Future<Output = Verdict> + Send + 'static,
     {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -52,26 +49,26 @@ impl Proxy {
         let gate = Arc::new(gate);
         let serving = tokio::spawn(async move {
             while let Ok((agent, _)) = listener.accept().await {
-                let Ok(own) = TcpStream::connect(&server).await else { continue };
-                tokio::spawn(connect(agent, own, Arc::clone(&gate)));
+                let Ok(server) = TcpStream::connect(&server).await else { continue };
+                tokio::spawn(forward_both(agent, server, Arc::clone(&gate)));
             }
         });
         Ok(Self { address, serving })
     }
 }
 
-/// Forwards both ways until one of them ends: then both do.
-async fn connect<G, F>(agent: TcpStream, server: TcpStream, gate: Arc<G>)
+/// Forwards both directions until one ends.
+async fn forward_both<G, F>(agent: TcpStream, server: TcpStream, gate: Arc<G>)
 where
-    G: Fn(Toward) -> F,
+    G: Fn(Direction) -> F,
     F: Future<Output = Verdict>,
 {
     let _ = (agent.set_nodelay(true), server.set_nodelay(true));
     let (from_agent, to_agent) = agent.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
-        _ = forward(from_agent, to_server, || gate(Toward::Server)) => {}
-        _ = forward(from_server, to_agent, || gate(Toward::Agent)) => {}
+        _ = forward(from_agent, to_server, || gate(Direction::ToServer)) => {}
+        _ = forward(from_server, to_agent, || gate(Direction::ToAgent)) => {}
     }
 }
 
@@ -88,7 +85,7 @@ async fn forward<F: Future<Output = Verdict>>(
         }
         match gate().await {
             Verdict::Pass => {}
-            Verdict::Hold(time) => tokio::time::sleep(time).await,
+            Verdict::Delay(time) => tokio::time::sleep(time).await,
             Verdict::Cut => return Ok(()),
         }
         to.write_all(&bytes[..read]).await?;

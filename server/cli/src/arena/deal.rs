@@ -1,4 +1,4 @@
-//! One deal, played at every table from every seat.
+//! The results of one deal, played at every table from every seat.
 
 use anyhow::Context as _;
 use boardwire_api::v1;
@@ -8,74 +8,70 @@ use boardwire_bots::Bot;
 use boardwire_kernel::Outcome;
 
 use super::schedule::Schedule;
-use crate::table::bot_match;
+use crate::play::bot_match;
 use boardwire_server::secret::episode_seed;
 
-/// What came of one deal, in numbers that add up exactly.
+/// The results of one deal, as exact integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deal {
     /// Deals are counted from 0.
     pub(super) number: u64,
-    /// How many decisions it took.
     pub(super) decisions: u64,
-    /// What each entrant has achieved.
+    /// One for each entrant.
     pub(super) tallies: Vec<Tally>,
-    /// How often each entrant was placed before each other one, a row an entrant; half for sharing a place, counted in
-    /// halves.
+    /// `ahead[a][b]` counts how often entrant `a` was placed before `b`, in halves: a shared place counts one half.
     pub(super) ahead: Vec<Vec<u32>>,
 }
 
-/// What one entrant has achieved in one deal.
+/// The results of one entrant in one deal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// How many seats it had, over all matches.
+    /// The number of seats over all matches.
     pub(super) seats: u32,
-    /// Its shares of first places, in [`WHOLE`]ths: a place that several share is divided.
+    /// First places in [`WHOLE`]ths; seats that share the first place divide it.
     pub(super) wins: u32,
-    /// Its scores, summed.
+    /// The sum of scores.
     pub(super) points: i64,
-    /// How many of its seats have no score: their matches were forfeited or cut.
+    /// The number of seats without a score, since the match was forfeited or cut.
     pub(super) unscored: u32,
 }
 
-/// Parts of a first place, which up to eight seats can share: the most that a table has.
+/// Parts of a first place: divisible by 1 to 8, the most seats of a table.
 pub(super) const WHOLE: u32 = 840;
 
-/// A deal that has been played every way round.
+/// The matches of one deal.
 #[derive(Debug, Clone)]
-pub(super) struct Played {
+pub(super) struct PlayedDeal {
     /// Deals are counted from 0.
     pub(super) number: u64,
-    /// What came of each way round.
+    /// One for each line-up.
     pub(super) ends: Vec<End>,
 }
 
-/// How a match has ended.
+/// The end of a match.
 #[derive(Debug, Clone)]
 pub(super) struct End {
-    /// How many decisions it took.
     pub(super) decisions: u64,
-    /// The score of each seat; none when it was forfeited or cut.
+    /// The score of each seat; empty if the match was forfeited or cut.
     pub(super) scores: Vec<i32>,
-    /// The place of each seat; none when it was cut.
+    /// The place of each seat; empty if the match was cut.
     pub(super) ranks: Vec<u32>,
 }
 
-/// The seed from which the cards of a deal follow. None of them is that of the arena: agents are shown those of deals that are over.
+/// The seed of a deal. It never equals the arena's seed, since agents learn the seeds of past deals.
 pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
     let number = u32::try_from(number).ok().and_then(|number| number.checked_add(1));
-    Ok(episode_seed(seed, number.context("more deals than a seed has")?))
+    Ok(episode_seed(seed, number.context("a seed has at most 2^32 - 1 deals")?))
 }
 
 impl End {
-    /// That of a match that ended after so many decisions with this outcome.
     pub(super) fn of(ply: u32, outcome: v1::Outcome) -> Self {
         Self { decisions: ply.into(), scores: outcome.scores, ranks: outcome.ranks }
     }
 }
 
-impl Played {
-    /// Lets bots play it; nothing, if they were halted before its end.
+impl PlayedDeal {
+    /// Lets bots play a deal; `None` if `halted` stopped them before its end.
     pub(super) fn by_bots(
         table: &Table,
         schedule: &Schedule,
@@ -84,12 +80,12 @@ impl Played {
         number: u64,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<Option<Self>> {
-        let key = deal_seed(seed, number)?;
+        let seed = deal_seed(seed, number)?;
         let mut ends = Vec::with_capacity(schedule.line_ups.len());
         for line_up in &schedule.line_ups {
             let seated: Vec<Bot> = line_up.iter().map(|&entrant| bots[entrant].clone()).collect();
-            let each = |_: &dyn Play, _, _| Ok(!halted());
-            let Some(end) = bot_match(table, &seated, key, each)? else { return Ok(None) };
+            let on_action = |_: &dyn Play, _, _| Ok(!halted());
+            let Some(end) = bot_match(table, &seated, seed, on_action)? else { return Ok(None) };
             let outcome = end.outcome();
             let outcome = outcome.as_ref();
             ends.push(End {
@@ -103,8 +99,7 @@ impl Played {
 }
 
 impl Deal {
-    /// What came of it.
-    pub(super) fn of(schedule: &Schedule, played: &Played) -> Self {
+    pub(super) fn of(schedule: &Schedule, played: &PlayedDeal) -> Self {
         let mut deal = Self::new(played.number, schedule.entrants.len());
         for (line_up, end) in schedule.line_ups.iter().zip(&played.ends) {
             deal.count(line_up, end);
@@ -112,13 +107,12 @@ impl Deal {
         deal
     }
 
-    /// One that nobody has played.
     fn new(number: u64, entrants: usize) -> Self {
         let (tallies, ahead) = (vec![Tally::default(); entrants], vec![vec![0; entrants]; entrants]);
         Self { number, decisions: 0, tallies, ahead }
     }
 
-    /// Counts a match of these entrants. Nobody has won what was cut at its greatest length.
+    /// Adds a match of these entrants. A match that was cut at its maximum length has no winner.
     fn count(&mut self, line_up: &[usize], end: &End) {
         self.decisions += end.decisions;
         let winners = end.ranks.iter().map(|&rank| u32::from(rank == 1)).sum::<u32>();
@@ -131,9 +125,9 @@ impl Deal {
             }
             let Some(rank) = end.ranks.get(seat) else { continue };
             tally.wins += if *rank == 1 { WHOLE / winners } else { 0 };
-            for (against, other) in line_up.iter().zip(&end.ranks).filter(|(against, _)| **against != entrant)
+            for (&other, other_rank) in line_up.iter().zip(&end.ranks).filter(|(other, _)| **other != entrant)
             {
-                self.ahead[entrant][*against] += match rank.cmp(other) {
+                self.ahead[entrant][other] += match rank.cmp(other_rank) {
                     std::cmp::Ordering::Less => 2,
                     std::cmp::Ordering::Equal => 1,
                     std::cmp::Ordering::Greater => 0,
@@ -148,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_shared_and_whoever_is_placed_before_another_is_ahead() {
+    fn a_shared_first_place_is_divided_and_counts_half_ahead() {
         let mut deal = Deal::new(0, 2);
         let end = End { decisions: 9, scores: vec![7, 7, 3], ranks: vec![1, 1, 3] };
         deal.count(&[0, 1, 1], &end);
@@ -159,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forfeit_is_lost_and_a_match_that_was_cut_is_won_by_nobody() {
+    fn a_forfeit_is_a_loss_and_a_match_that_was_cut_has_no_winner() {
         let mut deal = Deal::new(0, 2);
         deal.count(&[0, 1, 1], &End { decisions: 2, scores: vec![], ranks: vec![1, 3, 1] });
         assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 0, unscored: 1 });

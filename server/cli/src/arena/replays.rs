@@ -1,4 +1,4 @@
-//! A folder of replays: every match of an arena, and what was played. A later run goes on with it.
+//! A folder with the replays of an arena's matches. A later run of the same arena continues from it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -9,42 +9,39 @@ use anyhow::Context as _;
 use boardwire_api::v1;
 use serde_json::Value;
 
-use super::deal::{End, Played};
+use super::deal::{End, PlayedDeal};
 use crate::json;
 
-/// The file that says what was played. It is locked as long as an arena writes to the folder.
-const WHAT: &str = "arena.json";
+/// The file with the arena's settings. It is locked while an arena writes to the folder.
+const SETTINGS: &str = "arena.json";
 
-/// A folder of replays.
 #[derive(Debug)]
 pub(super) struct Replays {
     folder: PathBuf,
-    /// How many matches each deal has.
-    ways: usize,
-    what: File,
+    line_ups: usize,
+    settings: File,
 }
 
-/// The seed of the arena whose replays are in a folder, if it holds any.
+/// The seed of the arena whose replays are in a folder; `None` if there are none.
 pub(super) fn seed_of(folder: &Path) -> Option<u64> {
-    // A folder of something else is refused when it is opened.
-    let what: Value = serde_json::from_slice(&std::fs::read(folder.join(WHAT)).ok()?).ok()?;
-    what["seed"].as_u64()
+    // If the file is invalid, `Replays::open` reports it.
+    let settings: Value = serde_json::from_slice(&std::fs::read(folder.join(SETTINGS)).ok()?).ok()?;
+    settings["seed"].as_u64()
 }
 
 impl Replays {
-    /// Opens the folder for an arena that plays `what`; it is made if it is not there.
+    /// Opens the folder for an arena with these settings, and creates it if it does not exist.
     ///
     /// # Errors
-    /// A folder that cannot be made, read or written, that has the replays of another arena, or that another arena writes to.
-    pub(super) fn open(folder: &Path, ways: usize, what: &Value) -> anyhow::Result<Self> {
-        let path = folder.join(WHAT);
+    /// The folder is not accessible, has replays of another arena, or another arena writes to it.
+    pub(super) fn open(folder: &Path, line_ups: usize, settings: &Value) -> anyhow::Result<Self> {
+        let path = folder.join(SETTINGS);
         let about = || path.display().to_string();
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let mut file =
             File::options().read(true).append(true).create(true).open(&path).with_context(about)?;
-        // Where a file system knows no locks, two arenas are not kept apart.
+        // A file system without locks does not prevent two arenas from writing at once.
         let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        let folder = folder.to_owned();
         anyhow::ensure!(
             !is_taken,
             "another arena writes to {}: wait for its end, or name another folder",
@@ -53,63 +50,62 @@ impl Replays {
         let mut text = String::new();
         file.read_to_string(&mut text).with_context(about)?;
         if text.is_empty() {
-            writeln!(file, "{what}").with_context(about)?;
+            writeln!(file, "{settings}").with_context(about)?;
         } else {
-            let held: Value = serde_json::from_str(&text).with_context(about)?;
+            let old: Value = serde_json::from_str(&text).with_context(about)?;
             anyhow::ensure!(
-                &held == what,
-                "{} is of another arena, {held}: this one is {what}; name another folder",
+                &old == settings,
+                "{} belongs to another arena, {old}: this one is {settings}; name another folder",
                 about()
             );
         }
-        Ok(Self { folder, ways, what: file })
+        Ok(Self { folder: folder.to_owned(), line_ups, settings: file })
     }
 
-    /// The deals of which every match is there, by their numbers.
+    /// The deals with a replay for every line-up, by number.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no replay of a match that has ended.
-    pub(super) fn read(&self) -> anyhow::Result<BTreeMap<u64, Played>> {
+    /// A file cannot be read, or is no replay of an ended episode.
+    pub(super) fn read(&self) -> anyhow::Result<BTreeMap<u64, PlayedDeal>> {
         let mut deals = BTreeMap::new();
         for file in std::fs::read_dir(&self.folder).with_context(|| self.folder.display().to_string())? {
             let name = file?.file_name();
             let number =
                 name.to_str().and_then(|name| name.strip_prefix("deal-")?.strip_suffix("-way-0.json"));
             let Some(number) = number.and_then(|number| number.parse().ok()) else { continue };
-            if (0..self.ways).all(|way| self.file(number, way).is_file()) {
-                let ends = (0..self.ways).map(|way| self.end(number, way)).collect::<Result<_, _>>()?;
-                deals.insert(number, Played { number, ends });
+            if (0..self.line_ups).all(|line_up| self.file(number, line_up).is_file()) {
+                let ends = (0..self.line_ups).map(|line_up| self.end(number, line_up));
+                deals.insert(number, PlayedDeal { number, ends: ends.collect::<Result<_, _>>()? });
             }
         }
         Ok(deals)
     }
 
-    /// How a match ended.
-    fn end(&self, deal: u64, way: usize) -> anyhow::Result<End> {
-        let path = self.file(deal, way);
-        let about = || format!("{}: delete it, and it is played again", path.display());
+    fn end(&self, deal: u64, line_up: usize) -> anyhow::Result<End> {
+        let path = self.file(deal, line_up);
+        let about = || format!("{}: delete it, and the deal is played again", path.display());
         let mut replay: v1::Replay = json::read("Replay", &path).with_context(about)?;
         let last = replay.frames.pop().with_context(about)?;
         Ok(End::of(last.ply, last.outcome.with_context(about)?))
     }
 
-    /// Keeps a match; its file is there when it is whole.
-    pub(super) fn keep(&self, deal: u64, way: usize, replay: &v1::Replay) -> anyhow::Result<()> {
-        let path = self.file(deal, way);
-        let aside = path.with_extension("new");
-        let written = std::fs::write(&aside, json::write("Replay", replay, false)?.to_string());
-        written.and_then(|()| std::fs::rename(&aside, &path)).with_context(|| path.display().to_string())
+    /// Saves a match atomically.
+    pub(super) fn save(&self, deal: u64, line_up: usize, replay: &v1::Replay) -> anyhow::Result<()> {
+        let path = self.file(deal, line_up);
+        let temporary = path.with_extension("new");
+        let written = std::fs::write(&temporary, json::write("Replay", replay, false)?.to_string());
+        written.and_then(|()| std::fs::rename(&temporary, &path)).with_context(|| path.display().to_string())
     }
 
-    fn file(&self, deal: u64, way: usize) -> PathBuf {
-        self.folder.join(format!("deal-{deal:09}-way-{way}.json"))
+    fn file(&self, deal: u64, line_up: usize) -> PathBuf {
+        self.folder.join(format!("deal-{deal:09}-way-{line_up}.json"))
     }
 }
 
 impl Drop for Replays {
-    /// A child that is being started may have the file open a moment longer, and with it the lock.
+    /// A child process between fork and exec still holds the file open, and with it the lock.
     fn drop(&mut self) {
-        let _ = self.what.unlock();
+        let _ = self.settings.unlock();
     }
 }
 
@@ -122,12 +118,12 @@ mod tests {
     #[test]
     fn two_arenas_do_not_write_to_one_folder() {
         let folder = tempfile::tempdir().expect("a folder");
-        let what = json!({"seed": 1});
-        let first = Replays::open(folder.path(), 2, &what).expect("a new folder");
-        let refused = Replays::open(folder.path(), 2, &what).expect_err("it is taken").to_string();
+        let settings = json!({"seed": 1});
+        let first = Replays::open(folder.path(), 2, &settings).expect("a new folder");
+        let refused = Replays::open(folder.path(), 2, &settings).expect_err("it is locked").to_string();
         assert!(refused.starts_with("another arena writes to "), "{refused}");
         drop(first);
-        Replays::open(folder.path(), 2, &what).expect("it is free");
+        Replays::open(folder.path(), 2, &settings).expect("the lock is free");
         assert_eq!(seed_of(folder.path()), Some(1));
     }
 }

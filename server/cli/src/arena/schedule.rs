@@ -1,94 +1,142 @@
-//! Who meets whom: every table of a field, every deal from every seat.
+//! The entrants of an arena, and the line-ups in which they meet.
 
-/// The tables at which the entrants of an arena meet.
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_bots::Bot;
+
+/// The entrants, and their seats in each match of a deal.
 ///
-/// Each deal is played at every table once for each way round that it can be seated, so that luck of the deal and of
-/// the seat is the same for all.
+/// Each deal is played at every table in every rotation, so that luck of the deal and of the seat is the same for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// The entrants, each once.
+    /// The names of the entrants, each once.
     pub(super) entrants: Vec<String>,
-    /// The entrant at each seat, a row for each table and way round.
+    /// For each match of a deal, the index of the entrant at each seat.
     pub(super) line_ups: Vec<Vec<usize>>,
 }
 
+/// A player of an arena.
+#[derive(Debug, Clone)]
+pub(super) enum Entrant {
+    Bot(Bot),
+    /// An agent over gRPC.
+    Agent {
+        /// `agent:NAME`.
+        name: String,
+        /// The command that starts it; without one, the user starts it.
+        command: Option<Vec<String>>,
+    },
+}
+
+impl Entrant {
+    /// The entrant with this name.
+    ///
+    /// # Errors
+    /// The bot is unknown.
+    pub(super) fn named(
+        name: &str,
+        tables: &Tables,
+        table: &Table,
+        commands: &[(String, String)],
+    ) -> anyhow::Result<Self> {
+        let Some(agent) = name.strip_prefix("agent:") else { return Ok(Self::Bot(tables.bot(table, name)?)) };
+        let command = commands.iter().rfind(|(of, _)| of == agent).map(|(_, command)| shell(command));
+        Ok(Self::Agent { name: name.to_owned(), command })
+    }
+}
+
+/// A shell command that takes further arguments; it may begin with `NAME=VALUE`. `exec` replaces the shell, so that killing the
+/// process kills the agent.
+fn shell(command: &str) -> Vec<String> {
+    ["sh", "-c", &format!("exec env {command} \"$@\""), "sh"].map(str::to_owned).to_vec()
+}
+
 impl Schedule {
-    /// One table, with these bots around it; the same bot may sit there more than once.
+    /// One table, with these bots around it; the same bot may have several seats.
     pub(super) fn table(seats: &[String]) -> Self {
         let mut entrants: Vec<String> = Vec::new();
         let mut around = Vec::new();
         for bot in seats {
-            let known = entrants.iter().position(|entrant| entrant == bot);
-            around.push(known.unwrap_or_else(|| {
+            let index = entrants.iter().position(|entrant| entrant == bot);
+            around.push(index.unwrap_or_else(|| {
                 entrants.push(bot.clone());
                 entrants.len() - 1
             }));
         }
-        Self { entrants, line_ups: ways_round(&around) }
+        Self { entrants, line_ups: rotations(&around) }
     }
 
-    /// Every choice of `seats` entrants out of a field, at a table of its own.
+    /// A table for every choice of `seats` entrants out of a field.
     ///
     /// # Errors
-    /// When an entrant is named twice, or there are too few.
+    /// An entrant is named twice, or there are too few.
     pub(super) fn field(entrants: &[String], seats: usize) -> anyhow::Result<Self> {
-        for (at, bot) in entrants.iter().enumerate() {
-            anyhow::ensure!(!entrants[..at].contains(bot), "`{bot}` is in the field twice");
+        for (index, bot) in entrants.iter().enumerate() {
+            anyhow::ensure!(!entrants[..index].contains(bot), "`{bot}` is in the field twice");
         }
         anyhow::ensure!(
             (1..=entrants.len()).contains(&seats),
-            "a field of {} makes no table of {seats} seats",
+            "--at must be 1 to {} for this field; got {seats}",
             entrants.len()
         );
         let mut tables = Vec::new();
         choose(entrants.len(), seats, &mut Vec::new(), &mut tables);
-        let line_ups = tables.iter().flat_map(|table| ways_round(table)).collect();
+        let line_ups = tables.iter().flat_map(|table| rotations(table)).collect();
         Ok(Self { entrants: entrants.to_vec(), line_ups })
     }
 
-    /// How many seats a table has.
     pub(super) fn seats(&self) -> usize {
         self.line_ups[0].len()
     }
 }
 
-/// Every way to seat them in this order, beginning with another each time; ways that look alike once.
-fn ways_round(around: &[usize]) -> Vec<Vec<usize>> {
-    let mut ways: Vec<Vec<usize>> = Vec::new();
+/// All distinct rotations.
+fn rotations(around: &[usize]) -> Vec<Vec<usize>> {
+    let mut rotations: Vec<Vec<usize>> = Vec::new();
     for turn in 0..around.len() {
-        let mut way = around.to_vec();
-        way.rotate_right(turn);
-        if !ways.contains(&way) {
-            ways.push(way);
+        let mut rotation = around.to_vec();
+        rotation.rotate_right(turn);
+        if !rotations.contains(&rotation) {
+            rotations.push(rotation);
         }
     }
-    ways
+    rotations
 }
 
-/// Adds every choice of `count` among the numbers below `all` that begins with `chosen`, ascending.
-fn choose(all: usize, count: usize, chosen: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+/// Adds to `choices` every ascending choice of `count` numbers below `limit` that begins with `chosen`.
+fn choose(limit: usize, count: usize, chosen: &mut Vec<usize>, choices: &mut Vec<Vec<usize>>) {
     if chosen.len() == count {
-        found.push(chosen.clone());
+        choices.push(chosen.clone());
         return;
     }
-    let first = chosen.last().map_or(0, |last| last + 1);
-    for next in first..all {
+    for next in chosen.last().map_or(0, |last| last + 1)..limit {
         chosen.push(next);
-        choose(all, count, chosen, found);
+        choose(limit, count, chosen, choices);
         chosen.pop();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::agent::Agent;
+
+    #[tokio::test]
+    async fn a_command_may_quote_and_set_variables() {
+        let command = shell(r#"WORDS='two words' sh -c 'echo "$WORDS, $*" >&2' sh"#);
+        let agent = Agent::start(&command, "address", "code").expect("the shell starts");
+        let (status, stderr) = agent.end(Duration::from_secs(10)).await.expect("the agent ends");
+        assert_eq!(stderr, "two words, address code");
+        assert!(status.is_some_and(|status| status.success()));
+    }
 
     fn bots(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
     #[test]
-    fn a_table_is_seated_every_way_round_and_no_way_twice() {
+    fn a_table_has_every_rotation_once() {
         let one = Schedule::table(&bots(&["mc", "greedy", "greedy"]));
         assert_eq!(one.entrants, bots(&["mc", "greedy"]));
         assert_eq!(one.line_ups, [[0, 1, 1], [1, 0, 1], [1, 1, 0]]);
@@ -97,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn a_field_meets_at_every_table_it_can_fill() {
+    fn a_field_meets_at_every_possible_table() {
         let field = Schedule::field(&bots(&["mc", "greedy", "random"]), 2).expect("a field");
         assert_eq!(field.line_ups, [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]]);
         assert_eq!(field.seats(), 2);
-        let words = |names: &[&str], seats| Schedule::field(&bots(names), seats).unwrap_err().to_string();
-        assert_eq!(words(&["mc", "greedy", "mc"], 2), "`mc` is in the field twice");
-        assert_eq!(words(&["mc", "greedy"], 3), "a field of 2 makes no table of 3 seats");
+        let error = |names: &[&str], seats| Schedule::field(&bots(names), seats).unwrap_err().to_string();
+        assert_eq!(error(&["mc", "greedy", "mc"], 2), "`mc` is in the field twice");
+        assert_eq!(error(&["mc", "greedy"], 3), "--at must be 1 to 2 for this field; got 3");
     }
 }

@@ -1,25 +1,25 @@
-//! What deals say of the entrants, and how sure it is.
+//! Standings of the entrants, with confidence intervals and ratings.
 
 use std::f64::consts::LN_10;
 
 use super::deal::{Deal, WHOLE};
 
-/// How an entrant stands.
+/// The results of one entrant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Standing {
-    /// How many seats it has played.
+    /// The number of seats played.
     pub(super) seats: u64,
-    /// Its share of first places for each seat played.
+    /// First places by seat played.
     pub(super) share: f64,
-    /// Where the true share lies, at 95 %.
+    /// The 95 % confidence interval of the share.
     pub(super) interval: (f64, f64),
-    /// Its mean score, over the matches that were scored, if any was.
+    /// The mean score of matches with scores; `None` without any.
     pub(super) score: Option<f64>,
-    /// Its rating: 400 points are ten to one against another; the mean of the field is 0.
+    /// 400 points more are odds of ten to one; the mean of all entrants is 0.
     pub(super) rating: f64,
 }
 
-/// The standings of all entrants after these deals, of which there is at least one.
+/// The standings of all entrants after one deal or more.
 pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
     let entrants = deals[0].tallies.len();
     let ratings = ratings(deals);
@@ -41,14 +41,14 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
         .collect()
 }
 
-/// How wide the widest of the intervals is after these deals, of which there is at least one.
+/// The width of the widest interval after one deal or more.
 pub(super) fn width(deals: &[Deal]) -> f64 {
     let entrants = 0..deals[0].tallies.len();
     let intervals = entrants.map(|entrant| interval(&shares(deals, entrant)));
     intervals.map(|(low, high)| high - low).fold(0.0, f64::max)
 }
 
-/// What an entrant has won of each deal, for each seat that it had.
+/// An entrant's share of first places in each deal.
 fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
     let share = |deal: &Deal| {
         let tally = deal.tallies[entrant];
@@ -57,10 +57,10 @@ fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
     deals.iter().map(share).collect()
 }
 
-/// Where the mean of shares lies at 95 %, a share a deal.
+/// The 95 % confidence interval of the mean of shares, one share a deal, since matches of the same deal are dependent.
 ///
-/// Matches of one deal depend on each other, so deals are what is independent. Two more deals are added, one won by
-/// all means and one lost (as Agresti and Coull do for a proportion), since few deals that all ended alike prove little.
+/// One deal that is won and one that is lost are added, as Agresti and Coull do for a proportion: otherwise a few deals with the
+/// same result would give an interval of width 0.
 fn interval(shares: &[f64]) -> (f64, f64) {
     const Z: f64 = 1.959_964;
     let number = float(shares.len() as u64 + 2);
@@ -71,11 +71,11 @@ fn interval(shares: &[f64]) -> (f64, f64) {
     ((mean - spread).max(0.0), (mean + spread).min(1.0))
 }
 
-/// Bradley-Terry ratings, from who was placed before whom: under which that is likeliest, by Newton's method.
+/// Bradley-Terry ratings of maximum likelihood, by Newton's method.
 ///
-/// A tenth of a match won and lost against everybody keeps those finite who have always won.
+/// The prior adds a tenth of a win and of a loss between each two entrants, which keeps ratings finite.
 fn ratings(deals: &[Deal]) -> Vec<f64> {
-    /// Many more than it takes.
+    /// Newton's method needs far fewer.
     const ROUNDS: usize = 1_000;
     const PRIOR: f64 = 0.1;
     let entrants = deals[0].tallies.len();
@@ -90,10 +90,10 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
         let steps = steps(&wins, &logs);
         let wider = |(low, high): (f64, f64), &step: &f64| (low.min(step), high.max(step));
         let (low, high) = steps.iter().fold((0.0, 0.0), wider);
-        // Where no two move by more than 1 against each other, a round never leads away.
-        let part = 1.0 / (high - low).max(1.0);
+        // The method converges if no difference changes by more than 1 a round.
+        let scale = 1.0 / (high - low).max(1.0);
         for (log, step) in logs.iter_mut().zip(&steps) {
-            *log += part * step;
+            *log += scale * step;
         }
         if high - low < 1e-9 {
             break;
@@ -103,11 +103,11 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
     logs.iter().map(|log| 400.0 * (log - mean) / LN_10).collect()
 }
 
-/// By how much Newton's method changes the logarithms of strengths. The first stays, since only differences count.
+/// The step of Newton's method for the logarithms of strengths. The first stays 0, since only differences count.
 fn steps(wins: &[Vec<f64>], logs: &[f64]) -> Vec<f64> {
     let entrants = logs.len();
     let chance = |one: usize, other: usize| 1.0 / (1.0 + (logs[other] - logs[one]).exp());
-    // How the likelihood bends, negated, and how steep it is.
+    // The negated second derivatives of the log-likelihood, then the first derivative.
     let row = |one: usize| {
         let mut row = vec![0.0; entrants + 1];
         for other in (0..entrants).filter(|&other| other != one) {
@@ -121,11 +121,11 @@ fn steps(wins: &[Vec<f64>], logs: &[f64]) -> Vec<f64> {
     };
     let mut rows: Vec<Vec<f64>> = (0..entrants).map(row).collect();
     for pivot in 1..entrants {
-        let own = rows[pivot].clone();
+        let pivot_row = rows[pivot].clone();
         for (_, row) in rows.iter_mut().enumerate().filter(|&(number, _)| number != pivot) {
-            let factor = row[pivot] / own[pivot];
-            for (value, own) in row.iter_mut().zip(&own) {
-                *value -= factor * own;
+            let factor = row[pivot] / pivot_row[pivot];
+            for (value, pivot_value) in row.iter_mut().zip(&pivot_row) {
+                *value -= factor * pivot_value;
             }
         }
     }
@@ -134,13 +134,12 @@ fn steps(wins: &[Vec<f64>], logs: &[f64]) -> Vec<f64> {
     rows.iter().enumerate().map(step).collect()
 }
 
-/// A count as a float.
-#[expect(clippy::cast_precision_loss, reason = "nobody makes 2^53 decisions")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub(super) fn float(count: u64) -> f64 {
     count as f64
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody scores 2^53 points")]
+#[expect(clippy::cast_precision_loss, reason = "scores stay far below 2^53")]
 fn signed(points: i64) -> f64 {
     points as f64
 }
@@ -152,7 +151,7 @@ mod tests {
 
     const HALF: u32 = WHOLE / 2;
 
-    /// Deals of two entrants, one match from each seat: how much of them the first has won, in half matches.
+    /// Deals of two entrants and two matches; `won` are the wins of the first entrant, in half matches.
     fn deals(won: &[u32]) -> Vec<Deal> {
         let deal = |(number, &won): (u64, &u32)| {
             let (won, lost) = (won * HALF, (4 - won) * HALF);
@@ -169,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn standings_are_worked_out_by_hand() {
+    fn standings_equal_a_calculation_by_hand() {
         let deals = deals(&[4, 2, 2, 0]);
         let [first, second] = standings(&deals)[..] else { panic!("two entrants") };
         assert!((first.share - 0.5).abs() < 1e-9 && (second.share - 0.5).abs() < 1e-9);
         assert_eq!((first.seats, second.seats), (8, 8));
         assert!(first.score.is_some_and(|score| (score - 1.0).abs() < 1e-9));
-        // Shares 1, 1/2, 1/2, 0 and the two added: variance 4 * 1/4 / 5, of the mean a sixth of it.
+        // Shares 1, 1/2, 1/2, 0 and the two added deals: variance 4 * 1/4 / 5; a sixth of it for the mean.
         let spread = 1.959_964 * (0.2_f64 / 6.0).sqrt();
         assert!((first.interval.0 - (0.5 - spread)).abs() < 1e-9, "{first:?}");
         assert!((width(&deals) - 2.0 * spread).abs() < 1e-9);
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_score_is_that_of_matches_that_were_scored() {
+    fn a_mean_score_counts_only_matches_with_scores() {
         let mut deals = deals(&[4, 0]);
         deals[0].tallies[0] = Tally { points: 30, unscored: 1, ..deals[0].tallies[0] };
         deals[1].tallies[0] = Tally { points: 0, unscored: 2, ..deals[1].tallies[0] };
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn few_deals_that_ended_alike_prove_little() {
+    fn few_deals_with_the_same_result_give_a_wide_interval() {
         let [all, none] = standings(&deals(&[4; 3]))[..] else { panic!("two entrants") };
         assert!(all.interval.0 < 0.6 && none.interval.1 > 0.4, "{all:?} {none:?}");
         let [all, _] = standings(&deals(&[4; 200]))[..] else { panic!("two entrants") };
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn three_of_four_are_191_points() {
+    fn winning_three_of_four_is_worth_191_points() {
         let [first, second] = standings(&deals(&[4, 2].repeat(500)))[..] else { panic!("two entrants") };
         // 400 * log10(3)
         assert!((first.rating - second.rating - 190.8).abs() < 0.5, "{first:?} {second:?}");
@@ -210,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn ratings_are_those_that_make_the_deals_likeliest() {
-        // Two that are equally weak, and never beat the other two; 10,000 matches a pair, in halves.
+    fn ratings_maximize_the_likelihood() {
+        // Two equally weak entrants, which never beat the other two; 10,000 matches a pair, in halves.
         let ahead =
             [[0, 10_000, 0, 0], [10_000, 0, 0, 0], [20_000, 20_000, 0, 4_000], [20_000, 20_000, 16_000, 0]];
         let (tallies, ahead) = (vec![Tally::default(); 4], ahead.map(Vec::from).to_vec());

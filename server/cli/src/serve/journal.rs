@@ -1,4 +1,4 @@
-//! Matches that outlive the server: what its journal has kept goes on.
+//! Matches that outlive the server: the journal restores them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,68 +8,61 @@ use anyhow::{Context as _, bail};
 use boardwire_server::journal::{Damage, Journal, JournalReader, Retention, SavedMatch};
 use boardwire_server::matches::Matches;
 
-/// What a journal holds.
-pub(super) struct JournalContents {
-    /// The matches that can go on.
-    pub(super) sound: Vec<SavedMatch>,
-    damaged: Vec<Damage>,
-}
-
-/// Reads the matches of a journal; `matches` says whether they can be played on. What is damaged is given up only if
-/// `give_up` says so.
+/// Reads a journal, and checks that `matches` can continue its matches. Returns those matches and the damaged ones.
 ///
 /// # Errors
-/// A file that cannot be read; matches that are damaged, or that cannot be played on here.
+/// The file is unreadable, or a match is damaged or cannot be continued here; with `give_up` such matches are dropped instead.
 pub(super) fn read(
     matches: &Matches,
     path: &Path,
     reading: &JournalReader,
     give_up: bool,
-) -> anyhow::Result<JournalContents> {
+) -> anyhow::Result<(Vec<SavedMatch>, Vec<Damage>)> {
     let about = || format!("journal {}", path.display());
-    let (kept, mut damaged) = reading.read().map_err(anyhow::Error::msg).with_context(about)?;
-    let sound = |kept: &SavedMatch| match matches.check(kept) {
+    let (saved, mut damaged) = reading.read().map_err(anyhow::Error::msg).with_context(about)?;
+    let is_playable = |saved: &SavedMatch| match matches.check(saved) {
         Ok(()) => true,
         Err(problem) => {
-            damaged.push(Damage { id: kept.id.clone(), problem });
+            damaged.push(Damage { id: saved.id.clone(), problem });
             false
         }
     };
-    let sound: Vec<SavedMatch> = kept.into_iter().filter(sound).collect();
+    let playable: Vec<SavedMatch> = saved.into_iter().filter(is_playable).collect();
     if !damaged.is_empty() && !give_up {
         let lost: Vec<String> = damaged.iter().map(ToString::to_string).collect();
         bail!(
-            "{}: these cannot go on:\n  {}\nput it right, or give them up with --journal-give-up; {} others can go on",
+            "{}: these matches cannot continue:\n  {}\nrepair the file, or give them up with --journal-give-up; \
+             {} others can continue",
             about(),
             lost.join("\n  "),
-            sound.len(),
+            playable.len(),
         );
     }
-    Ok(JournalContents { sound, damaged })
+    Ok((playable, damaged))
 }
 
-/// Takes the matches of a journal in, which go on once they begin, and keeps all that happens from now on in it.
+/// Restores the matches of a journal, which wait for [`Matches::begin`], and records all further events in it.
 ///
 /// # Errors
-/// As [`read`]; a file that cannot be used.
-pub(super) fn keep(
+/// As [`read`]; or the file cannot be written.
+pub(super) fn restore(
     matches: Matches,
     path: &Path,
-    keeping: Retention,
+    retention: Retention,
     give_up: bool,
 ) -> anyhow::Result<(Matches, Arc<Journal>)> {
     let about = || format!("journal {}", path.display());
-    let reading = JournalReader::open(path, keeping).map_err(anyhow::Error::msg).with_context(about)?;
-    let JournalContents { sound, damaged } = read(&matches, path, &reading, give_up)?;
+    let reading = JournalReader::open(path, retention).map_err(anyhow::Error::msg).with_context(about)?;
+    let (playable, damaged) = read(&matches, path, &reading, give_up)?;
     for damage in &damaged {
-        tracing::error!(match_id = damage.id, problem = damage.problem, "the journal has lost something");
+        tracing::error!(match_id = damage.id, problem = damage.problem, "a damaged match was given up");
     }
     let journal = reading.write(&damaged).map_err(anyhow::Error::msg).with_context(about)?;
     let matches = matches.kept_in(Arc::clone(&journal));
-    for kept in &sound {
-        matches.restore(kept).map_err(anyhow::Error::msg).with_context(about)?;
+    for saved in &playable {
+        matches.restore(saved).map_err(anyhow::Error::msg).with_context(about)?;
     }
-    tracing::info!(path = %path.display(), matches = sound.len(), lost = damaged.len(), "matches go on");
+    tracing::info!(path = %path.display(), matches = playable.len(), lost = damaged.len(), "matches continue");
     Ok((matches, journal))
 }
 
@@ -89,41 +82,39 @@ mod tests {
     use boardwire_server::matches::MatchLimits;
     use boardwire_server::origin::Origin;
 
-    fn kept(path: &Path) -> (Matches, Arc<Journal>) {
-        let tables = Tables::new(Registry::standard());
-        let matches =
-            Matches::new(tables, MatchLimits::default(), Arc::new(Pool::new(1).expect("a thread starts")));
-        keep(matches, path, Retention::default(), false).expect("the file can be used")
+    fn restored(path: &Path) -> (Matches, Arc<Journal>) {
+        let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+        let matches = Matches::new(Tables::new(Registry::standard()), MatchLimits::default(), pool);
+        restore(matches, path, Retention::default(), false).expect("the file is valid")
     }
 
-    /// Nobody can have reached the server while it reads its journal.
+    /// Agents cannot reach the server while it reads its journal.
     #[tokio::test]
-    async fn clocks_stand_until_matches_begin() {
-        let limit = Duration::from_millis(100);
-        let none = Duration::ZERO;
-        let clock = Clock { limit, bank: none, increment: none, strikes: 0, on_timeout: OnTimeout::Forfeit };
+    async fn clocks_of_restored_matches_stand_until_begin() {
+        let (limit, zero) = (Duration::from_millis(100), Duration::ZERO);
+        let clock = Clock { limit, bank: zero, increment: zero, strikes: 0, on_timeout: OnTimeout::Forfeit };
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal");
-        let (matches, journal) = kept(&path);
-        let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+        let (matches, journal) = restored(&path);
+        let table = matches.tables().table("faraway", 2, []).expect("the table is valid");
         let clocks = vec![Some(clock), None];
         let players = vec![Player::Agent, Player::Bot(Bot::Random)];
         let settings = Settings { clocks, ..Settings::of(players) };
         let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
-        arbiter.join(Seat::FIRST, None, None).expect("it is free");
-        arbiter.kept().await.expect("it is written");
+        arbiter.join(Seat::FIRST, None, None).expect("the seat is free");
+        arbiter.kept().await.expect("the journal is written");
         matches.stop();
         journal.close();
 
-        let (matches, journal) = kept(&path);
-        let again = matches.find(arbiter.id()).expect("it was kept");
+        let (matches, journal) = restored(&path);
+        let again = matches.find(arbiter.id()).expect("the match was saved");
         tokio::time::sleep(5 * limit).await;
-        assert_eq!(again.phase(), Phase::Playing, "no time passes");
+        assert_eq!(again.phase(), Phase::Playing, "the clock stands");
         matches.begin();
         while again.phase() == Phase::Playing {
             tokio::time::sleep(limit).await;
         }
-        assert_eq!(again.phase(), Phase::Over, "now it does");
+        assert_eq!(again.phase(), Phase::Over, "the clock runs out");
         matches.stop();
         journal.close();
     }

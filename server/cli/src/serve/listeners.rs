@@ -1,71 +1,90 @@
-//! What stands between a server and its callers, found and checked before anything listens.
+//! Addresses, certificates and accounts of a server, loaded and checked before it listens.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::Settings;
 use crate::address::{Address, Resolved};
 use boardwire_server::edge::{Accounts, Tls};
 use boardwire_server::run::Listener;
 
-/// Where a server is to be reached, and what it asks of whom.
 pub(super) struct ListenerConfig {
-    /// What TLS is spoken with, if it is.
     pub(super) tls: Option<Arc<Tls>>,
-    /// Who may call, if not everybody may.
+    /// Without accounts every caller may call.
     pub(super) accounts: Option<Arc<Accounts>>,
-    /// Where it listens.
-    pub(super) places: Vec<(Address, Resolved)>,
-    /// Where it answers Prometheus.
+    pub(super) addresses: Vec<(Address, Resolved)>,
     pub(super) metrics: Option<SocketAddr>,
-    /// Where it serves browsers.
     pub(super) watch_page: Option<SocketAddr>,
 }
 
 impl ListenerConfig {
-    /// That of a server with these settings.
-    ///
     /// # Errors
-    /// A file that cannot be read or is wrong; an address that there is not, or that others can reach unsecured.
+    /// A file is missing or invalid, an address is unknown, or other machines could connect without TLS.
     pub(super) fn of(settings: &Settings) -> anyhow::Result<Self> {
         let tls = settings.tls()?.map(Tls::load).transpose().map_err(anyhow::Error::msg)?.map(Arc::new);
-        let is_secured = tls.is_some() || settings.is_insecure();
-        let found = |address: Address| address.find(is_secured).map(|place| (address, place));
+        let accounts = settings.auth_token_file.clone().map(Accounts::load);
+        let allow_remote = tls.is_some() || settings.is_insecure();
+        let resolve = |address: Address| address.resolve(allow_remote).map(|resolved| (address, resolved));
         Ok(Self {
             tls,
-            accounts: settings.accounts()?.map(Arc::new),
-            places: settings.addresses().into_iter().map(found).collect::<anyhow::Result<_>>()?,
-            metrics: settings.metrics()?,
-            watch_page: settings.watch_page()?,
+            accounts: accounts.transpose().map_err(anyhow::Error::msg)?.map(Arc::new),
+            addresses: settings.addresses().into_iter().map(resolve).collect::<anyhow::Result<_>>()?,
+            metrics: settings.http_address(settings.metrics.as_deref())?,
+            watch_page: settings.http_address(settings.watch_page.as_deref())?,
         })
     }
 
-    /// Listens everywhere.
-    ///
-    /// # Errors
-    /// An address that cannot be listened on.
+    /// Listens on all addresses.
     pub(super) async fn listen(&self) -> anyhow::Result<Vec<Listener>> {
         let mut listeners = Vec::new();
-        for (address, place) in &self.places {
-            let listener = place.bind(self.tls.as_ref()).await;
+        for (address, resolved) in &self.addresses {
+            let listener = resolved.bind(self.tls.as_ref()).await;
             listeners.push(listener.with_context(|| format!("cannot listen on {address}"))?);
         }
-        if let Some(address) = self.watch_page {
-            let listener = TcpListener::bind(address).await;
-            listeners.push(Listener::WatchPage(
-                listener.with_context(|| format!("cannot serve a page at {address}"))?,
-            ));
-        }
-        if let Some(address) = self.metrics {
-            let listener = TcpListener::bind(address).await;
-            listeners.push(Listener::Metrics(
-                listener.with_context(|| format!("metrics cannot be served at {address}"))?,
-            ));
+        let watch_page = self.watch_page.map(|address| (address, Listener::WatchPage as fn(_) -> _));
+        let metrics = self.metrics.map(|address| (address, Listener::Metrics as fn(_) -> _));
+        for (address, listener) in watch_page.into_iter().chain(metrics) {
+            let socket = TcpListener::bind(address).await;
+            listeners.push(listener(socket.with_context(|| format!("cannot listen on {address}"))?));
         }
         Ok(listeners)
+    }
+
+    /// Reloads certificates and accounts on every SIGHUP, until the runtime ends. Without any, SIGHUP ends the process, as it
+    /// should when a terminal closes.
+    pub(super) fn reload_on_sighup(&self) -> anyhow::Result<()> {
+        let (tls, accounts) = (self.tls.clone(), self.accounts.clone());
+        if tls.is_none() && accounts.is_none() {
+            return Ok(());
+        }
+        let mut hangup = signal(SignalKind::hangup()).context("cannot handle SIGHUP")?;
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                let (tls, accounts) = (tls.clone(), accounts.clone());
+                let reload = move || {
+                    if let Some(tls) = tls {
+                        log_reload("TLS certificates", tls.reload());
+                    }
+                    if let Some(accounts) = accounts {
+                        log_reload("accounts", accounts.reload());
+                    }
+                };
+                let _ = tokio::task::spawn_blocking(reload).await;
+            }
+        });
+        Ok(())
+    }
+}
+
+fn log_reload(files: &str, result: Result<(), impl Display>) {
+    match result {
+        Ok(()) => tracing::info!("{files} were reloaded"),
+        Err(error) => tracing::error!(%error, "{files} stay as they were"),
     }
 }
 
@@ -74,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_checked_before_anything_listens() {
+    fn errors_name_the_setting_or_the_file() {
         for (text, named) in [
             ("listen = ['0.0.0.0:1']", "--insecure"),
             ("tls_cert = '/absent'", "--tls-key"),

@@ -1,4 +1,4 @@
-//! The settings of a server, as flags and as a configuration file has them.
+//! The settings of a server, from flags and from a configuration file.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -12,46 +12,43 @@ use boardwire_batch::tables::Tables;
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
-use toml::Table;
+use toml::{Table, Value};
 
 use super::Address;
-use super::observing::{LogFormat, Observing};
-use crate::address::{look_up, sheltered};
-use crate::flags::{pair, usage};
-use crate::policies::PolicyFiles;
-use crate::table::Catalogues;
+use super::observability::{LogFormat, Observability};
+use crate::address::resolve;
+use crate::flags::{Catalogues, PolicyFiles, pair, usage};
 use boardwire_server::arbiter::MAX_TIMEOUT;
 use boardwire_server::batches::{self, Batches};
-use boardwire_server::edge::{Accounts, Bounds, TlsFiles};
+use boardwire_server::edge::{Access, Accounts, Bounds, TlsFiles};
 use boardwire_server::journal::{Retention, Sync};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::secret;
 
-/// What can be set; whatever is not given has its default.
+/// All settings; those that are absent have their defaults.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Settings {
     /// Where to listen; may be repeated. [default: 127.0.0.1:50051]
     #[arg(long, value_name = "HOST:PORT|unix:PATH", env = "BOARDWIRE_LISTEN", value_delimiter = ',')]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     listen: Vec<Address>,
-    /// The server's certificate, and those up to its root, in PEM: TCP is then served with TLS.
+    /// The server's certificate chain, in PEM: TCP is then served with TLS.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CERT")]
     tls_cert: Option<PathBuf>,
     /// The private key of this certificate, in PEM.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_KEY")]
     tls_key: Option<PathBuf>,
-    /// Only clients may connect over TCP that have a certificate of one of these roots, in PEM.
+    /// Root certificates in PEM: TCP clients must have a certificate that one of them has signed.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
-    /// Serves only callers that have a token of one of the accounts in this TOML file; `boardwire token` makes them.
+    /// Serves only callers with a token of an account in this TOML file; `boardwire token` makes tokens.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_AUTH_TOKEN_FILE")]
-    auth_token_file: Option<PathBuf>,
-    /// A proxy: its connections over TCP begin with the PROXY protocol, version 2, which names the client; may be repeated.
+    pub(super) auth_token_file: Option<PathBuf>,
+    /// The IP address of a proxy; may be repeated. Its TCP connections must begin with a PROXY protocol v2 header that names
+    /// the client.
     #[arg(long, value_name = "IP", env = "BOARDWIRE_TRUSTED_PROXY", value_delimiter = ',')]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     trusted_proxy: Vec<IpAddr>,
-    /// Listens without TLS, too, where other machines can connect.
+    /// Allows addresses that other machines can reach without TLS.
     #[arg(
         long,
         value_name = "true|false",
@@ -63,150 +60,144 @@ pub(super) struct Settings {
         hide_possible_values = true
     )]
     insecure: Option<bool>,
-    /// The most matches that may be open at once. [default: 100000]
+    /// The most open matches. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
     max_matches: Option<usize>,
-    /// The most matches that one caller may have open: a user of this machine, or a host. [default: 50000]
+    /// The most open matches of one caller: a user of this machine, or a host. [default: 50000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES_PER_CALLER")]
     max_matches_per_caller: Option<usize>,
-    /// The most calls that one seat of a match may have waiting. [default: 16]
+    /// The most waiting calls of one seat of a match. [default: 16]
     #[arg(long, env = "BOARDWIRE_MAX_WAITING_CALLS")]
     max_waiting_calls: Option<usize>,
-    /// After this many seconds without use a match is closed; 0 for never. [default: 14400]
+    /// A match is closed after this many seconds without a call; 0 for never. [default: 14400]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_MATCH_IDLE_TIMEOUT")]
     match_idle_timeout: Option<u64>,
-    /// How many seconds agents may take to open their parts of fair deals, once all have joined; 0 for any. [default: 30]
+    /// How many seconds agents may take to open their parts of fair deals, once all have joined; 0 for no limit. [default: 30]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_OPENING_TIMEOUT")]
     opening_timeout: Option<u64>,
-    /// The most batches and searches that may be open at once; one caller may have three quarters. [default: 1000]
+    /// The most open batches and searches; one caller may have three quarters of them. [default: 1000]
     #[arg(long, env = "BOARDWIRE_MAX_BATCHES")]
     max_batches: Option<usize>,
-    /// The most environments that all batches may have. [default: 262144]
+    /// The most environments of all batches together. [default: 262144]
     #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS")]
     max_environments: Option<usize>,
-    /// The most environments that one caller may have. [default: 196608]
+    /// The most environments of one caller. [default: 196608]
     #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS_PER_CALLER")]
     max_environments_per_caller: Option<usize>,
-    /// After this many seconds without use a batch is closed; 0 for never. [default: 1800]
+    /// A batch is closed after this many seconds without a call; 0 for never. [default: 1800]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_IDLE_TIMEOUT")]
     idle_timeout: Option<u64>,
-    /// Threads of the pool, which steps environments and lets bots think. [default: one a core]
+    /// The threads of the pool, which steps environments and computes bots' decisions. [default: one a core]
     #[arg(long, env = "BOARDWIRE_THREADS")]
     threads: Option<usize>,
-    /// A secret file: servers with the same one accept each other's snapshots. [default: drawn at the start]
+    /// A file with a secret: servers with the same secret accept each other's snapshots. [default: random at each start]
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_SNAPSHOT_KEY")]
     snapshot_key: Option<PathBuf>,
-    /// Keeps matches in this file: they go on when the server is started again with it.
+    /// Saves matches in this file: a server that is started with it later continues them.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_JOURNAL")]
     pub(super) journal: Option<PathBuf>,
-    /// When what is answered is safe: `always` from a loss of power, before it is answered; `interval` from a crash of the
-    /// server before it is answered, from a loss of power within a second. [default: always]
+    /// When the journal is flushed to disk. `always`: before each response, so a power loss loses nothing that was acknowledged.
+    /// `interval`: every second; a crash of the server loses nothing, a power loss at most the last second. [default: always]
     #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC", value_parser = journal_sync())]
     journal_sync: Option<Sync>,
-    /// Matches that have ended are deleted from the journal after so many days; 0 keeps them for ever. [default: 30]
+    /// Ended matches are deleted from the journal after this many days; 0 keeps them for ever. [default: 30]
     #[arg(long, value_name = "DAYS", env = "BOARDWIRE_JOURNAL_KEEP")]
     journal_keep: Option<u32>,
-    /// Goes on without the matches of the journal that are damaged or cannot be played here.
+    /// Gives up matches of the journal that are damaged or cannot be continued by this server.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) journal_give_up: bool,
-    /// Answers Prometheus at this address.
+    /// Serves metrics for Prometheus at this address.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_METRICS")]
-    metrics: Option<String>,
-    /// Serves browsers a page at this address that follows matches as everybody may see them.
+    pub(super) metrics: Option<String>,
+    /// Serves a web page at this address that shows matches live, with the public's view.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_WATCH_PAGE")]
-    watch_page: Option<String>,
-    /// A name under which the page and the metrics are served, beside addresses and localhost; may be repeated.
+    pub(super) watch_page: Option<String>,
+    /// A host name of the web page and the metrics, beside IP addresses and localhost; may be repeated.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     page_host: Vec<String>,
-    /// The most connections that may be open at once. [default: 4096]
+    /// The most open connections. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
-    /// The most connections of one caller: a user of this machine, or a host. [default: 1024]
+    /// The most open connections of one caller: a user of this machine, or a host. [default: 1024]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS_PER_CALLER")]
     max_connections_per_caller: Option<usize>,
-    /// The most calls that may be under way on one connection. [default: 1024]
+    /// The most open calls of one connection. [default: 1024]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_STREAMS")]
     max_connection_streams: Option<u32>,
-    /// The most bytes that one connection may hold: answers nobody has read, messages under way. [default: 134217728]
+    /// The most bytes buffered for one connection: unread responses and incoming messages. [default: 134217728]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_BYTES")]
     max_connection_bytes: Option<usize>,
-    /// The most bytes of all connections: what they take, their calls, answers and messages. [default: 1073741824]
+    /// The most bytes of all connections together, with their calls, responses and messages. [default: 1073741824]
     #[arg(long, env = "BOARDWIRE_MAX_BYTES")]
     max_bytes: Option<usize>,
-    /// The most calls a second of one caller; 0 for as many as it likes. [default: 100000]
+    /// The most calls a second of one caller; 0 for no limit. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_RATE")]
     max_rate: Option<u32>,
-    /// How many seconds a connection may take to begin HTTP/2, and a call to bring its message; 0 for any. [default: 10]
+    /// How many seconds a connection may take to begin HTTP/2, and a call to send its message; 0 for no limit. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_HANDSHAKE_TIMEOUT")]
     handshake_timeout: Option<u64>,
-    /// Calls under way have this many seconds to end once the server stops. [default: 5]
+    /// How many seconds open calls may take to end when the server stops. [default: 5]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_DRAIN_TIMEOUT")]
     drain_timeout: Option<u64>,
-    /// How to log. [default: text]
+    /// The format of the log. [default: text]
     #[arg(long, env = "BOARDWIRE_LOG")]
     log: Option<LogFormat>,
-    /// What to log: `error`, `warn`, `info`, `debug`, or a tracing filter. [default: info]
+    /// The level of the log: `error`, `warn`, `info`, `debug`, or a filter of the crate `tracing`. [default: info]
     #[arg(long, env = "BOARDWIRE_LOG_LEVEL")]
     log_level: Option<String>,
-    /// Sends traces to a collector of OpenTelemetry at this address, by OTLP over gRPC.
+    /// Sends traces to an OpenTelemetry collector at this address, by OTLP over gRPC.
     #[arg(long, value_name = "http://HOST:PORT", env = "BOARDWIRE_OTLP_ENDPOINT")]
     otlp_endpoint: Option<String>,
-    /// Plays a game with the components of a file instead of those built in; may be repeated.
+    /// Plays a game with the components in this file instead of the built-in ones; may be repeated.
     #[arg(long, value_name = "GAME=FILE", value_parser = paired)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     catalogue: Vec<String>,
-    /// Lets bots called `policy:NAME` play by the network of an ONNX file; may be repeated.
+    /// Lets bots called `policy:NAME` play by the network in this ONNX file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = paired)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     policy: Vec<String>,
-    /// A network whose evaluation takes longer than this many seconds is given up. [default: 10]
+    /// A policy fails when one evaluation of its network takes more seconds than this. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_POLICY_TIMEOUT")]
     policy_timeout: Option<u64>,
 }
 
-/// Reads when what is answered is safe.
 fn journal_sync() -> impl TypedValueParser<Value = Sync> {
     PossibleValuesParser::new(["always", "interval"])
         .map(|word| if word == "always" { Sync::Always } else { Sync::Interval })
 }
 
-/// Checks that a name is given with its value; a file cannot, so it is split later.
+/// Checks `NAME=VALUE` of a flag. It is split later, since it may also come from a file.
 fn paired(text: &str) -> Result<String, String> {
     pair(text).map(|_| text.to_owned())
 }
 
-/// The same, split.
 fn pairs(texts: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     texts.iter().map(|text| pair(text).map_err(anyhow::Error::msg)).collect()
 }
 
 impl Settings {
-    /// Reads a configuration file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let about = || format!("configuration {}", path.display());
         let text = secret::read_text(path).with_context(about)?;
         toml::from_str(&text).with_context(about)
     }
 
-    /// These settings, and `file`'s where these say nothing.
+    /// These settings; those that are absent come from `file`.
     ///
     /// # Errors
-    /// A path that is no UTF-8.
+    /// A path is not UTF-8.
     pub(super) fn or(self, file: Self) -> anyhow::Result<Self> {
         let mut merged = Table::try_from(file)?;
-        merged.extend(Table::try_from(self).context("flags beside a configuration file")?);
+        let flags = Table::try_from(self).context("flags beside a configuration file")?;
+        let is_given = |value: &Value| value.as_array().is_none_or(|values| !values.is_empty());
+        merged.extend(flags.into_iter().filter(|(_, value)| is_given(value)));
         Ok(merged.try_into()?)
     }
 
-    /// Begins to tell what the server does.
-    pub(super) fn observe(&self) -> anyhow::Result<Observing> {
+    pub(super) fn observe(&self) -> anyhow::Result<Observability> {
         let (format, level) = (self.log.unwrap_or(LogFormat::Text), self.log_level.as_deref());
-        Observing::begin(format, level.unwrap_or("info"), self.otlp_endpoint.as_deref())
+        Observability::begin(format, level.unwrap_or("info"), self.otlp_endpoint.as_deref())
     }
 
-    /// Where to listen.
     pub(super) fn addresses(&self) -> Vec<Address> {
         if self.listen.is_empty() {
             return vec![Address::Tcp("127.0.0.1:50051".to_owned())];
@@ -214,66 +205,48 @@ impl Settings {
         self.listen.clone()
     }
 
-    /// Whether to listen without TLS, too, where other machines can connect.
     pub(super) fn is_insecure(&self) -> bool {
         self.insecure.unwrap_or_default()
     }
 
-    /// The proxies that say for whom they connect.
-    pub(super) fn proxies(&self) -> Arc<[IpAddr]> {
-        self.trusted_proxy.iter().map(IpAddr::to_canonical).collect()
+    pub(super) fn access(&self, accounts: Option<Arc<Accounts>>) -> Access {
+        Access {
+            bounds: self.bounds(),
+            accounts,
+            proxies: self.trusted_proxy.iter().map(IpAddr::to_canonical).collect(),
+            page_hosts: self.page_host.as_slice().into(),
+        }
     }
 
-    /// The threads that do what takes longer than reading a call.
     pub(super) fn pool(&self) -> std::io::Result<Pool> {
         Pool::new(self.threads.unwrap_or_default())
     }
 
-    /// Where to answer Prometheus. What it is told is no secret, but whom it is for is not asked.
-    pub(super) fn metrics(&self) -> anyhow::Result<Option<SocketAddr>> {
-        self.plain(self.metrics.as_deref())
-    }
-
-    /// Where to serve browsers: without TLS, which a proxy in front of it may speak.
-    pub(super) fn watch_page(&self) -> anyhow::Result<Option<SocketAddr>> {
-        self.plain(self.watch_page.as_deref())
-    }
-
-    /// The names under which pages are served.
-    pub(super) fn page_hosts(&self) -> Arc<[String]> {
-        self.page_host.as_slice().into()
-    }
-
-    /// An address at which no TLS is spoken.
-    fn plain(&self, address: Option<&str>) -> anyhow::Result<Option<SocketAddr>> {
+    /// Resolves the address of an HTTP server, which has no TLS: a proxy in front of it may speak TLS.
+    pub(super) fn http_address(&self, address: Option<&str>) -> anyhow::Result<Option<SocketAddr>> {
         let Some(address) = address else { return Ok(None) };
-        let sockets = if self.is_insecure() { look_up(address) } else { sheltered(address, "--insecure") };
-        Ok(sockets?.into_iter().next())
+        Ok(resolve(address, self.is_insecure(), "--insecure")?.into_iter().next())
     }
 
-    /// The games of a server with these settings, and the networks that play them.
     pub(super) fn tables(&self) -> anyhow::Result<Tables> {
         let catalogues = Catalogues { catalogues: pairs(&self.catalogue)? };
         let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
         Ok(Tables::new(catalogues.load()?).with_policies(policies.load()?))
     }
 
-    /// The matches of a server with these settings, whose bots think in `pool`.
     pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<Matches> {
         Ok(Matches::new(self.tables()?, self.match_limits(), Arc::clone(pool)))
     }
 
-    /// How their journal keeps them.
-    pub(super) fn keeping(&self) -> Retention {
+    pub(super) fn retention(&self) -> Retention {
         let default = Retention::default();
-        let day = |days: u32| (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
+        let limit = |days: u32| (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
         Retention {
             sync: self.journal_sync.unwrap_or(default.sync),
-            ended: self.journal_keep.map_or(default.ended, day),
+            ended: self.journal_keep.map_or(default.ended, limit),
         }
     }
 
-    /// What TLS is spoken with, if it is.
     pub(super) fn tls(&self) -> anyhow::Result<Option<TlsFiles>> {
         match (&self.tls_cert, &self.tls_key) {
             (Some(cert), Some(key)) => {
@@ -283,15 +256,10 @@ impl Settings {
             (Some(_), None) => Err(usage("--tls-cert needs the certificate's key: --tls-key")),
             (None, Some(_)) => Err(usage("--tls-key needs the key's certificate: --tls-cert")),
             (None, None) if self.tls_client_ca.is_some() => {
-                Err(usage("--tls-client-ca needs a certificate of the server's own: --tls-cert, --tls-key"))
+                Err(usage("--tls-client-ca needs a certificate of the server: --tls-cert and --tls-key"))
             }
             (None, None) => Ok(None),
         }
-    }
-
-    /// Who may call, if not everybody may.
-    pub(super) fn accounts(&self) -> anyhow::Result<Option<Accounts>> {
-        self.auth_token_file.clone().map(Accounts::load).transpose().map_err(anyhow::Error::msg)
     }
 
     fn match_limits(&self) -> matches::MatchLimits {
@@ -300,8 +268,8 @@ impl Settings {
             matches: self.max_matches.unwrap_or(limits.matches),
             per_caller: self.max_matches_per_caller.unwrap_or(limits.per_caller),
             waiting: self.max_waiting_calls.unwrap_or(limits.waiting),
-            idle: self.match_idle_timeout.map_or(limits.idle, time_out),
-            opening: self.opening_timeout.map_or(limits.opening, time_out),
+            idle: self.match_idle_timeout.map_or(limits.idle, timeout),
+            opening: self.opening_timeout.map_or(limits.opening, timeout),
         }
     }
 
@@ -311,27 +279,25 @@ impl Settings {
             batches: self.max_batches.unwrap_or(limits.batches),
             environments: self.max_environments.unwrap_or(limits.environments),
             per_caller: self.max_environments_per_caller.unwrap_or(limits.per_caller),
-            idle: self.idle_timeout.map_or(limits.idle, time_out),
+            idle: self.idle_timeout.map_or(limits.idle, timeout),
         }
     }
 
-    /// What snapshots are signed with, if a file says it.
+    /// The key that signs snapshots, if it comes from a file.
     pub(super) fn snapshot_key(&self) -> anyhow::Result<Option<SnapshotKey>> {
         let key = self.snapshot_key.as_ref().map(|path| {
-            let secret =
-                secret::read_file(path).with_context(|| format!("snapshot key {}", path.display()))?;
-            anyhow::ensure!(secret.len() >= 16, "snapshot key {}: fewer than 16 bytes", path.display());
+            let about = || format!("snapshot key {}", path.display());
+            let secret = secret::read_file(path).with_context(about)?;
+            anyhow::ensure!(secret.len() >= 16, "{} must have 16 bytes; got {}", about(), secret.len());
             Ok(SnapshotKey::derive(&secret))
         });
         key.transpose()
     }
 
-    /// The batches of a server with these settings, stepped by `pool`.
     pub(super) fn batches(&self, pool: &Arc<Pool>) -> anyhow::Result<Batches> {
         Ok(Batches::new(self.batch_limits(), self.snapshot_key()?, Arc::clone(pool)))
     }
 
-    /// What a server with these settings takes from its callers.
     pub(super) fn bounds(&self) -> Bounds {
         let bounds = Bounds::default();
         Bounds {
@@ -341,20 +307,19 @@ impl Settings {
             connection_bytes: self.max_connection_bytes.unwrap_or(bounds.connection_bytes),
             bytes: self.max_bytes.unwrap_or(bounds.bytes),
             rate: self.max_rate.unwrap_or(bounds.rate),
-            handshake_timeout: self.handshake_timeout.map_or(bounds.handshake_timeout, time_out),
-            drain_timeout: self.drain_timeout.map_or(bounds.drain_timeout, lasting),
+            handshake_timeout: self.handshake_timeout.map_or(bounds.handshake_timeout, timeout),
+            drain_timeout: self.drain_timeout.map_or(bounds.drain_timeout, at_most_max),
         }
     }
 }
 
-/// A time in seconds.
-fn lasting(seconds: u64) -> Duration {
+fn at_most_max(seconds: u64) -> Duration {
     Duration::from_secs(seconds).min(MAX_TIMEOUT)
 }
 
-/// A time-out in seconds; 0 for none.
-fn time_out(seconds: u64) -> Duration {
-    if seconds == 0 { MAX_TIMEOUT } else { lasting(seconds) }
+/// A timeout in seconds; 0 for none.
+fn timeout(seconds: u64) -> Duration {
+    if seconds == 0 { MAX_TIMEOUT } else { at_most_max(seconds) }
 }
 
 #[cfg(test)]

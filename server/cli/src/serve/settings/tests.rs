@@ -13,29 +13,31 @@ fn flags(line: &[&str]) -> Settings {
     Line::try_parse_from([&["serve"], line].concat()).unwrap_or_else(|wrong| panic!("{wrong}")).settings
 }
 
+fn file(text: &str) -> Settings {
+    toml::from_str(text).expect("the configuration is valid")
+}
+
 #[test]
 fn a_configuration_with_an_unknown_setting_is_refused() {
-    let good: Settings = toml::from_str("listen = ['unix:/tmp/b']\nlog = 'json'").expect("it is right");
+    let good = file("listen = ['unix:/tmp/b']\nlog = 'json'");
     assert_eq!((good.listen.len(), good.log), (1, Some(LogFormat::Json)));
-    let wrong = toml::from_str::<Settings>("lisen = []").expect_err("it is wrong").to_string();
+    let wrong = toml::from_str::<Settings>("lisen = []").expect_err("the name is misspelt").to_string();
     assert!(wrong.contains("lisen"), "{wrong}");
 }
 
 #[test]
-fn flags_go_over_the_file_and_the_file_over_defaults() {
-    let file = "max_connections = 1\nmax_rate = 2\nlisten = ['a:1']\ncatalogue = ['a=b']\ndrain_timeout = 0";
-    let settings =
-        flags(&["--max-connections", "3"]).or(toml::from_str(file).expect("it is right")).expect("they fit");
+fn flags_override_the_file_and_the_file_overrides_defaults() {
+    let text = "max_connections = 1\nmax_rate = 2\nlisten = ['a:1']\ncatalogue = ['a=b']\ndrain_timeout = 0";
+    let settings = flags(&["--max-connections", "3"]).or(file(text)).expect("paths are UTF-8");
     let bounds = Bounds { connections: 3, rate: 2, drain_timeout: Duration::ZERO, ..Bounds::default() };
     assert_eq!(settings.bounds(), bounds);
     assert_eq!((settings.listen.len(), settings.catalogue), (1, vec!["a=b".to_owned()]));
 }
 
 #[test]
-fn a_command_line_can_take_back_what_a_file_permits() {
-    let is_insecure = |line: &[&str], file: &str| {
-        flags(line).or(toml::from_str(file).expect("it is right")).expect("they fit").is_insecure()
-    };
+fn a_flag_can_revoke_insecure() {
+    let is_insecure =
+        |line: &[&str], text: &str| flags(line).or(file(text)).expect("paths are UTF-8").is_insecure();
     assert!(is_insecure(&["--insecure"], "") && is_insecure(&["--insecure=true"], "insecure = false"));
     assert!(is_insecure(&[], "insecure = true"));
     assert!(!is_insecure(&["--insecure=false"], "insecure = true") && !is_insecure(&[], ""));
@@ -43,9 +45,8 @@ fn a_command_line_can_take_back_what_a_file_permits() {
 
 #[test]
 fn a_certificate_comes_with_its_key() {
-    let file = "tls_cert = 'a'\ntls_key = 'b'\ntls_client_ca = 'c'";
-    let files =
-        flags(&["--tls-cert", "d"]).or(toml::from_str(file).expect("it is right")).expect("they fit").tls();
+    let text = "tls_cert = 'a'\ntls_key = 'b'\ntls_client_ca = 'c'";
+    let files = flags(&["--tls-cert", "d"]).or(file(text)).expect("paths are UTF-8").tls();
     let expected = TlsFiles { cert: "d".into(), key: "b".into(), client_ca: Some("c".into()) };
     assert_eq!(files.expect("nothing is missing"), Some(expected));
     assert_eq!(flags(&[]).tls().expect("nothing is missing"), None);
@@ -56,15 +57,14 @@ fn a_certificate_comes_with_its_key() {
 }
 
 #[test]
-fn the_service_of_systemd_starts_a_server_that_there_is() {
+fn the_systemd_unit_and_its_configuration_are_valid() {
     let unit = include_str!("../../../../../deploy/boardwire.service");
-    let file = include_str!("../../../../../deploy/boardwire.toml");
-    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it starts something");
-    crate::Cli::try_parse_from(start.split_whitespace()).expect("there are such flags");
-    let settings: Settings = toml::from_str(file).expect("there are such settings");
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
+    crate::Cli::try_parse_from(start.split_whitespace()).expect("the flags exist");
+    let settings = file(include_str!("../../../../../deploy/boardwire.toml"));
     assert!(settings.tls().expect("nothing is missing").is_some());
     for address in settings.addresses() {
-        address.find(true).expect("there is such an address");
+        address.resolve(true).expect("the address exists");
     }
 }
 
@@ -88,7 +88,7 @@ fn every_limit_of_the_edge_has_a_flag() {
 }
 
 #[test]
-fn every_limit_of_what_is_held_has_a_flag() {
+fn every_limit_of_matches_and_batches_has_a_flag() {
     let line = "--max-matches 1 --max-matches-per-caller 2 --max-waiting-calls 3 --match-idle-timeout 4 \
                 --opening-timeout 9 --max-batches 5 --max-environments 6 --max-environments-per-caller 7 --idle-timeout 8";
     let settings = flags(&line.split_whitespace().collect::<Vec<_>>());
@@ -137,23 +137,11 @@ fn the_defaults_in_the_help_are_those_of_the_code() {
 }
 
 #[test]
-fn times_are_never_longer_than_clocks_can_reckon_and_a_time_out_of_nothing_is_none() {
-    let settings = |time: &str| {
-        flags(&[
-            "--idle-timeout",
-            time,
-            "--match-idle-timeout",
-            time,
-            "--opening-timeout",
-            time,
-            "--handshake-timeout",
-            time,
-            "--drain-timeout",
-            time,
-        ])
-    };
+fn timeouts_do_not_overflow_and_zero_is_no_timeout() {
+    let names = ["idle", "match-idle", "opening", "handshake", "drain"];
     for time in ["0", "18446744073709551615"] {
-        let settings = settings(time);
+        let line = names.map(|name| format!("--{name}-timeout={time}"));
+        let settings = flags(&line.each_ref().map(String::as_str));
         let (matches, bounds) = (settings.match_limits(), settings.bounds());
         let all = [matches.idle, matches.opening, settings.batch_limits().idle, bounds.handshake_timeout];
         assert_eq!(all, [MAX_TIMEOUT; 4], "{time}");
