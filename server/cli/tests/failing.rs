@@ -1,5 +1,5 @@
-//! Disks that fail, and servers that die, at every point of a write: nothing that anybody was told of is lost, and matches
-//! end as they do undisturbed.
+//! Disks that fail, and servers that crash, at every step of a write: no acknowledged decision is lost, and matches end in the
+//! same position as without failures.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,36 +18,36 @@ use boardwire_server::matches::{MatchLimits, Matches};
 use boardwire_server::origin::Origin;
 use fail::FailScenario;
 
-/// Every point of a write.
+/// The fail points of a write.
 const POINTS: [&str; 5] =
     ["journal::begin", "journal::line", "journal::match", "journal::commit", "journal::committed"];
 const SEAT: Seat = Seat::FIRST;
-/// How long a condition may take to come true, and how often it is looked at.
+/// How long a condition may take to become true, and how often it is checked.
 const DEADLINE: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A server, as far as its matches go.
+/// The matches of a server, without its network.
 struct Server {
     matches: Matches,
     journal: Arc<Journal>,
 }
 
 impl Server {
-    /// Begins with what a journal has kept.
-    fn begin(path: &Path, sync: Sync) -> Self {
-        Self::keeping(path, Retention { sync, ..Retention::default() })
+    /// Starts with the matches of a journal.
+    fn start(path: &Path, sync: Sync) -> Self {
+        Self::start_with(path, Retention { sync, ..Retention::default() })
     }
 
-    fn keeping(path: &Path, keeping: Retention) -> Self {
-        let reading = JournalReader::open(path, keeping).expect("it opens");
-        let (kept, damaged) = reading.read().expect("it is read");
+    fn start_with(path: &Path, retention: Retention) -> Self {
+        let reading = JournalReader::open(path, retention).expect("the journal opens");
+        let (saved, damaged) = reading.read().expect("the journal is readable");
         assert_eq!(damaged, []);
-        let journal = reading.write(&[]).expect("it is written");
+        let journal = reading.write(&[]).expect("the journal is writable");
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Matches::new(tables, MatchLimits::default(), pool).kept_in(Arc::clone(&journal));
-        for kept in &kept {
-            matches.restore(kept).expect("it goes on");
+        for saved in &saved {
+            matches.restore(saved).expect("the match continues");
         }
         matches.begin();
         Self { matches, journal }
@@ -61,7 +61,7 @@ impl Server {
     }
 }
 
-async fn look(arbiter: &Arc<Arbiter>) -> Result<Observation, Error> {
+async fn observe(arbiter: &Arc<Arbiter>) -> Result<Observation, Error> {
     arbiter.observe(SEAT, true, Extras::default()).await
 }
 
@@ -70,18 +70,19 @@ fn lowest(seen: &Observation) -> u32 {
     u32::try_from(byte).expect("few") * 8 + seen.mask[byte].trailing_zeros()
 }
 
-/// Makes the lowest choice.
+/// Chooses the lowest legal action.
 async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), Error> {
     let decision = Decision { episode: seen.episode, number: seen.decision, action: lowest(seen) };
     arbiter.act(SEAT, decision).await.map(drop)
 }
 
-async fn undisturbed() -> Position {
+/// The last position of the match without failures.
+async fn end_without_failures() -> Position {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::begin(&folder.path().join("journal"), Sync::Always);
+    let server = Server::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
     loop {
-        let seen = look(&arbiter).await.expect("it is open");
+        let seen = observe(&arbiter).await.expect("it is open");
         if seen.terminated {
             server.journal.close();
             return arbiter.position();
@@ -90,89 +91,89 @@ async fn undisturbed() -> Position {
     }
 }
 
-/// One test, since what fails does so in the whole process.
+/// One test, since fail points are global to the process.
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_fails_nothing_is_lost() {
+async fn no_failure_loses_an_acknowledged_decision() {
     let scenario = FailScenario::setup();
-    assert!(fail::has_failpoints(), "nothing can be made to fail");
-    let end = undisturbed().await;
+    assert!(fail::has_failpoints(), "fail points are compiled in");
+    let end = end_without_failures().await;
     for point in POINTS {
         fails_for_a_while(point, Sync::Always, end).await;
-        dies(point, end).await;
+        crashes(point, end).await;
     }
     fails_for_a_while("journal::sync", Sync::Interval, end).await;
     stalls(end).await;
-    is_made_safe_while_more_comes().await;
-    cannot_forget_for_a_while().await;
+    syncs_under_load().await;
+    cannot_delete_for_a_while().await;
     scenario.teardown();
 }
 
-/// A disk that fails for a while, at three decisions of a match: whoever waits is told, and it goes on.
+/// The disk fails for a while, at three decisions of a match: the caller gets an error, and the match continues later.
 async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let server = Server::begin(&path, sync);
+    let server = Server::start(&path, sync);
     let arbiter = server.create().await.expect("there is room");
-    let mut told = 0;
+    let mut errors = 0;
     loop {
-        let seen = look(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        let seen = observe(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
         if seen.terminated {
             break;
         }
         let fails = [2, 9, 16].contains(&seen.decision);
         if fails {
-            fail::cfg(point, "return").expect("it is a way to fail");
+            fail::cfg(point, "return").expect("the action is valid");
         }
         if fails && sync == Sync::Interval {
-            // What was written is made safe now and then.
-            becomes(&server, true).await;
+            // The journal syncs at intervals.
+            wait_for_journal(&server, true).await;
         }
         let chosen = choose(&arbiter, &seen).await;
         assert_eq!(matches!(chosen, Err(Error::JournalFailed { .. })), fails, "{point}: {chosen:?}");
         if fails {
-            told += 1;
+            errors += 1;
             fail::remove(point);
-            becomes(&server, false).await;
+            wait_for_journal(&server, false).await;
             choose(&arbiter, &seen).await.unwrap_or_else(|error| panic!("{point}: {error}"));
         }
     }
-    assert_eq!(told, 3, "{point}");
+    assert_eq!(errors, 3, "{point}");
     assert_eq!(arbiter.position(), end, "{point}");
     server.journal.close();
-    let again = Server::begin(&path, sync);
-    let restored = again.matches.find(arbiter.id()).expect("it is kept");
-    assert_eq!(restored.position(), end, "{point}: all that was told is there");
+    let again = Server::start(&path, sync);
+    let restored = again.matches.find(arbiter.id()).expect("the match is saved");
+    assert_eq!(restored.position(), end, "{point}: every acknowledged decision is saved");
     again.journal.close();
 }
 
-/// A disk that does not answer: callers are told so, and all that was decided is there when it answers.
+/// The disk does not respond: callers get errors, and all decisions are saved when it responds again.
 async fn stalls(end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::begin(&folder.path().join("journal"), Sync::Always);
+    let server = Server::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
-    let seen = look(&arbiter).await.expect("it is open");
-    fail::cfg("journal::begin", "pause").expect("it is a way to fail");
+    let seen = observe(&arbiter).await.expect("it is open");
+    fail::cfg("journal::begin", "pause").expect("the action is valid");
     let chosen = tokio::spawn({
         let (arbiter, seen) = (Arc::clone(&arbiter), seen.clone());
         async move { choose(&arbiter, &seen).await }
     });
-    let (mut looks, mut stands) = (0, 0);
+    let (mut checks, mut stopped) = (0, 0);
     let due = Instant::now() + DEADLINE;
-    // A write that has just begun is not found before it is under way.
+    // The first checks may come before the write has started.
     while !server.matches.journal_fails() {
         assert!(Instant::now() < due);
-        stands += u32::from(server.matches.look_at_journal());
-        looks += 1;
+        stopped += u32::from(server.matches.look_at_journal());
+        checks += 1;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(looks >= 100 && stands == 61, "{looks} looks, in {stands} clocks stood");
+    assert!(checks >= 100 && stopped == 61, "clocks stood in {stopped} of {checks} checks");
     let problem = "the disk does not answer".to_owned();
     assert_eq!(chosen.await.expect("it ends"), Err(Error::JournalFailed { problem: problem.clone() }));
     assert_eq!(server.create().await.err(), Some(Error::JournalFailed { problem }));
     fail::remove("journal::begin");
-    becomes(&server, false).await;
+    wait_for_journal(&server, false).await;
     loop {
-        let seen = look(&arbiter).await.expect("it is open");
+        let seen = observe(&arbiter).await.expect("it is open");
         if seen.terminated {
             break;
         }
@@ -182,87 +183,86 @@ async fn stalls(end: Position) {
     server.journal.close();
 }
 
-/// A server that always has something to write makes it safe within a second or so all the same.
-async fn is_made_safe_while_more_comes() {
+/// A server that always has something to write still syncs about once a second.
+async fn syncs_under_load() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::begin(&folder.path().join("journal"), Sync::Interval);
-    fail::cfg("journal::sync", "return").expect("it is a way to fail");
+    let server = Server::start(&folder.path().join("journal"), Sync::Interval);
+    fail::cfg("journal::sync", "return").expect("the action is valid");
     let refused = async {
         while !matches!(server.create().await, Err(Error::JournalFailed { .. })) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    tokio::time::timeout(DEADLINE, refused).await.expect("something is made safe");
+    tokio::time::timeout(DEADLINE, refused).await.expect("the journal syncs");
     fail::remove("journal::sync");
     server.journal.close();
 }
 
-/// A disk that fails while matches are to be forgotten: they are forgotten later, and nothing else with them.
-async fn cannot_forget_for_a_while() {
+/// The disk fails while ended matches are deleted: they are deleted later, and no other match is.
+async fn cannot_delete_for_a_while() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let server = Server::keeping(&path, Retention { ended: Some(Duration::ZERO), ..Retention::default() });
+    let server = Server::start_with(&path, Retention { ended: Some(Duration::ZERO), ..Retention::default() });
     let (over, open) = (server.create().await, server.create().await);
-    fail::cfg("journal::forget", "return").expect("it is a way to fail");
+    fail::cfg("journal::forget", "return").expect("the action is valid");
     over.expect("there is room").close(CloseReason::Host);
-    becomes(&server, true).await;
+    wait_for_journal(&server, true).await;
     let refused = server.create().await;
-    assert!(matches!(refused, Err(Error::JournalFailed { .. })), "it can keep nothing else, either");
+    assert!(matches!(refused, Err(Error::JournalFailed { .. })), "the server saves no new match either");
     fail::remove("journal::forget");
-    becomes(&server, false).await;
+    wait_for_journal(&server, false).await;
     server.journal.close();
-    let again = Server::begin(&path, Sync::Always);
+    let again = Server::start(&path, Sync::Always);
     assert!(again.matches.find(open.expect("there is room").id()).is_ok());
     again.journal.close();
     let rows = rusqlite::Connection::open(&path).expect("a database");
     let rows = rows.query_row("SELECT count(*) FROM matches", [], |row| row.get::<_, u32>(0));
-    assert_eq!(rows.expect("a count"), 1, "the one that is over was forgotten");
+    assert_eq!(rows.expect("a count"), 1, "the ended match is deleted");
 }
 
-/// Waits until the journal fails, or does so no longer.
-async fn becomes(server: &Server, fails: bool) {
+/// Waits until the journal fails, or works again.
+async fn wait_for_journal(server: &Server, fails: bool) {
     let reached = async {
         while server.matches.journal_fails() != fails {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    tokio::time::timeout(DEADLINE, reached).await.expect("the journal fails, or does so no longer");
+    tokio::time::timeout(DEADLINE, reached).await.expect("the journal changes its state");
 }
 
-/// The thread that writes dies at every third decision: no call is answered any more, and another server goes on with what
-/// was written.
-async fn dies(point: &str, end: Position) {
+/// The journal's thread panics at every third decision: all further calls fail, and the next server continues from the file.
+async fn crashes(point: &str, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let mut server = Server::begin(&path, Sync::Always);
+    let mut server = Server::start(&path, Sync::Always);
     let id = server.create().await.expect("there is room").id().to_owned();
-    let (mut deaths, mut told) = (0, 0);
+    let (mut crashes, mut acknowledged) = (0, 0);
     loop {
-        let arbiter = server.matches.find(&id).expect("it is kept");
-        let seen = look(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
-        assert!(seen.decision >= told, "{point}: decision {} was told, {} is left", told, seen.decision);
+        let arbiter = server.matches.find(&id).expect("the match is saved");
+        let seen = observe(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        assert!(seen.decision >= acknowledged, "{point}: {} decisions of {acknowledged}", seen.decision);
         if seen.terminated {
             assert_eq!(arbiter.position(), end, "{point}");
             server.journal.close();
             break;
         }
-        if seen.decision % 3 == 2 && deaths < 5 {
-            fail::cfg(point, "1*panic").expect("it is a way to fail");
+        if seen.decision % 3 == 2 && crashes < 5 {
+            fail::cfg(point, "1*panic").expect("the action is valid");
         }
         match choose(&arbiter, &seen).await {
-            Ok(()) => told = seen.decision + 1,
+            Ok(()) => acknowledged = seen.decision + 1,
             Err(Error::JournalFailed { problem }) => {
                 assert_eq!(problem, "its thread has ended; start the server again");
                 assert!(server.matches.journal_fails() && server.create().await.is_err());
-                deaths += 1;
+                crashes += 1;
                 fail::remove(point);
                 server.journal.close();
                 drop((arbiter, server));
-                server = Server::begin(&path, Sync::Always);
+                server = Server::start(&path, Sync::Always);
             }
             Err(error) => panic!("{point}: {error}"),
         }
     }
     fail::remove(point);
-    assert_eq!(deaths, 5, "{point}");
+    assert_eq!(crashes, 5, "{point}");
 }

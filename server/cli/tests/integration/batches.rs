@@ -1,4 +1,4 @@
-//! Batches as a client meets them: leases, tokens, the stream, refusals.
+//! Batches over a real connection: leases, tokens, streams, errors.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,9 +17,11 @@ use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
-use tonic_types::{RpcStatusExt as _, StatusExt as _};
+use tonic_types::RpcStatusExt as _;
 
-/// How long a condition may take to come true.
+use super::{reason, with_token};
+
+/// How long a condition may take to become true.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 type Client = BatchServiceClient<Channel>;
@@ -36,8 +38,8 @@ impl Server {
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
-        let few = matches::MatchLimits::default();
-        let matches = Arc::new(Matches::new(Tables::new(registry), few, Arc::clone(&pool)));
+        let match_limits = matches::MatchLimits::default();
+        let matches = Arc::new(Matches::new(Tables::new(registry), match_limits, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(limits, None, Arc::clone(&pool)));
         let listeners = vec![Listener::Tcp(listener)];
         tokio::spawn(run(
@@ -54,8 +56,8 @@ impl Server {
         Client::connect(self.address.clone()).await.expect("it serves")
     }
 
-    /// Waits until a call has given work to the pool, which the test holds.
-    async fn queues_work(&self) {
+    /// Waits until a call has queued work in the pool, which the test blocks.
+    async fn wait_for_queued_work(&self) {
         let reached = async {
             while self.pool.queued() == 0 {
                 tokio::task::yield_now().await;
@@ -64,8 +66,8 @@ impl Server {
         tokio::time::timeout(DEADLINE, reached).await.expect("a call reaches the pool");
     }
 
-    /// Waits until so many batches are open.
-    async fn holds(&self, batches: usize) {
+    /// Waits until `batches` batches are open.
+    async fn wait_for_batches(&self, batches: usize) {
         let reached = async {
             while self.batches.len() != batches {
                 tokio::task::yield_now().await;
@@ -76,15 +78,14 @@ impl Server {
     }
 }
 
-/// One line-up of these players.
 fn line_up(names: &[&str]) -> Vec<LineUp> {
     vec![LineUp { players: players(names) }]
 }
 
-/// An opening of one environment that is changed so.
+/// A request for one environment, with changes to its configuration.
 fn changed(change: impl FnOnce(&mut BatchConfig)) -> OpenBatchRequest {
     let mut opening = opening(1);
-    change(opening.config.as_mut().expect("it has one"));
+    change(opening.config.as_mut().expect("a configuration"));
     opening
 }
 
@@ -101,14 +102,14 @@ fn opening(environments: u32) -> OpenBatchRequest {
     }
 }
 
-/// An open batch in the hands of its owner.
-struct Owned {
+/// An open batch, and its owner's token.
+struct OwnedBatch {
     client: Client,
     id: String,
     token: String,
 }
 
-impl Owned {
+impl OwnedBatch {
     async fn open(mut client: Client, opening: OpenBatchRequest) -> Self {
         let opened = client.open_batch(opening).await.expect("it is opened").into_inner();
         Self { client, id: opened.batch.expect("a batch").id, token: opened.token }
@@ -124,35 +125,17 @@ impl Owned {
     }
 
     async fn step(&mut self, actions: Vec<u8>) -> Result<Step, Status> {
-        let request = self.request(self.stepping(0, 0, &actions));
+        let request = self.request(self.step_request(0, 0, &actions));
         Ok(self.client.step_batch(request).await?.into_inner().step.expect("rows"))
     }
 
-    fn stepping(&self, first: u32, count: u32, actions: &[u8]) -> StepBatchRequest {
+    fn step_request(&self, first: u32, count: u32, actions: &[u8]) -> StepBatchRequest {
         let actions = actions.to_vec().into();
-        StepBatchRequest {
-            batch_id: self.id.clone(),
-            actions,
-            first,
-            count,
-            sequence: None,
-            ..StepBatchRequest::default()
-        }
+        StepBatchRequest { batch_id: self.id.clone(), actions, first, count, ..StepBatchRequest::default() }
     }
 }
 
-fn with_token<T>(message: T, token: &str) -> Request<T> {
-    let mut request = Request::new(message);
-    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
-    request.metadata_mut().insert("authorization", value);
-    request
-}
-
-fn reason(status: &Status) -> String {
-    status.get_details_error_info().expect("every status carries ErrorInfo").reason
-}
-
-/// The lowest legal action of every row; 0 where there is none.
+/// The lowest legal action of every row; 0 if there is none.
 fn lowest(step: &Step) -> Vec<u8> {
     let bytes = step.mask.len() / step.seat.len();
     let of = |mask: &[u8]| {
@@ -163,10 +146,10 @@ fn lowest(step: &Step) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_stream_of_halves_and_single_calls_show_the_same() {
+async fn a_stream_in_two_halves_equals_single_calls() {
     let server = Server::start(BatchLimits::default()).await;
-    let mut single = Owned::open(server.client().await, opening(300)).await;
-    let mut streamed = Owned::open(server.client().await, opening(300)).await;
+    let mut single = OwnedBatch::open(server.client().await, opening(300)).await;
+    let mut streamed = OwnedBatch::open(server.client().await, opening(300)).await;
     let mut shown = single.reset().await;
     assert_eq!(shown, streamed.reset().await);
     let (ask, asked) = tokio::sync::mpsc::channel(2);
@@ -174,9 +157,9 @@ async fn a_stream_of_halves_and_single_calls_show_the_same() {
     let mut answers = streamed.client.run_batch(asked).await.expect("it streams").into_inner();
     for _ in 0..50 {
         let actions = lowest(&shown);
-        // Both halves are under way before the first is answered.
+        // Both halves are sent before the first response.
         for (first, half) in [(0, &actions[..150]), (150, &actions[150..])] {
-            let step = run_batch_request::Request::Step(streamed.stepping(first, 150, half));
+            let step = run_batch_request::Request::Step(streamed.step_request(first, 150, half));
             ask.send(RunBatchRequest { tag: first, request: Some(step) }).await.expect("the stream is open");
         }
         shown = single.step(actions).await.expect("legal");
@@ -192,14 +175,14 @@ async fn a_stream_of_halves_and_single_calls_show_the_same() {
 }
 
 #[tokio::test]
-async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
+async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let server = Server::start(BatchLimits::default()).await;
-    let mut owned = Owned::open(server.client().await, opening(2)).await;
+    let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     let reset = ResetBatchRequest { batch_id: owned.id.clone(), ..ResetBatchRequest::default() };
     let requests = [
         None,
-        Some(run_batch_request::Request::Step(owned.stepping(0, 0, &[255; 2]))),
-        Some(run_batch_request::Request::Step(owned.stepping(9, 0, &[]))),
+        Some(run_batch_request::Request::Step(owned.step_request(0, 0, &[255; 2]))),
+        Some(run_batch_request::Request::Step(owned.step_request(9, 0, &[]))),
         Some(run_batch_request::Request::Reset(reset)),
     ];
     let requests: Vec<_> =
@@ -220,9 +203,9 @@ async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
 }
 
 #[tokio::test]
-async fn only_the_owner_steps_saves_and_closes() {
+async fn only_the_owner_may_use_a_batch() {
     let server = Server::start(BatchLimits::default()).await;
-    let mut owned = Owned::open(server.client().await, opening(2)).await;
+    let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     let close = CloseBatchRequest { batch_id: owned.id.clone() };
     let refused = owned.client.close_batch(close.clone()).await.expect_err("no token");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
@@ -242,33 +225,33 @@ async fn only_the_owner_steps_saves_and_closes() {
 }
 
 #[tokio::test]
-async fn a_lease_ends_with_its_connection_unless_it_is_kept() {
+async fn a_lease_ends_with_its_connection_unless_keep_is_set() {
     let server = Server::start(BatchLimits::default()).await;
     let (mut one, mut two) = (server.client().await, server.client().await);
     one.open_batch(opening(2)).await.expect("it is opened");
     one.open_batch(OpenBatchRequest { keep: true, ..opening(2) }).await.expect("it is opened");
     two.open_batch(opening(2)).await.expect("it is opened");
-    server.holds(3).await;
+    server.wait_for_batches(3).await;
     drop(one);
-    server.holds(2).await;
+    server.wait_for_batches(2).await;
     drop(two);
-    server.holds(1).await;
+    server.wait_for_batches(1).await;
 }
 
 #[tokio::test]
-async fn a_lease_ends_when_it_has_been_idle() {
+async fn an_idle_lease_ends() {
     let server = Server::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
-    let mut owned = Owned::open(server.client().await, opening(2)).await;
+    let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     server.batches.expire(Instant::now() + Duration::from_mins(50));
     owned.reset().await;
     server.batches.expire(Instant::now() + Duration::from_secs(3601));
     let refused = owned.step(vec![0; 2]).await.expect_err("it is gone");
     assert_eq!(reason(&refused), "BATCH_UNKNOWN");
-    server.holds(0).await;
+    server.wait_for_batches(0).await;
 }
 
 #[tokio::test]
-async fn a_lease_is_not_idle_while_a_call_is_under_way() {
+async fn a_lease_is_not_idle_during_a_call() {
     let server = Server::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
     let slow = OpenBatchRequest {
         config: Some(BatchConfig {
@@ -277,15 +260,15 @@ async fn a_lease_is_not_idle_while_a_call_is_under_way() {
         }),
         ..opening(900)
     };
-    let mut owned = Owned::open(server.client().await, slow).await;
+    let mut owned = OwnedBatch::open(server.client().await, slow).await;
     let actions = lowest(&owned.reset().await);
-    let (mut client, asked) = (owned.client.clone(), owned.request(owned.stepping(0, 0, &actions)));
+    let (mut client, asked) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
     let hold = server.pool.hold();
     let step = tokio::spawn(async move { client.step_batch(asked).await });
-    server.queues_work().await;
+    server.wait_for_queued_work().await;
     let expire = || server.batches.expire(Instant::now() + Duration::from_hours(2));
     expire();
-    assert_eq!(server.batches.len(), 1, "it is being stepped");
+    assert_eq!(server.batches.len(), 1, "a step uses the batch");
     step.abort();
     let ended = async {
         while !server.batches.is_empty() {
@@ -293,12 +276,12 @@ async fn a_lease_is_not_idle_while_a_call_is_under_way() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(DEADLINE, ended).await.expect("the call has ended, and so has its use");
+    tokio::time::timeout(DEADLINE, ended).await.expect("the batch is idle after the call");
     drop(hold);
 }
 
 #[tokio::test]
-async fn a_full_server_says_so_until_a_batch_is_closed() {
+async fn a_full_server_refuses_until_a_batch_is_closed() {
     let limits = BatchLimits { batches: 2, environments: 100, ..BatchLimits::default() };
     let server = Server::start(limits).await;
     let mut client = server.client().await;
@@ -314,7 +297,7 @@ async fn a_full_server_says_so_until_a_batch_is_closed() {
 }
 
 #[tokio::test]
-async fn openings_that_cannot_be_are_refused() {
+async fn invalid_openings_are_refused() {
     let server = Server::start(BatchLimits { environments: usize::MAX, ..BatchLimits::default() }).await;
     let mut client = server.client().await;
     let many = std::iter::repeat_n(line_up(&["agent", "random"]), 1_025).flatten().collect();
@@ -340,7 +323,7 @@ async fn openings_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn a_request_repeated_with_the_same_id_opens_once() {
+async fn a_repeated_request_opens_one_batch() {
     let server = Server::start(BatchLimits::default()).await;
     let mut client = server.client().await;
     let request =
@@ -348,12 +331,12 @@ async fn a_request_repeated_with_the_same_id_opens_once() {
     let one = client.open_batch(request.clone()).await.expect("it is opened").into_inner();
     let two = client.open_batch(request).await.expect("it is answered again").into_inner();
     assert_eq!(one, two);
-    server.holds(1).await;
+    server.wait_for_batches(1).await;
 }
 
-/// What environments hold is copied for a search; while another call has them, that waits.
+/// A search copies environments, and waits while another call uses them. A refusal must not wait.
 #[tokio::test]
-async fn a_search_that_does_not_fit_is_refused_before_anything_is_copied() {
+async fn an_invalid_search_is_refused_before_environments_are_copied() {
     let server = Server::start(BatchLimits { environments: 1_000, ..BatchLimits::default() }).await;
     let channel = Channel::from_shared(server.address.clone()).expect("an address");
     let channel = channel.connect().await.expect("it serves");
@@ -364,12 +347,12 @@ async fn a_search_that_does_not_fit_is_refused_before_anything_is_copied() {
         }),
         ..opening(900)
     };
-    let mut owned = Owned::open(Client::new(channel.clone()), slow).await;
+    let mut owned = OwnedBatch::open(Client::new(channel.clone()), slow).await;
     let actions = lowest(&owned.reset().await);
-    let (mut client, asked) = (owned.client.clone(), owned.request(owned.stepping(0, 0, &actions)));
+    let (mut client, asked) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
     let hold = server.pool.hold();
     let step = tokio::spawn(async move { client.step_batch(asked).await });
-    server.queues_work().await;
+    server.wait_for_queued_work().await;
     let mut search = SearchServiceClient::new(channel);
     let of = || Some(create_search_request::Of::BatchId(owned.id.clone()));
     for (asked, wanted) in [

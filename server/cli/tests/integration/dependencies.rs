@@ -1,12 +1,12 @@
-//! Dependencies between our crates point one way, and the pure crates have no impure ones.
+//! Rules on dependencies: which crates may use which, and which features they must not need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// What each of our crates may depend on, of ours.
-const MAY: &[(&str, &[&str])] = &[
+/// The crates of this workspace that each crate may depend on.
+const ALLOWED: &[(&str, &[&str])] = &[
     ("boardwire-kernel", &[]),
     ("boardwire-games", &["boardwire-kernel"]),
     ("boardwire-bots", &["boardwire-kernel"]),
@@ -38,7 +38,7 @@ const MAY: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// All that the pure crates may use: no I/O, clock, thread or environment in any of them.
+/// External crates that the pure crates may use: none does I/O or uses clocks, threads or the environment.
 const PURE: &[&str] = &[
     "blake3",
     "borsh",
@@ -50,11 +50,11 @@ const PURE: &[&str] = &[
     "thiserror",
 ];
 
-/// The features of all that a crate needs with these of its own: `tonic/channel` and so on.
+/// The features of all dependencies of a crate with these features: `tonic/channel` and so on.
 fn features_needed_by(package: &str, features: &str) -> BTreeSet<String> {
-    let own = ["--package", package, "--no-default-features", "--features", features];
-    let shape = ["--edges=normal", "--prefix=none", "--format={p}|{f}", "--locked", "--offline"];
-    let needed = cargo(&[&["tree"], &own[..], &shape[..]].concat());
+    let selection = ["--package", package, "--no-default-features", "--features", features];
+    let format = ["--edges=normal", "--prefix=none", "--format={p}|{f}", "--locked", "--offline"];
+    let needed = cargo(&[&["tree"], &selection[..], &format[..]].concat());
     let mut all = BTreeSet::new();
     for line in needed.lines() {
         let (package, features) = line.split_once('|').expect("the format has it");
@@ -65,16 +65,15 @@ fn features_needed_by(package: &str, features: &str) -> BTreeSet<String> {
     all
 }
 
-/// All that speaks gRPC or HTTP.
-const WIRE: &[&str] = &["h2", "http", "http-body", "hyper", "tonic", "tower", "tower-service"];
+/// Crates for gRPC and HTTP.
+const NETWORK: &[&str] = &["h2", "http", "http-body", "hyper", "tonic", "tower", "tower-service"];
 
-/// The parts of a list of features that speak gRPC or HTTP.
-fn of_the_wire(features: &BTreeSet<String>) -> Vec<&str> {
-    let name = |feature: &'_ String| feature.split('/').next().is_some_and(|name| WIRE.contains(&name));
-    features.iter().filter(|feature| name(feature)).map(String::as_str).collect()
+fn network_features(features: &BTreeSet<String>) -> Vec<&str> {
+    let is_network =
+        |feature: &'_ String| feature.split('/').next().is_some_and(|name| NETWORK.contains(&name));
+    features.iter().filter(|feature| is_network(feature)).map(String::as_str).collect()
 }
 
-/// What cargo prints.
 fn cargo(args: &[&str]) -> String {
     let out = Command::new(env!("CARGO"))
         .args(args)
@@ -85,26 +84,27 @@ fn cargo(args: &[&str]) -> String {
     String::from_utf8(out.stdout).expect("cargo prints UTF-8")
 }
 
+/// The dependencies of each crate of the workspace, and whether they are for tests only.
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
     let out = cargo(&["metadata", "--format-version=1", "--no-deps", "--locked", "--offline"]);
     let metadata: Value = serde_json::from_str(&out).expect("cargo prints JSON");
-    let word = |value: &Value| value.as_str().expect("a word").to_owned();
-    let edges = |package: &Value| {
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    let dependencies = |package: &Value| {
         let all = package["dependencies"].as_array().expect("a list").iter();
-        all.map(|edge| (word(&edge["name"]), edge["kind"].as_str() == Some("dev"))).collect()
+        all.map(|edge| (text(&edge["name"]), edge["kind"].as_str() == Some("dev"))).collect()
     };
     let all = metadata["packages"].as_array().expect("a list").iter();
-    all.map(|package| (word(&package["name"]), edges(package))).collect()
+    all.map(|package| (text(&package["name"]), dependencies(package))).collect()
 }
 
 #[test]
-fn dependencies_point_one_way() {
+fn crates_depend_only_on_allowed_crates() {
     let packages = packages();
-    assert_eq!(packages.len(), MAY.len(), "a crate is missing from the table of this test");
-    for (name, may) in MAY {
-        for (edge, dev) in &packages[*name] {
-            if edge.starts_with("boardwire-") && !dev {
-                assert!(may.contains(&edge.as_str()), "{name} must not depend on {edge}");
+    assert_eq!(packages.len(), ALLOWED.len(), "a crate is missing from the table of this test");
+    for (name, allowed) in ALLOWED {
+        for (dependency, dev) in &packages[*name] {
+            if dependency.starts_with("boardwire-") && !dev {
+                assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
             }
         }
     }
@@ -114,9 +114,9 @@ fn dependencies_point_one_way() {
 fn the_pure_crates_use_pure_crates_only() {
     let packages = packages();
     for name in ["boardwire-kernel", "boardwire-games", "boardwire-bots"] {
-        for (edge, dev) in &packages[name] {
-            let known = edge.starts_with("boardwire-") || PURE.contains(&edge.as_str());
-            assert!(*dev || known, "{name} is pure and must not depend on {edge}");
+        for (dependency, dev) in &packages[name] {
+            let is_pure = dependency.starts_with("boardwire-") || PURE.contains(&dependency.as_str());
+            assert!(*dev || is_pure, "{name} is pure and must not depend on {dependency}");
         }
     }
 }
@@ -125,70 +125,66 @@ fn the_pure_crates_use_pure_crates_only() {
 fn a_client_is_built_without_a_server() {
     let client = features_needed_by("boardwire-api", "client");
     let server = features_needed_by("boardwire-server", "");
-    // What serving needs.
-    for part in ["hyper/server", "hyper-util/server-graceful", "boardwire-api/server"] {
-        assert!(
-            server.contains(part),
-            "the server no longer needs {part}: this test looks for the wrong words"
-        );
-        assert!(!client.contains(part), "a client needs {part}");
+    for feature in ["hyper/server", "hyper-util/server-graceful", "boardwire-api/server"] {
+        assert!(server.contains(feature), "the server no longer needs {feature}: update this test");
+        assert!(!client.contains(feature), "a client needs {feature}");
     }
     assert!(client.contains("tonic/channel"), "a client calls over a channel: {client:?}");
-    assert!(client.contains("boardwire-api/client"), "this test looks for the wrong words: {client:?}");
-    assert!(!server.contains("boardwire-api/client"), "a server calls no server");
+    assert!(client.contains("boardwire-api/client"), "update this test: {client:?}");
+    assert!(!server.contains("boardwire-api/client"), "a server needs no client");
 }
 
-/// What tools need: command lines, terminals, pictures, charts, tables, processes.
+/// Crates of tools: command lines, terminals, pictures, charts, tables, processes.
 const TOOLS: &[&str] =
     &["clap", "clap_builder", "console", "image", "indicatif", "parquet", "plotters", "png", "resvg"];
 
 #[test]
-fn the_server_is_built_without_what_tools_need() {
-    let needs = |package| {
+fn the_server_library_needs_no_tools() {
+    let tools_of = |package| {
         let needed = features_needed_by(package, "");
-        let is_there = |tool: &&&str| needed.iter().any(|part| part.split('/').next() == Some(tool));
-        TOOLS.iter().filter(is_there).copied().collect::<Vec<_>>()
+        let is_needed = |tool: &&&str| needed.iter().any(|feature| feature.split('/').next() == Some(tool));
+        TOOLS.iter().filter(is_needed).copied().collect::<Vec<_>>()
     };
-    assert_eq!(needs("boardwire-server"), [""; 0]);
-    assert!(needs("boardwire").contains(&"indicatif"), "this test looks for the wrong words");
+    assert_eq!(tools_of("boardwire-server"), [""; 0]);
+    assert!(tools_of("boardwire").contains(&"indicatif"), "update this test");
 }
 
 #[test]
 fn messages_alone_are_built_without_grpc() {
     let messages = features_needed_by("boardwire-api", "");
-    assert_eq!(of_the_wire(&messages), [""; 0]);
-    assert!(messages.contains("prost/std"), "this test looks for the wrong words: {messages:?}");
-    assert!(!of_the_wire(&features_needed_by("boardwire-api", "server")).is_empty());
+    assert_eq!(network_features(&messages), [""; 0]);
+    assert!(messages.contains("prost/std"), "update this test: {messages:?}");
+    assert!(!network_features(&features_needed_by("boardwire-api", "server")).is_empty());
 }
 
 #[test]
-fn batches_are_built_without_a_wire_or_a_runtime() {
+fn batches_are_built_without_network_or_runtime() {
     let batch = features_needed_by("boardwire-batch", "");
-    assert_eq!(of_the_wire(&batch), [""; 0]);
-    let runtime: Vec<_> =
-        ["tokio/net", "tokio/rt", "tokio/time"].into_iter().filter(|part| batch.contains(*part)).collect();
+    assert_eq!(network_features(&batch), [""; 0]);
+    let runtime = ["tokio/net", "tokio/rt", "tokio/time"];
+    let runtime: Vec<_> = runtime.into_iter().filter(|feature| batch.contains(*feature)).collect();
     assert_eq!(runtime, [""; 0]);
-    assert!(batch.contains("tokio/sync"), "this test looks for the wrong words: {batch:?}");
+    assert!(batch.contains("tokio/sync"), "update this test: {batch:?}");
 }
 
 #[test]
-fn the_extension_calls_servers_and_is_none() {
+fn the_extension_has_a_client_and_no_server() {
     let extension = features_needed_by("boardwire-local", "");
-    assert!(extension.contains("tonic/channel"), "the client calls over its channels: {extension:?}");
-    for part in ["tonic/server", "tonic/router", "hyper/server", "boardwire-api/server"] {
-        assert!(!extension.contains(part), "the extension needs {part}");
+    assert!(extension.contains("tonic/channel"), "the client calls over channels: {extension:?}");
+    for feature in ["tonic/server", "tonic/router", "hyper/server", "boardwire-api/server"] {
+        assert!(!extension.contains(feature), "the extension needs {feature}");
     }
 }
 
 /// Every crate with its features, as `cargo --workspace` compiles it for these kinds of dependencies.
 fn compiled(kinds: &str) -> BTreeSet<String> {
-    let shape = ["--prefix=none", "--no-dedupe", "--format={p}|{f}", "--locked", "--offline"];
-    let tree = cargo(&[&["tree", "--workspace", "--edges", kinds], &shape[..]].concat());
+    let format = ["--prefix=none", "--no-dedupe", "--format={p}|{f}", "--locked", "--offline"];
+    let tree = cargo(&[&["tree", "--workspace", "--edges", kinds], &format[..]].concat());
     tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
 #[test]
-fn a_server_that_is_published_has_no_fail_points() {
+fn the_published_server_has_no_fail_points() {
     assert!(
         compiled("normal,build").iter().any(|line| line.starts_with("fail ") && line.contains("|failpoints"))
     );
@@ -199,5 +195,5 @@ fn a_server_that_is_published_has_no_fail_points() {
 fn tests_and_builds_share_their_dependencies() {
     let (built, tested) = (compiled("normal,build"), compiled("normal,build,dev"));
     let differ: Vec<_> = built.symmetric_difference(&tested).collect();
-    assert_eq!(differ, [""; 0], "tests/features/Cargo.toml must ask for all that tests alone ask for");
+    assert_eq!(differ, [""; 0], "tests/features/Cargo.toml must list all features that only tests need");
 }

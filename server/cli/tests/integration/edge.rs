@@ -1,4 +1,4 @@
-//! The edge as callers meet it: limits that are reached, and requests that no proper client makes.
+//! The server's edge: limits, invalid requests, TLS and accounts over real connections.
 
 mod accounts;
 mod connections;
@@ -30,8 +30,10 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 use tonic_types::{RpcStatusExt as _, StatusExt as _};
 
-/// A server that stops waits for nothing with these: what it would wait for takes longer than a test may.
-fn patient() -> Bounds {
+use super::{reason, with_token};
+
+/// With this drain timeout a test fails if the stopping server waits for a call.
+fn long_drain() -> Bounds {
     Bounds { drain_timeout: Duration::from_hours(1), ..Bounds::default() }
 }
 
@@ -71,8 +73,8 @@ impl Server {
         TcpStream::connect(&self.address).await.expect("it listens")
     }
 
-    async fn raw(&self) -> Raw {
-        Raw::begin(self.tcp().await).await
+    async fn raw(&self) -> RawClient {
+        RawClient::connect(self.tcp().await).await
     }
 
     /// Stops the server, and waits until it has ended.
@@ -83,37 +85,35 @@ impl Server {
     }
 }
 
-/// A client that sends what it is told to.
-struct Raw(h2::client::SendRequest<Bytes>);
+/// A client that sends arbitrary HTTP/2 requests.
+struct RawClient(h2::client::SendRequest<Bytes>);
 
-/// What it was answered.
-struct Answer {
+struct RawResponse {
     http: StatusCode,
     /// Headers and trailers.
     headers: HeaderMap,
 }
 
-impl Answer {
+impl RawResponse {
     fn status(&self) -> Status {
         Status::from_header_map(&self.headers).expect("a status")
     }
 
-    /// The code and reason of the status.
-    fn named(&self) -> (Code, String) {
+    fn code_and_reason(&self) -> (Code, String) {
         let status = self.status();
         (status.code(), reason(&status))
     }
 }
 
-impl Raw {
-    async fn begin(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
+impl RawClient {
+    async fn connect(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (sender, connection) = h2::client::handshake(io).await.expect("it serves");
         tokio::spawn(connection);
         Self(sender)
     }
 
     /// Sends a request with a body, and waits for the end of the response.
-    async fn send(&mut self, request: Builder, body: Bytes) -> Answer {
+    async fn send(&mut self, request: Builder, body: Bytes) -> RawResponse {
         self.0 = self.0.clone().ready().await.expect("the connection is open");
         let request = request.body(()).expect("a request");
         let (response, mut sending) = self.0.send_request(request, false).expect("it is sent");
@@ -122,15 +122,15 @@ impl Raw {
         let response = response.await.expect("a response");
         let (parts, mut body) = response.into_parts();
         while let Some(data) = body.data().await {
-            let data = data.expect("the response goes on");
-            body.flow_control().release_capacity(data.len()).expect("it was received");
+            let data = data.expect("the response continues");
+            body.flow_control().release_capacity(data.len()).expect("the data was received");
         }
         let mut headers = parts.headers;
         headers.extend(body.trailers().await.expect("the response ends well").unwrap_or_default());
-        Answer { http: parts.status, headers }
+        RawResponse { http: parts.status, headers }
     }
 
-    async fn call(&mut self, path: &str, message: &[u8]) -> Answer {
+    async fn call(&mut self, path: &str, message: &[u8]) -> RawResponse {
         self.send(request(path), framed(0, message)).await
     }
 }
@@ -140,7 +140,7 @@ fn request(path: &str) -> Builder {
     Request::post(uri).header("content-type", "application/grpc").header("te", "trailers")
 }
 
-/// A message as it is sent.
+/// A gRPC frame.
 fn framed(compressed: u8, message: &[u8]) -> Bytes {
     let mut framed = BytesMut::new();
     framed.put_u8(compressed);
@@ -149,20 +149,7 @@ fn framed(compressed: u8, message: &[u8]) -> Bytes {
     framed.freeze()
 }
 
-fn reason(status: &Status) -> String {
-    let info = status.get_details_error_info().expect("every status carries ErrorInfo");
-    assert_eq!(info.domain, "boardwire.v1");
-    info.reason
-}
-
-fn with_token<T>(message: T, token: &str) -> tonic::Request<T> {
-    let mut request = tonic::Request::new(message);
-    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
-    request.metadata_mut().insert("authorization", value);
-    request
-}
-
-/// A seat of a match of two agents: it waits for the other one as long as it is asked to.
+/// The first seat of a match of two agents. It has decided; the second never does.
 struct Seat {
     client: MatchServiceClient<Channel>,
     match_id: String,
@@ -170,8 +157,7 @@ struct Seat {
 }
 
 impl Seat {
-    /// Creates a match, and chooses for one of its seats.
-    async fn sit(channel: Channel) -> Self {
+    async fn join(channel: Channel) -> Self {
         let mut client = MatchServiceClient::new(channel);
         let create = CreateMatchRequest {
             config: Some(MatchConfig {
@@ -209,7 +195,7 @@ impl Seat {
         self.client.observe(observe).await.map(tonic::Response::into_inner)
     }
 
-    /// A call that waits until the other seat has chosen.
+    /// Starts a call that waits for the second seat's decision.
     fn wait(&self) -> JoinHandle<Result<ObserveResponse, Status>> {
         let mut seat =
             Self { client: self.client.clone(), match_id: self.match_id.clone(), token: self.token.clone() };
@@ -217,8 +203,7 @@ impl Seat {
     }
 }
 
-/// Asks again until `done`.
-async fn until(mut done: impl AsyncFnMut() -> bool) {
-    let done = async { while !done().await {} };
-    tokio::time::timeout(Duration::from_mins(1), done).await.expect("it comes about");
+async fn wait_until(mut condition: impl AsyncFnMut() -> bool) {
+    let reached = async { while !condition().await {} };
+    tokio::time::timeout(Duration::from_mins(1), reached).await.expect("the condition becomes true");
 }

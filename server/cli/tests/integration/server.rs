@@ -1,4 +1,4 @@
-//! The server as a client meets it: a real socket, the generated client, a graceful end.
+//! Matches over a real connection with the generated client, and a graceful stop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,11 @@ use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tonic::Code;
 use tonic::transport::Channel;
-use tonic::{Code, Request};
-use tonic_types::{RpcStatusExt as _, StatusExt as _};
+use tonic_types::RpcStatusExt as _;
+
+use super::{reason, with_token};
 
 struct Server {
     channel: Channel,
@@ -56,17 +58,6 @@ fn create(seats: &[&str]) -> CreateMatchRequest {
     }
 }
 
-fn with_token<T>(message: T, token: &str) -> Request<T> {
-    let mut request = Request::new(message);
-    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
-    request.metadata_mut().insert("authorization", value);
-    request
-}
-
-fn reason(status: &tonic::Status) -> String {
-    status.get_details_error_info().expect("every status carries ErrorInfo").reason
-}
-
 /// The lowest legal action of a mask.
 fn lowest(mask: &[u8]) -> u32 {
     let at = mask.iter().position(|&byte| byte != 0).expect("a pending seat has a legal action");
@@ -74,7 +65,7 @@ fn lowest(mask: &[u8]) -> u32 {
 }
 
 #[tokio::test]
-async fn a_match_is_played_by_single_calls_and_by_a_stream() {
+async fn a_stream_equals_single_calls() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let mut ends = Vec::new();
@@ -119,11 +110,11 @@ async fn a_match_is_played_by_single_calls_and_by_a_stream() {
         ends.push(next.expect("the last observation"));
     }
     assert!(ends[0].outcome.as_ref().is_some_and(|outcome| outcome.scores.len() == 2));
-    assert_eq!(ends[0], ends[1], "a stream and single calls show the same");
+    assert_eq!(ends[0], ends[1], "the last observations are equal");
 }
 
 #[tokio::test]
-async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
+async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let created = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
@@ -141,21 +132,21 @@ async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
     ];
     let mut answers = client.play(with_token(tokio_stream::iter(asked), &joined.token)).await;
     let answers = answers.as_mut().expect("it streams").get_mut();
-    let mut reasons = Vec::new();
+    let mut results = Vec::new();
     while let Some(answer) = answers.message().await.expect("the stream does not fail") {
-        let told = match answer.answer.expect("an answer") {
+        let result = match answer.answer.expect("an answer") {
             play_response::Answer::Error(error) => error.get_details_error_info().expect("a reason").reason,
             play_response::Answer::Observe(seen) => format!("ply {}", seen.observation.expect("shown").ply),
-            other => panic!("nobody asked for {other:?}"),
+            other => panic!("an unexpected response: {other:?}"),
         };
-        reasons.push((answer.tag, told));
+        results.push((answer.tag, result));
     }
-    let reasons: Vec<_> = reasons.iter().map(|(tag, told)| (*tag, told.as_str())).collect();
-    assert_eq!(reasons, [(7, "ACTION_OUT_OF_RANGE"), (0, "FIELD_INVALID"), (u32::MAX, "ply 1")]);
+    let results: Vec<_> = results.iter().map(|(tag, result)| (*tag, result.as_str())).collect();
+    assert_eq!(results, [(7, "ACTION_OUT_OF_RANGE"), (0, "FIELD_INVALID"), (u32::MAX, "ply 1")]);
 }
 
 #[tokio::test]
-async fn requests_repeated_with_the_same_id_create_and_join_once() {
+async fn a_repeated_request_creates_one_match() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let request = CreateMatchRequest {
@@ -170,7 +161,7 @@ async fn requests_repeated_with_the_same_id_create_and_join_once() {
 }
 
 #[tokio::test]
-async fn lists_come_in_pages() {
+async fn lists_have_pages() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     for _ in 0..5 {
@@ -206,9 +197,9 @@ async fn lists_are_filtered_by_game_state_and_labels() {
     for (game, labels) in
         [("faraway", vec![("cup", "1")]), ("faraway", vec![("cup", "2"), ("round", "1")]), ("rauha", vec![])]
     {
-        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        let labels = labels.into_iter().map(own).collect();
-        let asked = CreateMatchRequest {
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let labels = labels.into_iter().map(owned).collect();
+        let create = CreateMatchRequest {
             config: Some(MatchConfig {
                 game: game.to_owned(),
                 labels,
@@ -216,7 +207,7 @@ async fn lists_are_filtered_by_game_state_and_labels() {
             }),
             ..create(&["agent", "random"])
         };
-        let created = client.create_match(asked).await.expect("it is created").into_inner();
+        let created = client.create_match(create).await.expect("it is created").into_inner();
         ids.push((created.r#match.expect("a match").id, created.host_token));
     }
     let closed = CloseMatchRequest { match_id: ids[1].0.clone() };
@@ -226,7 +217,7 @@ async fn lists_are_filtered_by_game_state_and_labels() {
     let label = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
     let all = ListMatchesRequest::default;
     let (playing, ended) = (MatchState::Playing as i32, MatchState::Closed as i32);
-    let asked = [
+    let requests = [
         (all(), vec![0, 1, 2]),
         (ListMatchesRequest { game: "faraway".to_owned(), ..all() }, vec![0, 1]),
         (ListMatchesRequest { states: vec![playing], ..all() }, vec![0, 2]),
@@ -235,15 +226,15 @@ async fn lists_are_filtered_by_game_state_and_labels() {
         (ListMatchesRequest { labels: label("cup", "3"), ..all() }, vec![]),
         (ListMatchesRequest { labels: label("cup", "2"), states: vec![playing], ..all() }, vec![]),
     ];
-    for (asked, wanted) in asked {
-        let listed = client.list_matches(asked.clone()).await.expect("they are listed").into_inner();
+    for (request, expected) in requests {
+        let listed = client.list_matches(request.clone()).await.expect("they are listed").into_inner();
         let mut found: Vec<usize> = listed
             .matches
             .iter()
             .map(|listed| ids.iter().position(|(id, _)| *id == listed.id).expect("one of them"))
             .collect();
         found.sort_unstable();
-        assert_eq!((found, listed.next_page_token.as_str()), (wanted, ""), "{asked:?}");
+        assert_eq!((found, listed.next_page_token.as_str()), (expected, ""), "{request:?}");
     }
     let first = client.list_matches(ListMatchesRequest { page_size: 1, ..all() }).await.expect("a page");
     let page_token = first.into_inner().next_page_token;
@@ -252,21 +243,21 @@ async fn lists_are_filtered_by_game_state_and_labels() {
         ListMatchesRequest { page_size: -1, ..all() },
         ListMatchesRequest { states: vec![9], ..all() },
     ] {
-        let refused = client.list_matches(wrong).await.expect_err("it cannot be");
+        let refused = client.list_matches(wrong).await.expect_err("the request is invalid");
         assert_eq!(reason(&refused), "FIELD_INVALID");
     }
 }
 
 #[tokio::test]
-async fn a_server_tells_what_it_is() {
+async fn a_server_describes_itself() {
     let server = server(10).await;
     let mut catalog = CatalogServiceClient::new(server.channel.clone());
-    let told = catalog.get_server(GetServerRequest {}).await.expect("it tells").into_inner();
-    let told = told.server.expect("a server");
-    assert_eq!(told.version, env!("CARGO_PKG_VERSION"));
-    assert_eq!(told.protocols, ["boardwire.v1"]);
-    assert!(told.features.is_empty());
-    let limits = told.limits.expect("limits");
+    let response = catalog.get_server(GetServerRequest {}).await.expect("a response").into_inner();
+    let info = response.server.expect("a server");
+    assert_eq!(info.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!(info.protocols, ["boardwire.v1"]);
+    assert!(info.features.is_empty());
+    let limits = info.limits.expect("limits");
     let (matches, batches) = (matches::MatchLimits::default(), BatchLimits::default());
     assert_eq!((limits.matches, limits.message_bytes), (10, 64 << 20));
     assert_eq!(limits.environments as usize, batches.environments);
@@ -275,7 +266,7 @@ async fn a_server_tells_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_full_server_says_so_until_a_match_is_closed() {
+async fn a_full_server_refuses_until_a_match_is_closed() {
     let server = server(1).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let first = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
@@ -295,7 +286,7 @@ async fn a_full_server_says_so_until_a_match_is_closed() {
 }
 
 #[tokio::test]
-async fn stopping_answers_whoever_waits_and_ends() {
+async fn a_stopping_server_ends_waiting_calls() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let created = client.create_match(create(&["agent", "agent"])).await.expect("created").into_inner();
@@ -314,14 +305,14 @@ async fn stopping_answers_whoever_waits_and_ends() {
         let (mut client, token) = (client.clone(), tokens[0].clone());
         async move { client.act(with_token(act, &token)).await }
     });
-    // The other seat sees that the choice has been made; its owner now waits.
+    // After the ply the first seat's call waits.
     let mut ply = 0;
     while ply == 0 {
         let get = GetMatchRequest { match_id: match_id.clone() };
         ply = client.get_match(get).await.expect("shown").into_inner().r#match.expect("a match").ply;
         tokio::task::yield_now().await;
     }
-    // A stream on which nothing is asked must not keep the server.
+    // A stream without requests must not keep the server running.
     let (_ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
     let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
     let mut idle = client.play(with_token(asked, &tokens[1])).await.expect("it streams").into_inner();

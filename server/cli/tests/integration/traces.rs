@@ -1,4 +1,4 @@
-//! What a collector of OpenTelemetry is sent: what took how long, as a part of what the caller traces, and no secret.
+//! Traces for an OpenTelemetry collector: spans continue the caller's trace and contain no secret.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -21,11 +21,11 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::{Channel, Server};
 use tonic::{Request, Response, Status};
 
-/// The trace that the caller's call is a part of, and its own part of it.
+/// The caller's trace, and its span.
 const TRACE: [u8; 16] = [0x5a; 16];
 const PARENT: [u8; 8] = [0x3c; 8];
 
-/// Keeps all that it is sent.
+/// Stores all received spans.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Vec<ExportTraceServiceRequest>>>);
 
@@ -35,14 +35,14 @@ impl TraceService for Collector {
         &self,
         request: Request<ExportTraceServiceRequest>,
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.0.lock().expect("nobody panics").push(request.into_inner());
+        self.0.lock().expect("the lock is not poisoned").push(request.into_inner());
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }
 }
 
 impl Collector {
-    /// Begins to collect; gives where.
-    async fn begin(&self) -> String {
+    /// Starts to collect; returns the address.
+    async fn start(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
         let address = listener.local_addr().expect("it is bound");
         let service = TraceServiceServer::new(self.clone());
@@ -52,7 +52,7 @@ impl Collector {
     }
 
     fn spans(&self) -> Vec<Span> {
-        let sent = self.0.lock().expect("nobody panics");
+        let sent = self.0.lock().expect("the lock is not poisoned");
         let scopes = sent.iter().flat_map(|sent| &sent.resource_spans).flat_map(|spans| &spans.scope_spans);
         scopes.flat_map(|scope| scope.spans.clone()).collect()
     }
@@ -67,7 +67,7 @@ fn attribute(span: &Span, key: &str) -> Option<String> {
     }
 }
 
-/// Plays one decision of a match; gives its id and what nobody else may know.
+/// Plays one decision of a match; returns its id and its secrets.
 async fn play(address: String) -> (String, Vec<String>) {
     let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it listens");
     let mut client = MatchServiceClient::new(channel);
@@ -98,9 +98,9 @@ async fn play(address: String) -> (String, Vec<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_are_traced_as_parts_of_what_callers_trace() {
+async fn spans_continue_the_callers_trace() {
     let (collector, folder) = (Collector::default(), tempfile::tempdir().expect("a folder"));
-    let endpoint = collector.begin().await;
+    let endpoint = collector.start().await;
     let mut server = Command::new(env!("CARGO_BIN_EXE_boardwire"))
         .args(["serve", "--listen=127.0.0.1:0", "--exit-with-stdin", "--log-level=off"])
         .arg(format!("--journal={}", folder.path().join("journal").display()))
@@ -110,7 +110,7 @@ async fn calls_are_traced_as_parts_of_what_callers_trace() {
         .spawn()
         .expect("it starts");
     let line = BufReader::new(server.stdout.take().expect("it is piped")).lines().next();
-    let line = line.expect("it listens").expect("it tells");
+    let line = line.expect("the server listens").expect("UTF-8");
     let address = line.strip_prefix("listening on ").expect("an address");
     let (match_id, secrets) = play(format!("http://{address}")).await;
     drop(server.stdin.take());
@@ -133,17 +133,22 @@ async fn calls_are_traced_as_parts_of_what_callers_trace() {
     assert_eq!((&act.trace_id, &act.parent_span_id), (&call.trace_id, &call.span_id));
     assert_eq!(attribute(act, "match_id"), Some(match_id));
     assert_eq!(attribute(act, "seat").as_deref(), Some("0"));
-    let waits = |span: &Span| span.trace_id == TRACE;
-    assert!(named("journal").iter().any(waits), "how long the disk took is a part of it");
-    let sent: Vec<u8> =
-        collector.0.lock().expect("nobody panics").iter().flat_map(Message::encode_to_vec).collect();
+    let is_of_trace = |span: &Span| span.trace_id == TRACE;
+    assert!(named("journal").iter().any(is_of_trace), "the trace has the time of the disk");
+    let sent: Vec<u8> = collector
+        .0
+        .lock()
+        .expect("the lock is not poisoned")
+        .iter()
+        .flat_map(Message::encode_to_vec)
+        .collect();
     for secret in secrets {
         assert!(!sent.windows(secret.len()).any(|part| part == secret.as_bytes()), "a secret was sent");
     }
 }
 
 #[test]
-fn what_cannot_be_a_collector_is_refused() {
+fn an_invalid_collector_is_refused() {
     for (endpoint, problem) in [
         ("nonsense", "`nonsense`: expected http://HOST:PORT"),
         ("https://localhost:4317", "`https://localhost:4317`: expected http://HOST:PORT"),
@@ -153,7 +158,7 @@ fn what_cannot_be_a_collector_is_refused() {
             .args(["serve", "--listen=127.0.0.1:0", "--otlp-endpoint", endpoint])
             .output()
             .expect("it starts");
-        let told = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && told.contains(problem), "{told}");
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && stderr.contains(problem), "{stderr}");
     }
 }

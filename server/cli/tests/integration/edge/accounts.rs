@@ -1,4 +1,4 @@
-//! Accounts: who may call where only some may, and what is counted for each.
+//! Accounts: their tokens, quotas and rates.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with a file of accounts as the binary makes it, and the accounts' tokens.
+/// A folder with an accounts file made by the binary, the file's path, and the accounts' tokens.
 fn accounts<const N: usize>(each: [(&str, &str); N]) -> (TempDir, PathBuf, [String; N]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("accounts.toml");
@@ -22,8 +22,8 @@ fn accounts<const N: usize>(each: [(&str, &str); N]) -> (TempDir, PathBuf, [Stri
         text += &String::from_utf8(made.stdout).expect("text");
         text += quotas;
         text.push('\n');
-        let said = String::from_utf8(made.stderr).expect("text");
-        said.trim().rsplit(' ').next().expect("a token").to_owned()
+        let stderr = String::from_utf8(made.stderr).expect("text");
+        stderr.trim().rsplit(' ').next().expect("a token").to_owned()
     });
     std::fs::write(&file, text).expect("the folder is ours");
     (folder, file, tokens)
@@ -34,7 +34,7 @@ fn access(file: PathBuf) -> Access {
     Access { accounts: Some(Arc::new(accounts)), ..Access::default() }
 }
 
-/// A message from whom this token is given.
+/// A request with the token of an account.
 fn from<T>(token: &str, message: T) -> tonic::Request<T> {
     let mut request = tonic::Request::new(message);
     request.metadata_mut().insert("boardwire-token", token.parse().expect("a token is ASCII"));
@@ -65,7 +65,7 @@ fn open(environments: u32) -> OpenBatchRequest {
 }
 
 #[tokio::test]
-async fn every_call_needs_a_token_but_those_about_health() {
+async fn every_call_except_health_checks_needs_a_token() {
     let (_folder, file, [token]) = accounts([("ada", "")]);
     let server = Server::start(access(file)).await;
     let mut raw = server.raw().await;
@@ -77,10 +77,10 @@ async fn every_call_needs_a_token_but_those_about_health() {
         "/boardwire.v1.MatchService/Undo",
         "/chess.v1.Chess/Move",
     ] {
-        let refused = raw.call(path, b"").await.named();
+        let refused = raw.call(path, b"").await.code_and_reason();
         assert_eq!(refused, (Code::Unauthenticated, "CALLER_TOKEN_MISSING".to_owned()), "{path}");
         let wrong = request(path).header("boardwire-token", "guessed");
-        let refused = raw.send(wrong, framed(0, b"")).await.named();
+        let refused = raw.send(wrong, framed(0, b"")).await.code_and_reason();
         assert_eq!(refused, (Code::Unauthenticated, "CALLER_TOKEN_WRONG".to_owned()), "{path}");
     }
     let healthy = raw.call("/grpc.health.v1.Health/Check", b"").await;
@@ -90,7 +90,7 @@ async fn every_call_needs_a_token_but_those_about_health() {
 }
 
 #[tokio::test]
-async fn what_is_counted_by_caller_is_counted_by_account() {
+async fn limits_by_caller_are_limits_by_account() {
     let (_folder, file, [ada, bob]) =
         accounts([("ada", "matches = 1\nenvironments = 4\n"), ("bob", "matches = 2\n")]);
     let server = Server::start(access(file)).await;
@@ -100,8 +100,8 @@ async fn what_is_counted_by_caller_is_counted_by_account() {
     let full = |status: Status| (reason(&status), status.message().to_owned());
     matches(&one).create_match(from(&ada, create())).await.expect("she has none");
     let refused = matches(&other).create_match(from(&ada, create())).await.expect_err("she has one");
-    let said = "you hold 1 matches, the most that one caller may; close some first";
-    assert_eq!(full(refused), ("CALLER_FULL".to_owned(), said.to_owned()));
+    let message = "you hold 1 matches, the most that one caller may; close some first";
+    assert_eq!(full(refused), ("CALLER_FULL".to_owned(), message.to_owned()));
     for _ in 0..2 {
         matches(&one).create_match(from(&bob, create())).await.expect("he may have two");
     }
@@ -110,14 +110,14 @@ async fn what_is_counted_by_caller_is_counted_by_account() {
     let refused = batches(&other).open_batch(from(&ada, open(2))).await.expect_err("she has three");
     assert_eq!(reason(&refused), "CALLER_FULL");
     batches(&other).open_batch(from(&ada, open(1))).await.expect("she may have four");
-    batches(&other).open_batch(from(&bob, open(64))).await.expect("he may have what anybody may");
+    batches(&other).open_batch(from(&bob, open(64))).await.expect("he has the default limit");
     let server = CatalogServiceClient::new(one).get_server(from(&ada, GetServerRequest::default())).await;
-    let limits = server.expect("it is told").into_inner().server.expect("a server").limits.expect("limits");
+    let limits = server.expect("a response").into_inner().server.expect("a server").limits.expect("limits");
     assert_eq!((limits.matches_per_caller, limits.environments_per_caller), (1, 4));
 }
 
 #[tokio::test]
-async fn an_account_has_a_rate_of_its_own() {
+async fn each_account_has_its_own_rate() {
     let (_folder, file, [slow, fast]) = accounts([("slow", "calls = 3\n"), ("fast", "calls = 0\n")]);
     let bounds = Bounds { rate: 20, ..Bounds::default() };
     let server = Server::start(Access { bounds, ..access(file) }).await;
@@ -140,7 +140,7 @@ async fn an_account_has_a_rate_of_its_own() {
 }
 
 #[tokio::test]
-async fn who_guesses_is_slowed_down() {
+async fn guessing_tokens_is_rate_limited() {
     let (_folder, file, [ada]) = accounts([("ada", "")]);
     let bounds = Bounds { rate: 5, ..Bounds::default() };
     let server = Server::start(Access { bounds, ..access(file) }).await;
@@ -152,14 +152,14 @@ async fn who_guesses_is_slowed_down() {
     }
     assert!(reasons.starts_with(&["CALLER_TOKEN_WRONG".to_owned()]));
     assert!(reasons.contains(&"RATE_EXCEEDED".to_owned()), "{reasons:?}");
-    client.list_games(from(&ada, ListGamesRequest::default())).await.expect("that is not her doing");
+    client.list_games(from(&ada, ListGamesRequest::default())).await.expect("her rate is separate");
 }
 
 #[tokio::test]
-async fn a_token_that_is_revoked_ends_its_calls() {
+async fn revoking_a_token_ends_its_calls() {
     let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
     let access = access(file.clone());
-    let known = access.accounts.clone().expect("there are two");
+    let accounts = access.accounts.clone().expect("accounts");
     let server = Server::start(access).await;
     let mut client = MatchServiceClient::new(server.channel().await);
     let created = client.create_match(from(&ada, create())).await.expect("it is created").into_inner();
@@ -174,21 +174,21 @@ async fn a_token_that_is_revoked_ends_its_calls() {
     let text = std::fs::read_to_string(&file).expect("it is there");
     let of_bob = text.rfind("[[account]]").expect("his");
     std::fs::write(&file, &text[of_bob..]).expect("the folder is ours");
-    known.reload().expect("it is right");
-    let ended = watching[0].message().await.expect_err("it is hers no more");
+    accounts.reload().expect("the file is valid");
+    let ended = watching[0].message().await.expect_err("her token is revoked");
     assert_eq!(reason(&ended), "CALLER_TOKEN_WRONG");
     let refused = client.list_matches(from(&ada, ListMatchesRequest::default())).await;
-    assert_eq!(reason(&refused.expect_err("nor is this")), "CALLER_TOKEN_WRONG");
+    assert_eq!(reason(&refused.expect_err("her token is revoked")), "CALLER_TOKEN_WRONG");
     let close = CloseMatchRequest { match_id };
     let mut close = from(&bob, close);
     let host = format!("Bearer {}", created.host_token);
     close.metadata_mut().insert("authorization", host.parse().expect("a token is ASCII"));
     client.close_match(close).await.expect("the host's token is good");
-    assert!(watching[1].message().await.expect("his goes on").is_none(), "until the end");
+    assert!(watching[1].message().await.expect("his call continues").is_none(), "it ends with the match");
 }
 
 #[tokio::test]
-async fn a_repeated_request_is_that_of_its_account() {
+async fn a_request_id_belongs_to_its_account() {
     let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
     let server = Server::start(access(file)).await;
     let mut client = MatchServiceClient::new(server.channel().await);

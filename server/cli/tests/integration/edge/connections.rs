@@ -1,4 +1,4 @@
-//! Connections: how many there may be, and how they end.
+//! Connections: limits, proxies, timeouts, and a graceful stop.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -16,8 +16,8 @@ use super::*;
 pub(super) async fn closed(io: &mut TcpStream) {
     let mut rest = vec![];
     let closed = tokio::time::timeout(Duration::from_mins(1), io.read_to_end(&mut rest)).await;
-    // Closed before what was sent has been read, it is reset.
-    let _ = closed.expect("it is closed");
+    // A connection that is closed before the server has read everything ends with a reset.
+    let _ = closed.expect("the connection is closed");
 }
 
 #[tokio::test]
@@ -30,10 +30,11 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
         let first = (server.raw().await, server.tcp().await);
         closed(&mut server.tcp().await).await;
         drop(first);
-        until(async || match h2::client::handshake(server.tcp().await).await {
+        wait_until(async || match h2::client::handshake(server.tcp().await).await {
             Ok((sender, connection)) => {
                 tokio::spawn(connection);
-                sender.ready().await.is_ok() && Raw::begin(server.tcp().await).await.0.ready().await.is_ok()
+                sender.ready().await.is_ok()
+                    && RawClient::connect(server.tcp().await).await.0.ready().await.is_ok()
             }
             Err(_) => false,
         })
@@ -41,7 +42,7 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
     }
 }
 
-/// A connection of a proxy for a client.
+/// A connection with a PROXY header for a client.
 async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
     let mut io = server.tcp().await;
     let header =
@@ -51,19 +52,19 @@ async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
 }
 
 #[tokio::test]
-async fn connections_of_a_trusted_proxy_are_those_of_its_clients() {
+async fn connections_of_a_trusted_proxy_count_for_its_clients() {
     let bounds = Bounds { connections_per_caller: 2, ..Bounds::default() };
     let trusted = Access { proxies: Arc::new([[127, 0, 0, 1].into()]), ..bounds.clone().into() };
     let server = Server::start(trusted).await;
     let mut raws = vec![];
     for client in [[203, 0, 113, 1], [203, 0, 113, 1], [203, 0, 113, 2]] {
-        let mut raw = Raw::begin(proxied(&server, client).await).await;
+        let mut raw = RawClient::connect(proxied(&server, client).await).await;
         let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
         assert_eq!(answer.headers["grpc-status"], "0", "{client:?}");
         raws.push(raw);
     }
     closed(&mut proxied(&server, [203, 0, 113, 1]).await).await;
-    // Without a header, and with half of one.
+    // Without a header, and with an invalid one.
     for bytes in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x01a"] {
         let mut io = server.tcp().await;
         io.write_all(bytes).await.expect("it is open");
@@ -77,7 +78,7 @@ async fn connections_of_a_trusted_proxy_are_those_of_its_clients() {
 }
 
 #[tokio::test]
-async fn a_connection_that_says_nothing_is_closed() {
+async fn a_silent_connection_is_closed() {
     let server =
         Server::start(Bounds { handshake_timeout: Duration::from_millis(100), ..Bounds::default() }).await;
     let (mut silent, mut slow, mut raw) = (server.tcp().await, server.tcp().await, server.raw().await);
@@ -85,7 +86,7 @@ async fn a_connection_that_says_nothing_is_closed() {
     closed(&mut silent).await;
     closed(&mut slow).await;
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
-    assert_eq!(answer.headers["grpc-status"], "0", "who has begun may be silent");
+    assert_eq!(answer.headers["grpc-status"], "0", "after the handshake a connection may be silent");
 }
 
 #[tokio::test]
@@ -98,24 +99,24 @@ async fn http_1_is_closed() {
 
 #[tokio::test]
 async fn stopping_does_not_wait_for_connections_without_calls() {
-    let server = Server::start(patient()).await;
+    let server = Server::start(long_drain()).await;
     let mut silent = vec![];
     for _ in 0..20 {
         silent.push(server.tcp().await);
     }
-    // The preface and settings, and from then on no answer to anything.
+    // It sends the preface and settings, and then nothing.
     let mut mute = server.tcp().await;
     mute.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("it is open");
     mute.read_exact(&mut [0; 9]).await.expect("the server's settings");
     let (raw, channel) = (server.raw().await, server.channel().await);
-    let seat = Seat::sit(server.channel().await).await;
+    let seat = Seat::join(server.channel().await).await;
     server.stop().await;
     drop((silent, mute, raw, channel, seat));
 }
 
 #[tokio::test]
-async fn a_server_that_stops_says_that_it_serves_no_longer() {
-    let server = Server::start(patient()).await;
+async fn a_stopping_server_reports_not_serving() {
+    let server = Server::start(long_drain()).await;
     let mut client = HealthClient::new(server.channel().await);
     let services =
         ["", "boardwire.v1.MatchService", "boardwire.v1.BatchService", "boardwire.v1.SearchService"];
@@ -123,75 +124,75 @@ async fn a_server_that_stops_says_that_it_serves_no_longer() {
     for service in services.into_iter().chain(["boardwire.v1.CatalogService"]) {
         let request = HealthCheckRequest { service: service.to_owned() };
         let mut watch = client.watch(request).await.expect("it is served").into_inner();
-        let now = watch.message().await.expect("it goes on").expect("there is a status").status;
+        let now = watch.message().await.expect("the stream continues").expect("there is a status").status;
         assert_eq!(now, i32::from(ServingStatus::Serving), "{service}");
         watches.push((service, watch));
     }
     let stopping = tokio::spawn(server.stop());
     for (service, mut watch) in watches {
-        let now = watch.message().await.expect("it goes on").expect("there is a status").status;
+        let now = watch.message().await.expect("the stream continues").expect("there is a status").status;
         assert_eq!(now, i32::from(ServingStatus::NotServing), "{service}");
     }
     stopping.await.expect("it ends");
 }
 
 #[tokio::test]
-async fn stopping_does_not_wait_for_streams_about_health_and_descriptions() {
-    let server = Server::start(patient()).await;
+async fn stopping_does_not_wait_for_health_and_reflection_streams() {
+    let server = Server::start(long_drain()).await;
     let mut client = HealthClient::new(server.channel().await);
     let mut watch = client.watch(HealthCheckRequest::default()).await.expect("it is served").into_inner();
-    watch.message().await.expect("it goes on").expect("there is a status");
+    watch.message().await.expect("the stream continues").expect("there is a status");
     let mut raw = server.raw().await;
     let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
     let asked = request(path).body(()).expect("a request");
     let (described, _asking) = raw.0.send_request(asked, false).expect("it is sent");
     described.await.expect("it has begun");
     server.stop().await;
-    let last = watch.message().await.expect("it was told").expect("there is a status");
+    let last = watch.message().await.expect("the stream continues").expect("there is a status");
     assert_eq!(last.status(), ServingStatus::NotServing);
 }
 
 #[tokio::test]
-async fn a_unix_socket_is_removed_before_calls_under_way_have_ended() {
+async fn a_unix_socket_is_removed_before_open_calls_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
     let socket = UnixSocket::bind(&path).expect("it is free");
     let server = Server::start_on(Bounds::default(), |_| Listener::Unix(socket)).await;
-    let mut raw = Raw::begin(UnixStream::connect(&path).await.expect("it listens")).await;
-    // Its message never comes.
+    let mut raw = RawClient::connect(UnixStream::connect(&path).await.expect("it listens")).await;
+    // The call's message is never sent.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
     let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
-    assert_eq!(answer.headers["grpc-status"], "0", "the call before it has come in");
+    assert_eq!(answer.headers["grpc-status"], "0", "the server has received the first call");
     server.stop.send(()).expect("it serves");
-    until(async || {
+    wait_until(async || {
         tokio::task::yield_now().await;
         !path.exists()
     })
     .await;
-    assert!(!server.serving.is_finished(), "the call has its time");
+    assert!(!server.serving.is_finished(), "the call has the drain timeout");
     server.serving.abort();
     drop(response);
 }
 
 #[tokio::test]
-async fn a_call_under_way_has_the_drain_time_and_no_more() {
+async fn an_open_call_has_the_drain_timeout_to_end() {
     let drain_timeout = Duration::from_millis(600);
     let server = Server::start(Bounds { drain_timeout, ..Bounds::default() }).await;
     let mut raw = server.raw().await;
-    // Its message never comes.
+    // The call's message is never sent.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
     let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
-    assert_eq!(answer.headers["grpc-status"], "0", "the call before it has come in");
+    assert_eq!(answer.headers["grpc-status"], "0", "the server has received the first call");
     let start = Instant::now();
     server.stop().await;
-    assert!(start.elapsed() >= drain_timeout, "the call has its time");
+    assert!(start.elapsed() >= drain_timeout, "the call has the drain timeout");
     assert!(response.await.is_err());
 }
 
 #[tokio::test]
-async fn a_full_descriptor_table_is_waited_out() {
+async fn the_server_accepts_again_after_it_had_no_descriptors() {
     let serve = format!("ulimit -n 40; exec {} serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_boardwire"));
     let mut process = Command::new("sh")
         .args(["-c", &serve])
@@ -200,7 +201,9 @@ async fn a_full_descriptor_table_is_waited_out() {
         .spawn()
         .expect("a shell");
     let mut line = String::new();
-    BufReader::new(process.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where");
+    BufReader::new(process.stdout.take().expect("it is piped"))
+        .read_line(&mut line)
+        .expect("the server prints its address");
     let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
     let mut crowd = vec![];
     for _ in 0..60 {
@@ -218,7 +221,7 @@ async fn a_full_descriptor_table_is_waited_out() {
     let log = process.wait_with_output().expect("it ended").stderr;
     let log = String::from_utf8_lossy(&log);
     let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
-    // The first, and then one a second.
+    // At once, then one a second.
     let most = usize::try_from(start.elapsed().as_secs()).expect("a short test") + 3;
     assert!((1..=most).contains(&warnings), "{log}");
 }

@@ -1,4 +1,4 @@
-//! How many calls there may be.
+//! Limits on calls: bytes and rates.
 
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -11,15 +11,15 @@ fn bounds() -> Bounds {
 }
 
 #[tokio::test]
-async fn calls_for_which_there_is_no_room_are_refused_and_health_checks_are_not() {
+async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
     let server = Server::start(bounds()).await;
-    let mut seat = Seat::sit(server.channel().await).await;
+    let mut seat = Seat::join(server.channel().await).await;
     let mut health = HealthClient::new(server.channel().await);
-    // A connection of its own: nothing else depends on this one.
+    // A separate connection, on which no other call waits.
     let mut other = MatchServiceClient::new(server.channel().await);
     let mut waiting = vec![];
     let mut refused = None;
-    until(async || {
+    wait_until(async || {
         waiting.push(seat.wait());
         refused = other.list_matches(ListMatchesRequest::default()).await.err();
         refused.is_some()
@@ -30,16 +30,16 @@ async fn calls_for_which_there_is_no_room_are_refused_and_health_checks_are_not(
     let info = refused.get_details_error_info().expect("it was read");
     assert!(["327680", "245760"].contains(&info.metadata["limit"].as_str()), "{info:?}");
     health.check(HealthCheckRequest::default()).await.expect("health checks come through");
-    // Who gives a call up gives its room back.
+    // A cancelled call releases its bytes.
     waiting.iter().for_each(JoinHandle::abort);
-    until(async || seat.observe(false).await.is_ok()).await;
+    wait_until(async || seat.observe(false).await.is_ok()).await;
 }
 
 #[tokio::test]
-async fn a_stream_takes_room_until_it_ends() {
-    // For a connection, what may be unread on it, and two calls.
+async fn a_stream_takes_bytes_until_it_ends() {
+    // One caller may have three quarters: for its connection, unread data, and 12 streams.
     let server = Server::start(Bounds { bytes: 1 << 20, ..Bounds::default() }).await;
-    let seat = Seat::sit(server.channel().await).await;
+    let seat = Seat::join(server.channel().await).await;
     let mut client = seat.client.clone();
     let mut streams = vec![];
     let refused = loop {
@@ -51,15 +51,11 @@ async fn a_stream_takes_room_until_it_ends() {
         }
     };
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "BYTES_FULL"));
-    assert_eq!(
-        streams.len(),
-        12,
-        "768 KiB for one caller, less 64 for its connection and 512 for what is unread"
-    );
+    assert_eq!(streams.len(), 12, "768 KiB, less 64 for the connection and 512 for unread data");
     let (ask, mut first) = streams.remove(0);
     drop(ask);
     assert_eq!(first.message().await.expect("it ends well"), None);
-    until(async || {
+    wait_until(async || {
         let none = tokio_stream::iter(Vec::<PlayRequest>::new());
         client.play(with_token(none, &seat.token)).await.is_ok()
     })
@@ -67,12 +63,12 @@ async fn a_stream_takes_room_until_it_ends() {
 }
 
 #[tokio::test]
-async fn calls_of_unknown_methods_are_counted_too() {
+async fn calls_of_unknown_methods_count_in_the_rate() {
     let server = Server::start(Bounds { rate: 5, ..Bounds::default() }).await;
     let (mut raw, mut reasons) = (server.raw().await, vec![]);
     for at in 0..100 {
         let path = if at % 2 == 0 { "/chess.v1.Chess/Move" } else { "/boardwire.v1.MatchService/Undo" };
-        reasons.push(raw.call(path, b"").await.named().1);
+        reasons.push(raw.call(path, b"").await.code_and_reason().1);
     }
     let first = ["SERVICE_UNKNOWN", "METHOD_UNKNOWN", "SERVICE_UNKNOWN", "METHOD_UNKNOWN", "SERVICE_UNKNOWN"];
     assert_eq!(reasons[..5], first);
@@ -80,10 +76,10 @@ async fn calls_of_unknown_methods_are_counted_too() {
 }
 
 #[tokio::test]
-async fn who_calls_too_often_is_told_when_to_call_again() {
+async fn a_refusal_by_rate_names_the_time_to_retry() {
     let server = Server::start(Bounds { rate: 2, ..Bounds::default() }).await;
     let mut client = MatchServiceClient::new(server.channel().await);
-    // At once: one after the other they might take so long that none is too many.
+    // Concurrently: slow sequential calls might stay below the rate.
     let calls = (0..20).map(|_| {
         let mut client = client.clone();
         tokio::spawn(async move { client.list_matches(ListMatchesRequest::default()).await })

@@ -1,4 +1,4 @@
-//! What is answered to requests that are not right.
+//! Responses to invalid requests.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionI
 const OLDER_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
 #[tokio::test]
-async fn every_status_of_the_transport_is_named() {
+async fn every_status_of_the_transport_has_a_reason() {
     let server = Server::start(Bounds::default()).await;
     let mut raw = server.raw().await;
     let unknown_health = tonic_health::pb::HealthCheckRequest { service: "chess".to_owned() };
@@ -50,40 +50,45 @@ async fn every_status_of_the_transport_is_named() {
     ] {
         let answer = raw.send(request(path), body).await;
         assert_eq!(answer.http, StatusCode::OK);
-        assert_eq!(answer.named(), (code, reason.to_owned()), "{path}: {}", answer.status().message());
+        assert_eq!(
+            answer.code_and_reason(),
+            (code, reason.to_owned()),
+            "{path}: {}",
+            answer.status().message()
+        );
     }
     let compressed = request(ACT).header("grpc-encoding", "gzip");
     let answer = raw.send(compressed, framed(1, b"x")).await;
-    assert_eq!(answer.named(), (Code::Unimplemented, "COMPRESSION_UNSUPPORTED".to_owned()));
+    assert_eq!(answer.code_and_reason(), (Code::Unimplemented, "COMPRESSION_UNSUPPORTED".to_owned()));
     assert_eq!(answer.headers["grpc-accept-encoding"], "identity");
     let long = request(ACT).header("authorization", format!("Bearer {}", "a".repeat(2_000)));
     let answer = raw.send(long, framed(0, b"")).await;
-    assert_eq!(answer.named(), (Code::Unauthenticated, "TOKEN_TOO_LONG".to_owned()));
+    assert_eq!(answer.code_and_reason(), (Code::Unauthenticated, "TOKEN_TOO_LONG".to_owned()));
 }
 
 #[tokio::test]
-async fn a_failure_in_a_stream_is_named_in_its_trailers() {
+async fn a_failed_stream_has_a_reason_in_its_trailers() {
     let server = Server::start(Bounds::default()).await;
-    let seat = Seat::sit(server.channel().await).await;
+    let seat = Seat::join(server.channel().await).await;
     let mut raw = server.raw().await;
     for (message, code, reason) in [
         (framed(0, &[0xff; 9]), Code::Internal, "MESSAGE_UNDECODABLE"),
         (framed(0, &vec![0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
     ] {
         for path in [PLAY, RUN_BATCH] {
-            // A stream of batches takes more.
+            // Batch streams allow larger messages.
             if path == RUN_BATCH && code == Code::ResourceExhausted {
                 continue;
             }
             let request = request(path).header("authorization", format!("Bearer {}", seat.token));
             let answer = raw.send(request, message.clone()).await;
-            assert_eq!(answer.named(), (code, reason.to_owned()), "{path}");
+            assert_eq!(answer.code_and_reason(), (code, reason.to_owned()), "{path}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_not_grpc_is_answered_in_http() {
+async fn requests_other_than_grpc_get_http_errors() {
     let server = Server::start(Bounds::default()).await;
     let mut raw = server.raw().await;
     for content in ["application/json", "application/grpc-web+proto", "application/grpc+json"] {
@@ -99,16 +104,16 @@ async fn what_is_not_grpc_is_answered_in_http() {
 }
 
 #[tokio::test]
-async fn a_call_whose_time_is_over_has_exceeded_its_deadline() {
+async fn a_call_ends_at_its_deadline() {
     let server = Server::start(Bounds::default()).await;
-    let seat = Seat::sit(server.channel().await).await;
+    let seat = Seat::join(server.channel().await).await;
     let observe = ObserveRequest { match_id: seat.match_id.clone(), wait: true, ..Default::default() };
     let mut raw = server.raw().await;
     let request = request("/boardwire.v1.MatchService/Observe");
     let token = format!("Bearer {}", seat.token);
     let request = request.header("authorization", token).header("grpc-timeout", "50m");
     let answer = raw.send(request, framed(0, &observe.encode_to_vec())).await;
-    assert_eq!(answer.named(), (Code::DeadlineExceeded, "TIMED_OUT".to_owned()));
+    assert_eq!(answer.code_and_reason(), (Code::DeadlineExceeded, "TIMED_OUT".to_owned()));
 }
 
 #[tokio::test]
@@ -131,24 +136,28 @@ async fn requests_have_ids() {
 }
 
 #[tokio::test]
-async fn only_methods_of_bulk_take_large_messages() {
+async fn only_bulk_methods_take_large_messages() {
     let server = Server::start(Bounds::default()).await;
     let mut raw = server.raw().await;
-    // A message of 63 MiB is announced; nothing of it has to be sent.
+    // The frame header announces 63 MiB; the refusal does not need the body.
     let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
     let answer = raw.send(request(OPEN_BATCH), announced.clone()).await;
-    assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
+    assert_eq!(answer.code_and_reason(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
     let answer = raw.send(request(STEP_BATCH), announced.clone()).await;
-    assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
+    assert_eq!(answer.code_and_reason(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
     let answer = raw.send(request(LOAD_BATCH), announced).await;
-    assert_eq!(answer.named(), (Code::Internal, "MESSAGE_UNDECODABLE".to_owned()), "it may be sent");
+    assert_eq!(
+        answer.code_and_reason(),
+        (Code::Internal, "MESSAGE_UNDECODABLE".to_owned()),
+        "the size is allowed"
+    );
     let step = StepBatchRequest { actions: vec![7; 1 << 20].into(), ..StepBatchRequest::default() };
     let answer = BatchServiceClient::new(server.channel().await).step_batch(with_token(step, "x")).await;
     assert_eq!(reason(&answer.expect_err("there is no such batch")), "BATCH_UNKNOWN");
 }
 
 #[tokio::test]
-async fn huge_values_are_cut_and_the_code_arrives() {
+async fn huge_values_are_truncated_in_errors() {
     let server = Server::start(Bounds::default()).await;
     let channel = server.channel().await;
     let mut matches = MatchServiceClient::new(channel.clone());
@@ -195,8 +204,8 @@ async fn huge_values_are_cut_and_the_code_arrives() {
         let bytes: usize = headers.headers().values().map(HeaderValue::len).sum();
         assert!(bytes < 4_096, "{bytes} bytes: {}", status.message());
     }
-    // Where a refusal is a message, it is cut too.
-    let seat = Seat::sit(server.channel().await).await;
+    // Errors on streams are messages, and truncated too.
+    let seat = Seat::join(server.channel().await).await;
     let observe = ObserveRequest { match_id: huge(), ..ObserveRequest::default() };
     let asked = PlayRequest { tag: 1, request: Some(play_request::Request::Observe(observe)) };
     let asked = with_token(tokio_stream::iter([asked]), &seat.token);
@@ -208,10 +217,10 @@ async fn huge_values_are_cut_and_the_code_arrives() {
 }
 
 #[tokio::test]
-async fn twenty_thousand_cancelled_calls_hurt_nobody() {
+async fn twenty_thousand_cancelled_calls_do_no_harm() {
     let server = Server::start(Bounds::default()).await;
     let channel = server.channel().await;
-    let seat = Seat::sit(channel.clone()).await;
+    let seat = Seat::join(channel.clone()).await;
     let waiting = seat.wait();
     for _ in 0..20 {
         let calls: Vec<_> = (0..1_000).map(|_| seat.wait()).collect();
@@ -221,6 +230,6 @@ async fn twenty_thousand_cancelled_calls_hurt_nobody() {
     let mut client = seat.client.clone();
     let get = GetMatchRequest { match_id: seat.match_id.clone() };
     let got = tokio::time::timeout(Duration::from_mins(1), client.get_match(get)).await;
-    got.expect("it is answered").expect("the connection goes on");
+    got.expect("it is answered").expect("the connection continues");
     assert!(!waiting.is_finished());
 }

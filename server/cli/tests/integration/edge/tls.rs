@@ -1,4 +1,4 @@
-//! TLS: who is let in, and what becomes of those who are not.
+//! TLS: certificates of servers and clients, handshakes, reloading.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::*;
 
-/// An authority, and what it has certified.
+/// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key, in PEM.
@@ -50,14 +50,14 @@ impl Authority {
         files
     }
 
-    /// How somebody connects who trusts this authority.
-    fn client(&self, own: Option<&Certified>, alpn: &[&str]) -> TlsConnector {
+    /// A connector that trusts this authority.
+    fn client(&self, certificate: Option<&Certified>, alpn: &[&str]) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).expect("a root");
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder.with_safe_default_protocol_versions().expect("ring has suites");
         let builder = builder.with_root_certificates(roots);
-        let mut config = match own {
+        let mut config = match certificate {
             Some(Certified { cert, key }) => {
                 let cert = CertificateDer::from_pem_slice(cert.as_bytes()).expect("a certificate");
                 let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("a key");
@@ -73,23 +73,23 @@ impl Authority {
 /// A server that speaks TLS.
 async fn start(bounds: Bounds, files: TlsFiles) -> (Server, Arc<Tls>) {
     let tls = Arc::new(Tls::load(files).expect("the files are good"));
-    let kept = Arc::clone(&tls);
-    (Server::start_on(bounds, |listener| Listener::Tls(listener, kept)).await, tls)
+    let listener_tls = Arc::clone(&tls);
+    (Server::start_on(bounds, |listener| Listener::Tls(listener, listener_tls)).await, tls)
 }
 
 async fn connect(connector: &TlsConnector, io: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
     connector.connect(ServerName::try_from("localhost").expect("a name"), io).await
 }
 
-/// Whether a call is answered. In TLS 1.3 the server may turn a client away that thinks it is connected.
-async fn calls(connector: &TlsConnector, io: TcpStream) -> std::io::Result<()> {
+/// Makes a call. In TLS 1.3 the server may refuse a client after the client's handshake is complete.
+async fn call(connector: &TlsConnector, io: TcpStream) -> std::io::Result<()> {
     let tls = connect(connector, io).await?;
     let (sender, connection) = h2::client::handshake(tls).await.map_err(std::io::Error::other)?;
     tokio::spawn(connection);
     let mut sender = sender.ready().await.map_err(std::io::Error::other)?;
     let request = request("/boardwire.v1.CatalogService/ListGames").body(()).expect("a request");
     let (response, mut sending) = sender.send_request(request, false).map_err(std::io::Error::other)?;
-    // Who is turned away may be so in the middle of it.
+    // The server may refuse the client while it sends.
     let _ = sending.send_data(framed(0, b""), true);
     let response = response.await.map_err(std::io::Error::other)?;
     assert_eq!(response.status(), StatusCode::OK);
@@ -102,17 +102,17 @@ async fn calls_are_answered_over_tls() {
     let (server, _) = start(Bounds::default(), authority.files(folder.path())).await;
     for alpn in [&["h2"][..], &["http/1.1", "h2"], &[]] {
         let client = authority.client(None, alpn);
-        calls(&client, server.tcp().await).await.unwrap_or_else(|error| panic!("{alpn:?}: {error}"));
+        call(&client, server.tcp().await).await.unwrap_or_else(|error| panic!("{alpn:?}: {error}"));
     }
     let http_1 = authority.client(None, &["http/1.1"]);
     connect(&http_1, server.tcp().await).await.expect_err("nothing but HTTP/2 is spoken");
-    let stranger = Authority::new().client(None, &["h2"]);
-    connect(&stranger, server.tcp().await).await.expect_err("it trusts somebody else");
+    let other = Authority::new().client(None, &["h2"]);
+    connect(&other, server.tcp().await).await.expect_err("it trusts another authority");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn only_those_are_let_in_who_are_certified_if_that_is_asked_for() {
+async fn a_client_ca_requires_client_certificates() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     let clients = Authority::new();
     let mut files = authority.files(folder.path());
@@ -120,17 +120,17 @@ async fn only_those_are_let_in_who_are_certified_if_that_is_asked_for() {
     std::fs::write(folder.path().join("ca.pem"), clients.0.pem()).expect("the folder is ours");
     let (server, _) = start(Bounds::default(), files).await;
     let known = authority.client(Some(&clients.certify("trainer")), &["h2"]);
-    calls(&known, server.tcp().await).await.expect("it is certified");
+    call(&known, server.tcp().await).await.expect("it is certified");
     let unknown = authority.client(Some(&authority.certify("trainer")), &["h2"]);
-    calls(&unknown, server.tcp().await).await.expect_err("somebody else has certified it");
-    let nobody = authority.client(None, &["h2"]);
-    let refused = calls(&nobody, server.tcp().await).await.expect_err("nobody has certified it");
+    call(&unknown, server.tcp().await).await.expect_err("another authority has certified it");
+    let uncertified = authority.client(None, &["h2"]);
+    let refused = call(&uncertified, server.tcp().await).await.expect_err("it has no certificate");
     assert!(refused.to_string().contains("CertificateRequired"), "{refused}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_end_is_given_up_and_delays_nobody() {
+async fn an_unfinished_handshake_times_out_and_delays_no_other() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     let bounds =
         Bounds { handshake_timeout: Duration::from_millis(300), connections: 44, ..Bounds::default() };
@@ -139,15 +139,15 @@ async fn a_handshake_that_does_not_end_is_given_up_and_delays_nobody() {
     for silent in [true, false].repeat(15) {
         let mut io = server.tcp().await;
         if !silent {
-            // The head of a greeting that is said to have 512 bytes.
+            // The start of a ClientHello of 512 bytes.
             io.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await.expect("it is open");
         }
         crowd.push(io);
     }
     let client = authority.client(None, &["h2"]);
-    // The time-out counts on after the handshake until HTTP/2 begins.
+    // The timeout also covers the time between the handshake and HTTP/2.
     let mut mute = connect(&client, server.tcp().await).await.expect("it is trusted");
-    calls(&client, server.tcp().await).await.expect("it waits for nobody");
+    call(&client, server.tcp().await).await.expect("other handshakes do not delay it");
     for mut io in crowd {
         connections::closed(&mut io).await;
     }
@@ -158,12 +158,12 @@ async fn a_handshake_that_does_not_end_is_given_up_and_delays_nobody() {
 }
 
 #[tokio::test]
-async fn who_does_not_speak_tls_is_closed_at_once() {
+async fn a_connection_without_tls_is_closed_at_once() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     let (server, _) = start(Bounds::default(), authority.files(folder.path())).await;
-    for words in ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "nonsense"] {
+    for text in ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "nonsense"] {
         let mut io = server.tcp().await;
-        io.write_all(words.as_bytes()).await.expect("it is open");
+        io.write_all(text.as_bytes()).await.expect("it is open");
         connections::closed(&mut io).await;
     }
     server.stop().await;
@@ -172,16 +172,16 @@ async fn who_does_not_speak_tls_is_closed_at_once() {
 #[tokio::test]
 async fn stopping_does_not_wait_for_handshakes() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
-    let (server, _) = start(patient(), authority.files(folder.path())).await;
+    let (server, _) = start(long_drain(), authority.files(folder.path())).await;
     let silent = server.tcp().await;
     let client = authority.client(None, &["h2"]);
-    calls(&client, server.tcp().await).await.expect("it is served");
+    call(&client, server.tcp().await).await.expect("it is served");
     server.stop().await;
     drop(silent);
 }
 
 #[tokio::test]
-async fn connections_are_served_with_what_was_read_last() {
+async fn new_connections_use_reloaded_certificates() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     let (server, tls) = start(Bounds::default(), authority.files(folder.path())).await;
     let client = authority.client(None, &["h2"]);
@@ -189,12 +189,12 @@ async fn connections_are_served_with_what_was_read_last() {
     let other = Authority::new();
     other.files(folder.path());
     tls.reload().expect("the files are good");
-    connect(&client, server.tcp().await).await.expect_err("somebody else has certified it now");
-    calls(&other.client(None, &["h2"]), server.tcp().await).await.expect("it is trusted");
+    connect(&client, server.tcp().await).await.expect_err("another authority has certified the server now");
+    call(&other.client(None, &["h2"]), server.tcp().await).await.expect("it is trusted");
     let (sender, connection) = h2::client::handshake(open).await.expect("it is open");
     tokio::spawn(connection);
-    let answer = Raw(sender).call("/boardwire.v1.CatalogService/ListGames", b"").await;
-    assert_eq!(answer.headers["grpc-status"], "0", "who has connected before goes on");
+    let answer = RawClient(sender).call("/boardwire.v1.CatalogService/ListGames", b"").await;
+    assert_eq!(answer.headers["grpc-status"], "0", "an older connection continues");
     server.stop().await;
 }
 
@@ -210,24 +210,24 @@ fn binary(folder: &TempDir, arguments: &[&str]) -> Child {
         .expect("it starts")
 }
 
-/// What it says when it ends: its exit code and its errors.
+/// The exit code and the stderr of a process.
 fn ended(process: Child) -> (Option<i32>, String) {
     let output = process.wait_with_output().expect("it ends");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[tokio::test]
-async fn the_binary_reads_certificates_again_on_sighup() {
+async fn the_binary_reloads_certificates_on_sighup() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     authority.files(folder.path());
     let mut process = binary(&folder, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     let mut line = String::new();
-    let mut said = BufReader::new(process.stdout.take().expect("it is piped"));
-    said.read_line(&mut line).expect("it says where");
+    let mut stdout = BufReader::new(process.stdout.take().expect("it is piped"));
+    stdout.read_line(&mut line).expect("the server prints its address");
     let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
     let client = authority.client(None, &["h2"]);
     let tcp = async || TcpStream::connect(&address).await.expect("it listens");
-    calls(&client, tcp().await).await.expect("it is served");
+    call(&client, tcp().await).await.expect("it is served");
     let hang_up = || {
         let kill = Command::new("kill").args(["-HUP", &process.id().to_string()]).status();
         assert!(kill.expect("there is such a command").success());
@@ -236,20 +236,20 @@ async fn the_binary_reads_certificates_again_on_sighup() {
     other.files(folder.path());
     hang_up();
     let renewed = other.client(None, &["h2"]);
-    until(async || calls(&renewed, tcp().await).await.is_ok()).await;
+    wait_until(async || call(&renewed, tcp().await).await.is_ok()).await;
     std::fs::write(folder.path().join("key.pem"), "").expect("the folder is ours");
     hang_up();
     let mut log = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-    let told = log.find(|line| line.as_ref().is_ok_and(|line| line.contains("stay as they were")));
-    let told = told.expect("it is logged").expect("text");
-    assert!(told.contains("ERROR") && told.contains("key.pem: no private key"), "{told}");
-    calls(&renewed, tcp().await).await.expect("what was good is kept");
+    let line = log.find(|line| line.as_ref().is_ok_and(|line| line.contains("stay as they were")));
+    let line = line.expect("the error is logged").expect("text");
+    assert!(line.contains("ERROR") && line.contains("key.pem: no private key"), "{line}");
+    call(&renewed, tcp().await).await.expect("the valid certificate is kept");
     process.kill().expect("it runs");
     process.wait().expect("it ended");
 }
 
 #[test]
-fn what_cannot_be_is_refused_at_the_start() {
+fn invalid_flags_and_missing_files_are_errors() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, missing) in [
         (["--tls-cert", "cert.pem"], "--tls-key"),
@@ -257,24 +257,24 @@ fn what_cannot_be_is_refused_at_the_start() {
         (["--tls-client-ca", "ca.pem"], "--tls-cert"),
         (["--listen", "0.0.0.0:0"], "--insecure"),
     ] {
-        let (code, said) = ended(binary(&folder, &arguments));
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.starts_with("error: ") && said.contains(missing), "{said}");
+        let (code, stderr) = ended(binary(&folder, &arguments));
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(missing), "{stderr}");
     }
-    let (code, said) = ended(binary(&folder, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]));
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("TLS certificate cert.pem: No such file"), "{said}");
+    let (code, stderr) = ended(binary(&folder, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("TLS certificate cert.pem: No such file"), "{stderr}");
 }
 
 #[test]
-fn all_may_connect_if_that_is_asked_for_or_tls_is_spoken() {
+fn other_machines_may_connect_with_tls_or_insecure() {
     let folder = tempfile::tempdir().expect("a folder");
     Authority::new().files(folder.path());
     for arguments in [&["--insecure"][..], &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]] {
         let mut process = binary(&folder, &[&["--listen", "0.0.0.0:0"], arguments].concat());
-        let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines();
-        let told = said.by_ref().nth(1).expect("it says where").expect("text");
-        assert!(told.starts_with("listening on 0.0.0.0:"), "{told}");
+        let mut stdout = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let line = stdout.by_ref().nth(1).expect("the server prints two addresses").expect("text");
+        assert!(line.starts_with("listening on 0.0.0.0:"), "{line}");
         process.kill().expect("it runs");
         process.wait().expect("it ended");
     }

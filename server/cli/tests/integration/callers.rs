@@ -1,4 +1,4 @@
-//! What a server holds for whom: repeated requests, callers that go away, limits, private matches.
+//! Resources of callers: repeated requests, callers that disconnect, limits, expiry, private matches.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,9 +18,10 @@ use boardwire_server::edge::Access;
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
+use tonic::Code;
 use tonic::transport::Channel;
-use tonic::{Code, Request, Status};
-use tonic_types::StatusExt as _;
+
+use super::{reason, with_token};
 
 const ID: &str = "67e55044-10b1-426f-9247-bb680e5fe0c8";
 
@@ -32,23 +33,23 @@ struct Server {
 }
 
 impl Server {
-    async fn start(held: matches::MatchLimits, leased: batches::BatchLimits) -> Self {
-        Self::start_with(held, leased, None).await
+    async fn start(match_limits: matches::MatchLimits, batch_limits: batches::BatchLimits) -> Self {
+        Self::start_with(match_limits, batch_limits, None).await
     }
 
-    /// A server that listens elsewhere, too.
+    /// A server with a second listener.
     async fn start_with(
-        held: matches::MatchLimits,
-        leased: batches::BatchLimits,
-        more: Option<Listener>,
+        match_limits: matches::MatchLimits,
+        batch_limits: batches::BatchLimits,
+        second: Option<Listener>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(2).expect("threads start"));
-        let matches = Arc::new(Matches::new(tables, held, Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(leased, None, Arc::clone(&pool)));
-        let listeners = [Listener::Tcp(listener)].into_iter().chain(more).collect();
+        let matches = Arc::new(Matches::new(tables, match_limits, Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(batch_limits, None, Arc::clone(&pool)));
+        let listeners = [Listener::Tcp(listener)].into_iter().chain(second).collect();
         tokio::spawn(run(
             Access::default(),
             listeners,
@@ -59,27 +60,26 @@ impl Server {
         Self { address, matches, batches, pool }
     }
 
-    async fn plain() -> Self {
+    async fn start_default() -> Self {
         Self::start(matches::MatchLimits::default(), batches::BatchLimits::default()).await
     }
 
-    async fn host(&self) -> MatchServiceClient<Channel> {
+    async fn match_client(&self) -> MatchServiceClient<Channel> {
         MatchServiceClient::connect(self.address.clone()).await.expect("it serves")
     }
 
-    async fn trainer(&self) -> BatchServiceClient<Channel> {
+    async fn batch_client(&self) -> BatchServiceClient<Channel> {
         BatchServiceClient::connect(self.address.clone()).await.expect("it serves")
     }
 }
 
-/// Waits until something holds.
-async fn until(holds: impl Fn() -> bool) {
+async fn wait_until(condition: impl Fn() -> bool) {
     let reached = async {
-        while !holds() {
+        while !condition() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), reached).await.expect("it comes to hold");
+    tokio::time::timeout(Duration::from_mins(1), reached).await.expect("the condition becomes true");
 }
 
 fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
@@ -107,33 +107,22 @@ fn open(environments: u32, bot: &str, request_id: &str) -> OpenBatchRequest {
     }
 }
 
-fn with_token<T>(message: T, token: &str) -> Request<T> {
-    let mut request = Request::new(message);
-    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
-    request.metadata_mut().insert("authorization", value);
-    request
-}
-
-fn reason(status: &Status) -> String {
-    status.get_details_error_info().expect("every status carries ErrorInfo").reason
-}
-
 #[tokio::test]
-async fn of_eight_creations_with_one_id_one_is_made() {
-    let server = Server::plain().await;
+async fn eight_creations_with_one_request_id_create_one_match() {
+    let server = Server::start_default().await;
     let creations = (0..8).map(|_| async {
-        let created = server.host().await.create_match(create(&["agent", "random"], ID)).await;
+        let created = server.match_client().await.create_match(create(&["agent", "random"], ID)).await;
         created.expect("it is created").into_inner()
     });
     let created = futures_util::future::join_all(creations).await;
     assert!(created.iter().all(|other| *other == created[0]));
     assert_eq!(server.matches.len(), 1);
-    // With other parameters it is another request: nobody is given what was made for the first.
-    let other = server.host().await.create_match(create(&["agent", "greedy"], ID)).await;
+    // With other parameters it is another request, which must not get the response of the first.
+    let other = server.match_client().await.create_match(create(&["agent", "greedy"], ID)).await;
     let other = other.expect_err("the id has been used");
     assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
     for wrong in ["a", &"7".repeat(40_000)] {
-        let refused = server.host().await.create_match(create(&["agent", "random"], wrong)).await;
+        let refused = server.match_client().await.create_match(create(&["agent", "random"], wrong)).await;
         assert_eq!(reason(&refused.expect_err("it is no UUID")), "FIELD_INVALID");
         let join = JoinMatchRequest {
             code: "x".to_owned(),
@@ -141,7 +130,7 @@ async fn of_eight_creations_with_one_id_one_is_made() {
             ..JoinMatchRequest::default()
         };
         assert_eq!(
-            reason(&server.host().await.join_match(join).await.expect_err("no UUID")),
+            reason(&server.match_client().await.join_match(join).await.expect_err("no UUID")),
             "FIELD_INVALID"
         );
     }
@@ -149,9 +138,9 @@ async fn of_eight_creations_with_one_id_one_is_made() {
 }
 
 #[tokio::test]
-async fn of_eight_openings_with_one_id_one_is_made() {
-    let server = Server::plain().await;
-    let mut trainer = server.trainer().await;
+async fn eight_openings_with_one_request_id_open_one_batch() {
+    let server = Server::start_default().await;
+    let mut trainer = server.batch_client().await;
     let openings = (0..8).map(|_| {
         let mut trainer = trainer.clone();
         async move { trainer.open_batch(open(600, "greedy:2", ID)).await.expect("it is opened").into_inner() }
@@ -165,45 +154,45 @@ async fn of_eight_openings_with_one_id_one_is_made() {
 
 #[tokio::test]
 async fn a_repeat_over_a_new_connection_moves_the_lease_to_it() {
-    let server = Server::plain().await;
-    let (mut first, mut second) = (server.trainer().await, server.trainer().await);
+    let server = Server::start_default().await;
+    let (mut first, mut second) = (server.batch_client().await, server.batch_client().await);
     let one = first.open_batch(open(2, "random", ID)).await.expect("it is opened").into_inner();
     let two = second.open_batch(open(2, "random", ID)).await.expect("it is answered again").into_inner();
     assert_eq!(one, two);
     drop(first);
-    // A batch of the first connection would have gone with it: this one is opened and closed after its end.
-    let probe = server.trainer().await;
+    // Without the move the first connection's end would close the batch. By the end of this later connection it would be gone.
+    let probe = server.batch_client().await;
     probe.clone().open_batch(open(1, "random", "")).await.expect("it is opened");
     drop(probe);
-    until(|| server.batches.len() == 1).await;
+    wait_until(|| server.batches.len() == 1).await;
     drop(second);
-    until(|| server.batches.is_empty()).await;
+    wait_until(|| server.batches.is_empty()).await;
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_before_its_batch_is_ready_leaves_nothing() {
-    let server = Server::plain().await;
-    for over_its_connection in [false, true] {
-        let trainer = server.trainer().await;
+async fn an_opening_that_its_caller_abandons_leaves_no_batch() {
+    let server = Server::start_default().await;
+    for closes_connection in [false, true] {
+        let trainer = server.batch_client().await;
         let mut caller = trainer.clone();
         let hold = server.pool.hold();
         let opening = tokio::spawn(async move { caller.open_batch(open(3_000, "greedy:1024", "")).await });
-        until(|| server.batches.environments() == 3_000).await;
-        if over_its_connection {
+        wait_until(|| server.batches.environments() == 3_000).await;
+        if closes_connection {
             drop(trainer);
         }
         opening.abort();
-        until(|| server.batches.environments() == 0).await;
+        wait_until(|| server.batches.environments() == 0).await;
         drop(hold);
         assert!(server.batches.is_empty());
     }
 }
 
 #[tokio::test]
-async fn limits_hold_for_openings_at_the_same_time() {
-    let leased = batches::BatchLimits { batches: 3, ..batches::BatchLimits::default() };
-    let server = Server::start(matches::MatchLimits::default(), leased).await;
-    let trainer = server.trainer().await;
+async fn limits_hold_for_concurrent_openings() {
+    let batch_limits = batches::BatchLimits { batches: 3, ..batches::BatchLimits::default() };
+    let server = Server::start(matches::MatchLimits::default(), batch_limits).await;
+    let trainer = server.batch_client().await;
     let openings = (0..20).map(|_| {
         let mut trainer = trainer.clone();
         async move { trainer.open_batch(open(600, "greedy:2", "")).await }
@@ -217,16 +206,16 @@ async fn limits_hold_for_openings_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn one_caller_does_not_fill_the_server() {
-    let held = matches::MatchLimits { matches: 10, per_caller: 3, ..matches::MatchLimits::default() };
-    let leased = batches::BatchLimits { per_caller: 100, ..batches::BatchLimits::default() };
-    let server = Server::start(held, leased).await;
-    let (mut host, mut trainer) = (server.host().await, server.trainer().await);
+async fn one_caller_cannot_fill_the_server() {
+    let match_limits = matches::MatchLimits { matches: 10, per_caller: 3, ..matches::MatchLimits::default() };
+    let batch_limits = batches::BatchLimits { per_caller: 100, ..batches::BatchLimits::default() };
+    let server = Server::start(match_limits, batch_limits).await;
+    let (mut host, mut trainer) = (server.match_client().await, server.batch_client().await);
     for _ in 0..3 {
         host.create_match(create(&["agent", "random"], "")).await.expect("it is created");
     }
     // Another connection of the same host is the same caller.
-    let refused = server.host().await.create_match(create(&["agent", "random"], "")).await;
+    let refused = server.match_client().await.create_match(create(&["agent", "random"], "")).await;
     assert_eq!(reason(&refused.expect_err("three are the limit")), "CALLER_FULL");
     trainer.open_batch(open(90, "random", "")).await.expect("it is opened");
     let refused = trainer.open_batch(open(11, "random", "")).await.expect_err("100 are the limit");
@@ -234,19 +223,19 @@ async fn one_caller_does_not_fill_the_server() {
     trainer.open_batch(open(10, "random", "")).await.expect("it fits");
 }
 
-// Elsewhere this machine has one address.
+// Only Linux identifies callers over Unix sockets.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn one_caller_leaves_batches_to_others() {
+async fn one_caller_may_have_three_quarters_of_the_batches() {
     use boardwire_api::v1::CloseBatchRequest;
-    let leased = batches::BatchLimits { batches: 4, ..batches::BatchLimits::default() };
+    let batch_limits = batches::BatchLimits { batches: 4, ..batches::BatchLimits::default() };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
     let socket = boardwire_server::edge::UnixSocket::bind(&path).expect("it is free");
     let uri = format!("unix://{}", path.display());
     let server =
-        Server::start_with(matches::MatchLimits::default(), leased, Some(Listener::Unix(socket))).await;
-    let mut trainer = server.trainer().await;
+        Server::start_with(matches::MatchLimits::default(), batch_limits, Some(Listener::Unix(socket))).await;
+    let mut trainer = server.batch_client().await;
     let first = trainer.open_batch(open(1, "random", "")).await.expect("it is opened").into_inner();
     for _ in 1..3 {
         trainer.open_batch(open(1, "random", "")).await.expect("it is opened");
@@ -254,27 +243,28 @@ async fn one_caller_leaves_batches_to_others() {
     let refused = trainer.open_batch(open(1, "random", "")).await.expect_err("three are one caller's share");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
     let mut another = BatchServiceClient::connect(uri).await.expect("it serves");
-    another.open_batch(open(1, "random", "")).await.expect("the fourth is for others");
+    another.open_batch(open(1, "random", "")).await.expect("the fourth is for another caller");
     let refused = another.open_batch(open(1, "random", "")).await.expect_err("all are open");
     assert_eq!(reason(&refused), "BATCHES_FULL");
-    // What is closed counts for nobody.
+    // A closed batch does not count.
     let close = CloseBatchRequest { batch_id: first.batch.expect("a batch").id };
     trainer.close_batch(with_token(close, &first.token)).await.expect("it is closed");
     trainer.open_batch(open(1, "random", "")).await.expect("there is room again");
 }
 
 #[tokio::test]
-async fn a_match_that_nobody_uses_expires() {
-    let held = matches::MatchLimits { idle: Duration::from_hours(1), ..matches::MatchLimits::default() };
-    let server = Server::start(held, batches::BatchLimits::default()).await;
-    let mut host = server.host().await;
+async fn an_idle_match_expires() {
+    let match_limits =
+        matches::MatchLimits { idle: Duration::from_hours(1), ..matches::MatchLimits::default() };
+    let server = Server::start(match_limits, batches::BatchLimits::default()).await;
+    let mut host = server.match_client().await;
     let used = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
     let unused = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();
     let id = |of: &Option<Match>| of.as_ref().expect("a match").id.clone();
     server.matches.expire(Instant::now() + Duration::from_secs(3500));
     assert_eq!(server.matches.len(), 2);
     let later = Instant::now() + Duration::from_hours(1);
-    // Who is asked for with a token is used.
+    // A call with a token counts as use.
     let get = GetMatchRequest { match_id: id(&used.r#match) };
     host.get_match(with_token(get, &used.host_token)).await.expect("it is shown");
     server.matches.expire(later);
@@ -286,15 +276,15 @@ async fn a_match_that_nobody_uses_expires() {
     assert!(shown.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
     server.matches.expire(later + Duration::from_hours(1));
     assert!(server.matches.is_empty());
-    // A request that is repeated after all this is a new one.
+    // After the match has expired, its request id is free again.
     let again = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
     assert_ne!(id(&again.r#match), id(&used.r#match));
 }
 
 #[tokio::test]
-async fn a_private_match_is_shown_to_those_who_play_it() {
-    let server = Server::plain().await;
-    let mut host = server.host().await;
+async fn a_private_match_is_visible_to_its_participants_only() {
+    let server = Server::start_default().await;
+    let mut host = server.match_client().await;
     let private = CreateMatchRequest {
         config: Some(MatchConfig {
             private: true,
@@ -306,7 +296,7 @@ async fn a_private_match_is_shown_to_those_who_play_it() {
     let open = host.create_match(create(&["random", "random"], "")).await.expect("created").into_inner();
     let (hidden_token, open_token) = (hidden.host_token, open.host_token);
     let (hidden, open) = (hidden.r#match.expect("a match"), open.r#match.expect("a match"));
-    let is_private = |created: &Match| created.config.as_ref().expect("it tells").private;
+    let is_private = |created: &Match| created.config.as_ref().expect("a configuration").private;
     assert!(is_private(&hidden) && !is_private(&open));
     let listed = host.list_matches(ListMatchesRequest::default()).await.expect("a page").into_inner();
     assert_eq!(listed.matches.iter().map(|one| &one.id).collect::<Vec<_>>(), [&open.id]);
@@ -315,9 +305,9 @@ async fn a_private_match_is_shown_to_those_who_play_it() {
     let wrong = host.get_match(with_token(get(&hidden), &open_token)).await.expect_err("a wrong one");
     assert_eq!(reason(&wrong), "TOKEN_WRONG");
     host.get_match(with_token(get(&hidden), &hidden_token)).await.expect("the host is shown it");
-    // Bots have played both to their ends. A drawn seed is shown then, but to nobody else while a match is open.
+    // Bots have played both episodes. The host sees the drawn seed now; other callers see it after the match is closed.
     assert_eq!(open.seed_source(), SeedSource::Drawn);
-    let seed = open.seed_opening.clone().expect("its host is shown the seed of an episode that is over");
+    let seed = open.seed_opening.clone().expect("the host sees the seed of an episode that is over");
     assert_eq!((seed.seed, seed.key.len()), (None, 32));
     assert_eq!(listed.matches[0].seed_opening, None);
     let anybody = host.get_match(get(&open)).await.expect("it is shown").into_inner();
@@ -325,9 +315,9 @@ async fn a_private_match_is_shown_to_those_who_play_it() {
 }
 
 #[tokio::test]
-async fn a_stream_needs_a_token_that_each_request_is_checked_by() {
-    let server = Server::plain().await;
-    let mut host = server.host().await;
+async fn each_request_of_a_stream_is_checked_by_its_token() {
+    let server = Server::start_default().await;
+    let mut host = server.match_client().await;
     let nothing = || tokio_stream::empty::<PlayRequest>();
     let refused = host.play(nothing()).await.expect_err("no token");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
