@@ -21,42 +21,38 @@ use crate::batch::legal_action;
 /// The seed of the match and of the agent's choices.
 const SEED: u64 = 7;
 
-/// How an agent asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Transport {
     /// A call for every decision.
     Unary,
     /// All decisions on one stream.
     Stream,
 }
 
-/// What requests go out on.
-enum Line {
+enum Connection {
     Unary(MatchServiceClient<Channel>, MetadataValue<Ascii>),
     Stream(mpsc::Sender<PlayRequest>, Streaming<PlayResponse>),
 }
 
 /// An agent at its seat.
 pub(crate) struct Agent {
-    /// What the server answered when the match was created.
     pub(crate) created: CreateMatchResponse,
-    /// What it answered when the seat was taken.
     pub(crate) joined: JoinMatchResponse,
     /// The latest observation.
     pub(crate) seen: Observation,
-    line: Line,
+    connection: Connection,
     match_id: String,
     rng: RngStream,
 }
 
-fn with_token<T>(message: T, token: &MetadataValue<Ascii>) -> Request<T> {
+pub(crate) fn with_token<T>(message: T, token: &MetadataValue<Ascii>) -> Request<T> {
     let mut request = Request::new(message);
     request.metadata_mut().insert("authorization", token.clone());
     request
 }
 
-impl Line {
-    async fn ask(&mut self, request: play_request::Request) -> anyhow::Result<Observation> {
+impl Connection {
+    async fn send(&mut self, request: play_request::Request) -> anyhow::Result<Observation> {
         use play_request::Request::{Act, Observe, Reset, Resign};
         let seen = match (self, request) {
             (Self::Unary(client, token), Act(act)) => {
@@ -68,27 +64,26 @@ impl Line {
             (Self::Unary(client, token), Reset(reset)) => {
                 client.reset(with_token(reset, token)).await?.into_inner().observation
             }
-            (_, Resign(_)) => bail!("nobody resigns here"),
-            (Self::Stream(ask, answers), request) => {
-                ask.send(PlayRequest { tag: 0, request: Some(request) }).await?;
-                match answers.message().await?.and_then(|answer| answer.answer) {
+            (_, Resign(_)) => bail!("the agent never resigns"),
+            (Self::Stream(requests, responses), request) => {
+                requests.send(PlayRequest { tag: 0, request: Some(request) }).await?;
+                match responses.message().await?.and_then(|response| response.answer) {
                     Some(play_response::Answer::Observe(seen)) => seen.observation,
                     Some(play_response::Answer::Act(seen)) => seen.observation,
                     Some(play_response::Answer::Reset(seen)) => seen.observation,
-                    other => bail!("refused on the stream: {other:?}"),
+                    other => bail!("an error on the stream: {other:?}"),
                 }
             }
         };
-        seen.context("an answer without an observation")
+        seen.context("a response without an observation")
     }
 
     async fn observe(&mut self, match_id: &str) -> anyhow::Result<Observation> {
         let observe = ObserveRequest { match_id: match_id.to_owned(), wait: true, extras: None };
-        self.ask(play_request::Request::Observe(observe)).await
+        self.send(play_request::Request::Observe(observe)).await
     }
 }
 
-/// A connection to a server.
 pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
     Ok(Endpoint::from_shared(address.to_owned())?.tcp_nodelay(true).connect().await?)
 }
@@ -108,60 +103,49 @@ pub(crate) async fn create(channel: Channel, seats: [&str; 2]) -> anyhow::Result
 }
 
 impl Agent {
-    /// Creates a match on a connection of its own, takes its agent's seat, and looks.
-    pub(crate) async fn join(address: &str, way: Way) -> anyhow::Result<Self> {
-        Self::sit(connect(address).await?, way).await
-    }
-
-    /// The same on a connection that there is.
-    pub(crate) async fn sit(channel: Channel, way: Way) -> anyhow::Result<Self> {
+    /// Creates a match against a random bot, joins it, and observes.
+    pub(crate) async fn start(channel: Channel, transport: Transport) -> anyhow::Result<Self> {
         let created = create(channel.clone(), ["agent", "random"]).await?;
-        Self::take(channel, way, created, 0).await
+        Self::join(channel, transport, created, 0).await
     }
 
-    /// Takes one of the agents' seats of a match, and looks.
-    pub(crate) async fn take(
+    /// Joins a match by one of its invitations, and observes.
+    pub(crate) async fn join(
         channel: Channel,
-        way: Way,
+        transport: Transport,
         created: CreateMatchResponse,
-        seat: usize,
+        invitation: usize,
     ) -> anyhow::Result<Self> {
         let mut client = MatchServiceClient::new(channel);
-        let code = created.invitations.get(seat).context("an invitation")?.code.clone();
+        let code = created.invitations.get(invitation).context("an invitation")?.code.clone();
         let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
         let joined = client.join_match(join).await?.into_inner();
         let match_id = created.r#match.as_ref().context("a match")?.id.clone();
         let token = format!("Bearer {}", joined.token).parse()?;
-        let mut line = match way {
-            Way::Unary => Line::Unary(client, token),
-            Way::Stream => {
-                let (ask, asked) = mpsc::channel(1);
-                let answers = client.play(with_token(ReceiverStream::new(asked), &token)).await?;
-                Line::Stream(ask, answers.into_inner())
+        let mut connection = match transport {
+            Transport::Unary => Connection::Unary(client, token),
+            Transport::Stream => {
+                let (requests, receiver) = mpsc::channel(1);
+                let responses = client.play(with_token(ReceiverStream::new(receiver), &token)).await?;
+                Connection::Stream(requests, responses.into_inner())
             }
         };
-        let seen = line.observe(&match_id).await?;
-        Ok(Self { created, joined, seen, line, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
+        let seen = connection.observe(&match_id).await?;
+        Ok(Self { created, joined, seen, connection, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
     }
 
-    /// Looks again once the seat owes a decision, or the episode is over.
-    pub(crate) async fn look(&mut self) -> anyhow::Result<()> {
-        self.seen = self.line.observe(&self.match_id).await?;
+    /// Waits until the seat owes a decision or the episode is over, and observes.
+    pub(crate) async fn observe(&mut self) -> anyhow::Result<()> {
+        self.seen = self.connection.observe(&self.match_id).await?;
         Ok(())
     }
 
-    /// Whether the episode has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.seen.terminated || self.seen.truncated
     }
 
-    /// Makes a random decision, and waits until the next one is due; gives the time its round trip took.
-    pub(crate) async fn act(&mut self) -> anyhow::Result<Duration> {
-        self.decide(true).await
-    }
-
-    /// Makes a random decision, and may wait until the next one is due; gives the time its round trip took.
-    pub(crate) async fn decide(&mut self, wait: bool) -> anyhow::Result<Duration> {
+    /// Makes a random decision; with `wait` the response comes when the next one is due. Returns the time of the round trip.
+    pub(crate) async fn act(&mut self, wait: bool) -> anyhow::Result<Duration> {
         let act = ActRequest {
             match_id: self.match_id.clone(),
             episode: self.seen.episode,
@@ -171,14 +155,14 @@ impl Agent {
             ..ActRequest::default()
         };
         let start = Instant::now();
-        self.seen = self.line.ask(play_request::Request::Act(act)).await?;
+        self.seen = self.connection.send(play_request::Request::Act(act)).await?;
         Ok(start.elapsed())
     }
 
-    /// Goes on to the next episode.
+    /// Starts the next episode.
     pub(crate) async fn reset(&mut self) -> anyhow::Result<()> {
         let reset = ResetRequest { match_id: self.match_id.clone(), wait: true, ..ResetRequest::default() };
-        self.seen = self.line.ask(play_request::Request::Reset(reset)).await?;
+        self.seen = self.connection.send(play_request::Request::Reset(reset)).await?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
-//! The batches of the [echo server](crate::echo).
+//! Batches of the [echo server](crate::echo).
 //!
-//! When one is opened, the same batch is opened at the real server and stepped at random for a while. What the
-//! real server answered is the tape; a step is answered with the next rows of it, whatever the actions were.
+//! When a client opens a batch, the echo server opens the same batch at the real server, steps it with random actions, and
+//! records the responses. It then answers each step with the next recorded rows, whatever the actions are.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -23,26 +23,28 @@ use bytes::Bytes;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-/// How many steps a tape holds.
+use crate::agent::with_token;
+
+/// The number of recorded steps.
 const STEPS: usize = 48;
 
-/// The batch service of the echo server, whose tapes are recorded at the server `real`.
+/// The batch service of the echo server, which records at the server `real`.
 pub(crate) fn service(real: &str) -> BatchServiceServer<Echo> {
-    let echo = Echo { real: real.to_owned(), tapes: Arc::default() };
+    let echo = Echo { real: real.to_owned(), recordings: Arc::default() };
     BatchServiceServer::new(echo)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }
 
-/// What the real server answered to the steps of one batch.
-struct Tape {
+/// The real server's responses for one batch.
+struct Recording {
     steps: Vec<Step>,
     environments: usize,
-    /// The rows that have been given, of all steps together.
-    given: AtomicUsize,
+    /// The number of rows sent so far.
+    sent_rows: AtomicUsize,
 }
 
-/// A random one of the actions in a mask; 0 when there is none.
+/// A random action of a mask; 0 if it has none.
 pub(crate) fn legal_action(mask: &[u8], rng: &mut RngStream) -> u8 {
     let mut skip = match mask.iter().map(|byte| byte.count_ones()).sum() {
         0 => return 0,
@@ -58,45 +60,37 @@ pub(crate) fn legal_action(mask: &[u8], rng: &mut RngStream) -> u8 {
     0
 }
 
-impl Tape {
-    async fn record(real: &str, asked: OpenBatchRequest) -> anyhow::Result<(OpenBatchResponse, Self)> {
+impl Recording {
+    async fn record(real: &str, open: OpenBatchRequest) -> anyhow::Result<(OpenBatchResponse, Self)> {
         let client = BatchServiceClient::connect(real.to_owned()).await?;
         let mut client = client.max_decoding_message_size(MAX_MESSAGE_BYTES);
-        let opened = client.open_batch(asked).await?.into_inner();
+        let opened = client.open_batch(open).await?.into_inner();
         let batch = opened.batch.as_ref().context("a batch")?;
         let bearer: tonic::metadata::MetadataValue<_> = format!("Bearer {}", opened.token).parse()?;
-        let with_token = |id: &str, actions: Option<Bytes>| {
-            let mut request = Request::new((id.to_owned(), actions));
-            request.metadata_mut().insert("authorization", bearer.clone());
-            request
-        };
-        let first = with_token(&batch.id, None)
-            .map(|(batch_id, _)| ResetBatchRequest { batch_id, ..ResetBatchRequest::default() });
-        let mut shown = client.reset_batch(first).await?.into_inner().step.context("rows")?;
+        let batch_id = || batch.id.clone();
+        let reset = ResetBatchRequest { batch_id: batch_id(), ..ResetBatchRequest::default() };
+        let reset = with_token(reset, &bearer);
+        let mut shown = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
         let (mut steps, mut rng) = (vec![], RngStream::new(0, BOT_STREAM));
         for _ in 0..STEPS {
             let masks = shown.mask.chunks_exact(batch.mask_bytes as usize);
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
-            let next =
-                with_token(&batch.id, Some(actions.into())).map(|(batch_id, actions)| StepBatchRequest {
-                    batch_id,
-                    actions: actions.unwrap_or_default(),
-                    ..StepBatchRequest::default()
-                });
-            shown = client.step_batch(next).await?.into_inner().step.context("rows")?;
+            let step =
+                StepBatchRequest { batch_id: batch_id(), actions: actions.into(), ..Default::default() };
+            shown = client.step_batch(with_token(step, &bearer)).await?.into_inner().step.context("rows")?;
             steps.push(shown.clone());
         }
-        let environments =
-            batch.config.as_ref().context("a batch without a configuration")?.environments as usize;
-        Ok((opened, Self { steps, environments, given: AtomicUsize::new(0) }))
+        let config = batch.config.as_ref().context("a batch without a configuration")?;
+        let environments = config.environments as usize;
+        Ok((opened, Self { steps, environments, sent_rows: AtomicUsize::new(0) }))
     }
 
-    /// The next rows of these environments.
+    /// The next recorded rows of these environments.
     fn next(&self, first: u32, count: u32) -> Step {
         let from = first as usize;
         let to = if count == 0 { self.environments } else { from + count as usize };
-        let given = self.given.fetch_add(to - from, Ordering::Relaxed);
-        let step = &self.steps[given / self.environments % self.steps.len()];
+        let sent_rows = self.sent_rows.fetch_add(to - from, Ordering::Relaxed);
+        let step = &self.steps[sent_rows / self.environments % self.steps.len()];
         let rows = |column: &Bytes| {
             let width = column.len() / self.environments;
             column.slice(from * width..to * width)
@@ -115,73 +109,75 @@ impl Tape {
     }
 }
 
-/// Answers from tapes.
+/// Recordings by batch id.
+type Recordings = Mutex<HashMap<String, Arc<Recording>>>;
+
 pub(crate) struct Echo {
     real: String,
-    tapes: Arc<Mutex<HashMap<String, Arc<Tape>>>>,
+    recordings: Arc<Recordings>,
 }
 
-type Answer<T> = Result<Response<T>, Status>;
+type RpcResult<T> = Result<Response<T>, Status>;
 
-fn find(tapes: &Mutex<HashMap<String, Arc<Tape>>>, id: &str) -> Result<Arc<Tape>, Status> {
-    let tapes = tapes.lock().unwrap_or_else(PoisonError::into_inner);
-    tapes.get(id).cloned().ok_or_else(|| Status::not_found("no such tape"))
+fn find(recordings: &Recordings, id: &str) -> Result<Arc<Recording>, Status> {
+    let recordings = recordings.lock().unwrap_or_else(PoisonError::into_inner);
+    recordings.get(id).cloned().ok_or_else(|| Status::not_found("no such batch"))
 }
 
-fn answer(
-    tapes: &Mutex<HashMap<String, Arc<Tape>>>,
-    asked: &RunBatchRequest,
-) -> Result<RunBatchResponse, Status> {
-    let step = match &asked.request {
+fn respond(recordings: &Recordings, request: &RunBatchRequest) -> Result<RunBatchResponse, Status> {
+    let step = match &request.request {
         Some(run_batch_request::Request::Step(step)) => {
-            find(tapes, &step.batch_id)?.next(step.first, step.count)
+            find(recordings, &step.batch_id)?.next(step.first, step.count)
         }
-        Some(run_batch_request::Request::Reset(reset)) => find(tapes, &reset.batch_id)?.next(0, 0),
-        None => return Err(Status::invalid_argument("nothing asked")),
+        Some(run_batch_request::Request::Reset(reset)) => find(recordings, &reset.batch_id)?.next(0, 0),
+        None => return Err(Status::invalid_argument("an empty request")),
     };
-    Ok(RunBatchResponse { tag: asked.tag, answer: Some(run_batch_response::Answer::Step(step)) })
+    Ok(RunBatchResponse { tag: request.tag, answer: Some(run_batch_response::Answer::Step(step)) })
 }
 
 #[tonic::async_trait]
 impl BatchService for Echo {
     type RunBatchStream = Pin<Box<dyn Stream<Item = Result<RunBatchResponse, Status>> + Send>>;
 
-    async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answer<OpenBatchResponse> {
-        let recorded = Tape::record(&self.real, request.into_inner()).await;
-        let (opened, tape) = recorded.map_err(|problem| Status::internal(format!("{problem:#}")))?;
+    async fn open_batch(&self, request: Request<OpenBatchRequest>) -> RpcResult<OpenBatchResponse> {
+        let recorded = Recording::record(&self.real, request.into_inner()).await;
+        let (opened, recording) = recorded.map_err(|problem| Status::internal(format!("{problem:#}")))?;
         let id = opened.batch.as_ref().map(|batch| batch.id.clone()).unwrap_or_default();
-        self.tapes.lock().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::new(tape));
+        self.recordings.lock().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::new(recording));
         Ok(Response::new(opened))
     }
 
-    async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answer<ResetBatchResponse> {
-        let step = find(&self.tapes, &request.get_ref().batch_id)?.next(0, 0);
+    async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> RpcResult<ResetBatchResponse> {
+        let step = find(&self.recordings, &request.get_ref().batch_id)?.next(0, 0);
         Ok(Response::new(ResetBatchResponse { step: Some(step) }))
     }
 
-    async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answer<StepBatchResponse> {
+    async fn step_batch(&self, request: Request<StepBatchRequest>) -> RpcResult<StepBatchResponse> {
         let StepBatchRequest { batch_id, first, count, .. } = request.get_ref();
-        let step = find(&self.tapes, batch_id)?.next(*first, *count);
+        let step = find(&self.recordings, batch_id)?.next(*first, *count);
         Ok(Response::new(StepBatchResponse { step: Some(step) }))
     }
 
-    async fn run_batch(&self, request: Request<Streaming<RunBatchRequest>>) -> Answer<Self::RunBatchStream> {
-        let tapes = Arc::clone(&self.tapes);
-        let answers = request.into_inner().map(move |asked| answer(&tapes, &asked?));
-        Ok(Response::new(Box::pin(answers)))
+    async fn run_batch(
+        &self,
+        request: Request<Streaming<RunBatchRequest>>,
+    ) -> RpcResult<Self::RunBatchStream> {
+        let recordings = Arc::clone(&self.recordings);
+        let responses = request.into_inner().map(move |request| respond(&recordings, &request?));
+        Ok(Response::new(Box::pin(responses)))
     }
 
-    async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answer<CloseBatchResponse> {
-        let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        tapes.remove(&request.get_ref().batch_id);
+    async fn close_batch(&self, request: Request<CloseBatchRequest>) -> RpcResult<CloseBatchResponse> {
+        let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+        recordings.remove(&request.get_ref().batch_id);
         Ok(Response::new(CloseBatchResponse {}))
     }
 
-    async fn save_batch(&self, _: Request<SaveBatchRequest>) -> Answer<SaveBatchResponse> {
+    async fn save_batch(&self, _: Request<SaveBatchRequest>) -> RpcResult<SaveBatchResponse> {
         Err(Status::unimplemented("an echo server saves nothing"))
     }
 
-    async fn load_batch(&self, _: Request<LoadBatchRequest>) -> Answer<LoadBatchResponse> {
+    async fn load_batch(&self, _: Request<LoadBatchRequest>) -> RpcResult<LoadBatchResponse> {
         Err(Status::unimplemented("an echo server loads nothing"))
     }
 }

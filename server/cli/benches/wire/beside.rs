@@ -1,5 +1,5 @@
-//! How long an innocent client waits beside others that ask for much: health checks and decisions, quiet, beside
-//! a large batch whose bots think, and beside many matches of bots that think long.
+//! How long a client waits for health checks and decisions: on an idle server, beside a large batch with bots, and beside many
+//! matches of slow bots.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
@@ -15,92 +15,86 @@ use boardwire_api::v1::{
 };
 use boardwire_batch::messages::players;
 use boardwire_kernel::{BOT_STREAM, RngStream};
-use tonic::Request;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::agent::{Agent, Way, connect};
+use crate::agent::{Agent, Transport, connect, with_token};
 use crate::batch::legal_action;
 use crate::measure::print;
 use crate::servers::Servers;
 
 /// The environments of the batch.
 const ENVIRONMENTS: u32 = 4_096;
-/// The matches, and who plays them.
+/// The matches of slow bots.
 const MATCHES: usize = 200;
-const THINKERS: [&str; 5] = ["greedy:1024"; 5];
-/// How long the client asks for one sample, and how often.
+const SLOW_BOTS: [&str; 5] = ["greedy:1024"; 5];
+/// The time of one sample, and the pause between calls.
 const WINDOW: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);
-/// The samples that count.
+/// The number of samples, without the first, which warms up.
 const WINDOWS: usize = 5;
 
-/// Measures all, each on a server of its own.
+/// Measures each load on a new server.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let quiet = runtime.block_on(ask(None))?;
+    let quiet = runtime.block_on(measure(None))?;
     quiet.print("quiet", json);
     for (load, name) in [
         ("batch", format!("beside {ENVIRONMENTS} environments against greedy")),
-        ("thinkers", format!("beside {MATCHES} matches of greedy:1024")),
+        ("matches", format!("beside {MATCHES} matches of greedy:1024")),
     ] {
-        let beside = runtime.block_on(ask(Some(load)))?;
-        beside.print(&name, json);
-        let above = |slow: &[f64], still: &[f64]| {
-            let mut still = still.to_vec();
-            still.sort_unstable_by(f64::total_cmp);
-            slow.iter().map(|slow| slow - still[still.len() / 2]).collect()
-        };
-        print(
-            &format!("health check {name}, p99 above quiet"),
-            above(&beside.health.slow, &quiet.health.slow),
-            "ms",
-            json,
-        );
-        print(&format!("act {name}, p99 above quiet"), above(&beside.act.slow, &quiet.act.slow), "ms", json);
+        let loaded = runtime.block_on(measure(Some(load)))?;
+        loaded.print(&name, json);
+        for (call, loaded, quiet) in
+            [("health check", &loaded.health, &quiet.health), ("act", &loaded.act, &quiet.act)]
+        {
+            let mut quiet = quiet.p99.clone();
+            quiet.sort_unstable_by(f64::total_cmp);
+            let above = loaded.p99.iter().map(|p99| p99 - quiet[quiet.len() / 2]).collect();
+            print(&format!("{call} {name}, p99 above quiet"), above, "ms", json);
+        }
     }
     Ok(())
 }
 
-/// Milliseconds by window: the median, and what one in a hundred exceeds.
+/// Milliseconds by window.
 #[derive(Default)]
 struct Times {
     median: Vec<f64>,
-    slow: Vec<f64>,
+    p99: Vec<f64>,
 }
 
 impl Times {
     fn add(&mut self, mut took: Vec<Duration>) {
         took.sort_unstable();
         self.median.push(took[took.len() / 2].as_secs_f64() * 1e3);
-        self.slow.push(took[took.len() * 99 / 100].as_secs_f64() * 1e3);
+        self.p99.push(took[took.len() * 99 / 100].as_secs_f64() * 1e3);
     }
 }
 
-/// What an innocent client has waited.
 #[derive(Default)]
-struct Waited {
+struct Latencies {
     health: Times,
     act: Times,
 }
 
-impl Waited {
-    fn print(&self, beside: &str, json: bool) {
-        for (what, times) in [("health check", &self.health), ("act", &self.act)] {
-            print(&format!("{what} {beside}, p50"), times.median.clone(), "ms", json);
-            print(&format!("{what} {beside}, p99"), times.slow.clone(), "ms", json);
+impl Latencies {
+    fn print(&self, load: &str, json: bool) {
+        for (call, times) in [("health check", &self.health), ("act", &self.act)] {
+            print(&format!("{call} {load}, p50"), times.median.clone(), "ms", json);
+            print(&format!("{call} {load}, p99"), times.p99.clone(), "ms", json);
         }
     }
 }
 
-/// Asks a server, beside a process that loads it.
-async fn ask(load: Option<&str>) -> anyhow::Result<Waited> {
+/// Measures a server while another process loads it.
+async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
     let servers = Servers::start()?;
     let address = format!("http://{}", servers.real.tcp);
-    let mut agent = Agent::join(&address, Way::Unary).await?;
+    let mut agent = Agent::start(connect(&address).await?, Transport::Unary).await?;
     let mut health = HealthClient::new(connect(&address).await?);
     let _load = load.map(|load| Load::start(load, &address)).transpose()?;
-    let mut waited = Waited::default();
+    let mut latencies = Latencies::default();
     // The first window warms up.
     for window in 0..=WINDOWS {
         let (end, mut checks, mut acts) = (Instant::now() + WINDOW, vec![], vec![]);
@@ -111,15 +105,15 @@ async fn ask(load: Option<&str>) -> anyhow::Result<Waited> {
             if agent.is_over() {
                 agent.reset().await?;
             }
-            acts.push(agent.act().await?);
+            acts.push(agent.act(true).await?);
             tokio::time::sleep(PAUSE).await;
         }
         if window > 0 {
-            waited.health.add(checks);
-            waited.act.add(acts);
+            latencies.health.add(checks);
+            latencies.act.add(acts);
         }
     }
-    Ok(waited)
+    Ok(latencies)
 }
 
 /// A process that loads the server until it is dropped.
@@ -132,7 +126,7 @@ impl Load {
         let mut process = command.spawn()?;
         let out = process.stdout.take().context("it is piped")?;
         let loaded = Self(process);
-        BufReader::new(out).lines().next().context("it ended before it had begun")??;
+        BufReader::new(out).lines().next().context("it ended before it printed a line")??;
         Ok(loaded)
     }
 }
@@ -144,7 +138,7 @@ impl Drop for Load {
     }
 }
 
-/// What the process does: says when it has begun, and goes on until its standard input ends.
+/// The process: prints a line when the load has started, and ends when stdin ends.
 pub(crate) fn load(load: &str, address: &str) -> anyhow::Result<()> {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -154,13 +148,13 @@ pub(crate) fn load(load: &str, address: &str) -> anyhow::Result<()> {
     runtime.block_on(async {
         match load {
             "batch" => batch(address).await,
-            "thinkers" => thinkers(address).await,
-            _ => anyhow::bail!("no load is called {load}"),
+            "matches" => matches(address).await,
+            _ => anyhow::bail!("unknown load {load}"),
         }
     })
 }
 
-/// Steps a batch against greedy, for ever.
+/// Steps a batch with greedy opponents, for ever.
 async fn batch(address: &str) -> anyhow::Result<()> {
     let mut client =
         BatchServiceClient::new(connect(address).await?).max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -176,8 +170,8 @@ async fn batch(address: &str) -> anyhow::Result<()> {
     let opened = client.open_batch(open).await?.into_inner();
     let bearer: tonic::metadata::MetadataValue<_> = format!("Bearer {}", opened.token).parse()?;
     let batch_id = opened.batch.context("a batch")?.id;
-    let mut reset = Request::new(ResetBatchRequest { batch_id: batch_id.clone(), ..Default::default() });
-    reset.metadata_mut().insert("authorization", bearer.clone());
+    let reset = ResetBatchRequest { batch_id: batch_id.clone(), ..Default::default() };
+    let reset = with_token(reset, &bearer);
     let mut shown = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
     println!("loaded");
     let mut rng = RngStream::new(0, BOT_STREAM);
@@ -186,20 +180,18 @@ async fn batch(address: &str) -> anyhow::Result<()> {
         let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
         let step =
             StepBatchRequest { batch_id: batch_id.clone(), actions: actions.into(), ..Default::default() };
-        let mut step = Request::new(step);
-        step.metadata_mut().insert("authorization", bearer.clone());
-        shown = client.step_batch(step).await?.into_inner().step.context("rows")?;
+        shown = client.step_batch(with_token(step, &bearer)).await?.into_inner().step.context("rows")?;
     }
 }
 
-/// Lets bots play among themselves: each match takes seconds of a core.
-async fn thinkers(address: &str) -> anyhow::Result<()> {
+/// Creates matches of bots, each of which takes seconds of a core.
+async fn matches(address: &str) -> anyhow::Result<()> {
     let mut client = MatchServiceClient::new(connect(address).await?);
     for _ in 0..MATCHES {
         let create = CreateMatchRequest {
             config: Some(MatchConfig {
                 game: "faraway".to_owned(),
-                players: players(&THINKERS),
+                players: players(&SLOW_BOTS),
                 ..MatchConfig::default()
             }),
             ..CreateMatchRequest::default()

@@ -1,25 +1,25 @@
-//! Many at once: what idle matches hold in memory, and how evenly seats are served that all play at once.
+//! The memory of many idle matches, and the fairness between many seats that play at once.
 
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::agent::{Agent, Way, connect};
+use crate::agent::{Agent, Transport, connect};
 use crate::measure::print;
 use crate::servers::Servers;
 
-/// Matches that are begun and then left alone.
+/// Matches that are created and joined, and then idle.
 const IDLE: usize = 10_000;
-/// Seats that play at once, each in a match of its own.
+/// Seats that play at once, each in its own match.
 const SEATS: usize = 1_000;
-/// The connections they share.
+/// The connections that they share.
 const CONNECTIONS: usize = 50;
-/// How long they play for one sample.
+/// The time of one sample.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The samples that count.
+/// The number of samples, without the first, which warms up.
 const WINDOWS: usize = 5;
 
-/// Measures both, each on a server of its own.
+/// Measures both, each on a new server.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let memory = runtime.block_on(idle())?;
@@ -30,18 +30,18 @@ pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Megabytes a server holds once so many matches have been begun.
+/// The megabytes of a server with idle matches.
 async fn idle() -> anyhow::Result<f64> {
     let servers = Servers::start()?;
     let channel = connect(&servers.real.unix).await?;
     let mut agents = vec![];
     for _ in 0..IDLE {
-        agents.push(Agent::sit(channel.clone(), Way::Unary).await?);
+        agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
     }
-    servers.real.resident()
+    servers.real.resident_memory()
 }
 
-/// The median of a decision's time in each window, and how many times that the slowest of a hundred took.
+/// The median time of a decision in each window, and the 99th percentile as a multiple of it.
 async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     let servers = Servers::start()?;
     let mut channels = vec![];
@@ -50,7 +50,7 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     }
     let mut agents = vec![];
     for channel in channels.iter().cycle().take(SEATS) {
-        agents.push(Agent::sit(channel.clone(), Way::Unary).await?);
+        agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
     }
     let (mut medians, mut unfair) = (vec![], vec![]);
     // The first window warms up.
@@ -79,7 +79,7 @@ async fn play_until(mut agent: Agent, end: Instant) -> anyhow::Result<(Agent, Ve
         if agent.is_over() {
             agent.reset().await?;
         } else {
-            took.push(agent.act().await?);
+            took.push(agent.act(true).await?);
         }
     }
     Ok((agent, took))

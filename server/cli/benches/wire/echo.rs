@@ -1,7 +1,7 @@
-//! A server that only moves bytes: it answers every request with what the real server once answered.
+//! A server that only moves bytes: it answers every request with a recorded response of the real server.
 //!
-//! It serves the same protocol over tonic's own transport with the same settings, and plays no game: the next answer of its tape is
-//! given whatever is asked. So the time against it is what gRPC itself costs for messages of these sizes.
+//! It serves the same protocol over tonic's transport with the same settings, and plays no game. Its time is the cost of gRPC
+//! for messages of these sizes.
 
 use std::io::Read as _;
 use std::pin::Pin;
@@ -26,21 +26,20 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::agent::{Agent, Way};
+use crate::agent::{Agent, Transport, connect};
 use crate::batch;
 
-/// How many episodes the tape holds.
+/// The number of recorded episodes.
 const EPISODES: usize = 16;
 
-/// Records a tape at the real server `real`, then serves it on a free port and the Unix socket `path` until
-/// standard input ends.
+/// Records responses of the server `real`, then serves them on a free port and the Unix socket `path` until stdin ends.
 pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
     runtime()?.block_on(async {
-        let matches = MatchServiceServer::new(Echo(Arc::new(Tape::record(real).await?)));
+        let matches = MatchServiceServer::new(Echo(Arc::new(Recording::record(real).await?)));
         let mut server = Server::builder()
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -56,35 +55,35 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
     })
 }
 
-/// What the real server answered, in order.
-struct Tape {
+/// The real server's responses, in order.
+struct Recording {
     created: CreateMatchResponse,
     joined: JoinMatchResponse,
-    answers: Vec<Observation>,
+    observations: Vec<Observation>,
     next: AtomicUsize,
 }
 
-impl Tape {
-    /// Plays whole episodes: the first answer follows upon the last as one episode does upon another.
+impl Recording {
+    /// Records whole episodes, so that the recording can be repeated.
     async fn record(real: &str) -> anyhow::Result<Self> {
-        let mut agent = Agent::join(real, Way::Unary).await?;
-        let mut answers = vec![agent.seen.clone()];
+        let mut agent = Agent::start(connect(real).await?, Transport::Unary).await?;
+        let mut observations = vec![agent.seen.clone()];
         for episode in 0..EPISODES {
             if episode > 0 {
                 agent.reset().await?;
-                answers.push(agent.seen.clone());
+                observations.push(agent.seen.clone());
             }
             while !agent.is_over() {
-                agent.act().await?;
-                answers.push(agent.seen.clone());
+                agent.act(true).await?;
+                observations.push(agent.seen.clone());
             }
         }
-        Ok(Self { created: agent.created, joined: agent.joined, answers, next: AtomicUsize::new(0) })
+        Ok(Self { created: agent.created, joined: agent.joined, observations, next: AtomicUsize::new(0) })
     }
 
     fn next(&self) -> Observation {
-        let at = self.next.fetch_add(1, Ordering::Relaxed);
-        self.answers[at % self.answers.len()].clone()
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        self.observations[index % self.observations.len()].clone()
     }
 
     fn first(&self) -> Observation {
@@ -92,8 +91,8 @@ impl Tape {
         self.next()
     }
 
-    fn answer(&self, asked: &PlayRequest) -> PlayResponse {
-        let answer = match asked.request {
+    fn respond(&self, request: &PlayRequest) -> PlayResponse {
+        let answer = match request.request {
             Some(play_request::Request::Observe(_)) => {
                 play_response::Answer::Observe(ObserveResponse { observation: Some(self.first()) })
             }
@@ -102,15 +101,15 @@ impl Tape {
             }
             _ => play_response::Answer::Act(ActResponse { observation: Some(self.next()) }),
         };
-        PlayResponse { tag: asked.tag, answer: Some(answer) }
+        PlayResponse { tag: request.tag, answer: Some(answer) }
     }
 }
 
-struct Echo(Arc<Tape>);
+struct Echo(Arc<Recording>);
 
-type Answer<T> = Result<Response<T>, Status>;
+type RpcResult<T> = Result<Response<T>, Status>;
 
-fn unserved<T>() -> Answer<T> {
+fn unimplemented<T>() -> RpcResult<T> {
     Err(Status::unimplemented("an echo server plays no match"))
 }
 
@@ -119,65 +118,65 @@ impl MatchService for Echo {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
     type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
 
-    async fn create_match(&self, _: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
+    async fn create_match(&self, _: Request<CreateMatchRequest>) -> RpcResult<CreateMatchResponse> {
         Ok(Response::new(self.0.created.clone()))
     }
 
-    async fn join_match(&self, _: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
+    async fn join_match(&self, _: Request<JoinMatchRequest>) -> RpcResult<JoinMatchResponse> {
         Ok(Response::new(self.0.joined.clone()))
     }
 
-    async fn observe(&self, _: Request<ObserveRequest>) -> Answer<ObserveResponse> {
+    async fn observe(&self, _: Request<ObserveRequest>) -> RpcResult<ObserveResponse> {
         Ok(Response::new(ObserveResponse { observation: Some(self.0.first()) }))
     }
 
-    async fn act(&self, _: Request<ActRequest>) -> Answer<ActResponse> {
+    async fn act(&self, _: Request<ActRequest>) -> RpcResult<ActResponse> {
         Ok(Response::new(ActResponse { observation: Some(self.0.next()) }))
     }
 
-    async fn reset(&self, _: Request<ResetRequest>) -> Answer<ResetResponse> {
+    async fn reset(&self, _: Request<ResetRequest>) -> RpcResult<ResetResponse> {
         Ok(Response::new(ResetResponse { observation: Some(self.0.next()) }))
     }
 
-    async fn reset_match(&self, _: Request<ResetMatchRequest>) -> Answer<ResetMatchResponse> {
-        unserved()
+    async fn reset_match(&self, _: Request<ResetMatchRequest>) -> RpcResult<ResetMatchResponse> {
+        unimplemented()
     }
 
-    async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
-        let tape = Arc::clone(&self.0);
-        let answers = request.into_inner().map(move |asked| Ok(tape.answer(&asked?)));
-        Ok(Response::new(Box::pin(answers)))
+    async fn play(&self, request: Request<Streaming<PlayRequest>>) -> RpcResult<Self::PlayStream> {
+        let recording = Arc::clone(&self.0);
+        let responses = request.into_inner().map(move |request| Ok(recording.respond(&request?)));
+        Ok(Response::new(Box::pin(responses)))
     }
 
-    async fn watch(&self, _: Request<WatchRequest>) -> Answer<Self::WatchStream> {
-        unserved()
+    async fn watch(&self, _: Request<WatchRequest>) -> RpcResult<Self::WatchStream> {
+        unimplemented()
     }
 
-    async fn get_replay(&self, _: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
-        unserved()
+    async fn get_replay(&self, _: Request<GetReplayRequest>) -> RpcResult<GetReplayResponse> {
+        unimplemented()
     }
 
-    async fn invite(&self, _: Request<InviteRequest>) -> Answer<InviteResponse> {
-        unserved()
+    async fn invite(&self, _: Request<InviteRequest>) -> RpcResult<InviteResponse> {
+        unimplemented()
     }
 
-    async fn open_deal(&self, _: Request<OpenDealRequest>) -> Answer<OpenDealResponse> {
-        unserved()
+    async fn open_deal(&self, _: Request<OpenDealRequest>) -> RpcResult<OpenDealResponse> {
+        unimplemented()
     }
 
-    async fn get_match(&self, _: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
-        unserved()
+    async fn get_match(&self, _: Request<GetMatchRequest>) -> RpcResult<GetMatchResponse> {
+        unimplemented()
     }
 
-    async fn list_matches(&self, _: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
-        unserved()
+    async fn list_matches(&self, _: Request<ListMatchesRequest>) -> RpcResult<ListMatchesResponse> {
+        unimplemented()
     }
 
-    async fn resign(&self, _: Request<ResignRequest>) -> Answer<ResignResponse> {
-        unserved()
+    async fn resign(&self, _: Request<ResignRequest>) -> RpcResult<ResignResponse> {
+        unimplemented()
     }
 
-    async fn close_match(&self, _: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
-        unserved()
+    async fn close_match(&self, _: Request<CloseMatchRequest>) -> RpcResult<CloseMatchResponse> {
+        unimplemented()
     }
 }

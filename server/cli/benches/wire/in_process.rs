@@ -1,11 +1,11 @@
-//! Batches without a wire: what the server's own work for a step takes.
+//! Batches without a network: the time of the engine for a step.
 
-use boardwire_api::v1::AutoresetMode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use boardwire_api::MAX_MESSAGE_BYTES;
+use boardwire_api::v1::AutoresetMode;
 use boardwire_batch::Player;
 use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
@@ -17,19 +17,19 @@ use crate::batch::legal_action;
 use crate::measure::print;
 
 const SIZES: [usize; 6] = [1, 16, 64, 256, 1024, 4096];
-/// How long one sample steps.
+/// The stepping time of one sample.
 const SAMPLE: Duration = Duration::from_millis(100);
 const SAMPLES: usize = 21;
 
-/// Steps batches of every game for two, all sizes, by one thread and by two; only rows whose name has `word`.
-pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
+/// Measures batches of every game at two seats, of all sizes, with one and two threads. Skips rows without `part` in their name.
+pub(crate) fn run(json: bool, part: &str) -> anyhow::Result<()> {
     let tables = Tables::new(Registry::standard());
     for game in boardwire_games::IDS {
         for threads in [1, 2] {
             let pool = Pool::new(threads)?;
             for environments in SIZES {
                 let row = format!("batch {game} x{environments} in process, threads {threads}");
-                if row.contains(word) {
+                if row.contains(part) {
                     let rates = measure(&tables.table(game, 2, [])?, environments, &pool)?;
                     print(&row, rates, "decisions/s", json);
                 }
@@ -39,7 +39,7 @@ pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Decisions a second of every sample, the time of the steps alone.
+/// The decisions a second of every sample, by the time of steps only.
 fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let line_up = LineUp::of(vec![Player::Agent; 2]).context("agents")?;
@@ -60,7 +60,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())
     };
-    // The first warms up.
+    // The first sample warms up.
     sample()?;
     (0..SAMPLES).map(|_| sample()).collect()
 }

@@ -1,28 +1,28 @@
-//! One agent against both servers in turn, block by block.
+//! Measures one agent against both servers in turn, block by block.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::agent::{Agent, Way};
+use crate::agent::{Agent, Transport, connect};
 use crate::servers::{Server, Servers};
 
-/// How long one block plays against one server.
+/// The time of one block against one server.
 const BLOCK: Duration = Duration::from_millis(120);
-/// The pairs of blocks that count.
+/// The number of pairs of blocks, without the first, which warms up.
 const PAIRS: usize = 31;
 
-/// Measures all ways over all sockets, and prints them.
+/// Measures both transports over both sockets, and prints the results.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let servers = Servers::start()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         for (socket, address) in [("tcp", tcp as fn(&Server) -> String), ("unix", unix)] {
-            for (word, way) in [("unary", Way::Unary), ("stream", Way::Stream)] {
-                let real = Agent::join(&address(&servers.real), way).await?;
-                let echo = Agent::join(&address(&servers.echo), way).await?;
-                let found = Compared::measure(real, echo).await?;
-                found.print(&format!("act rust {word} {socket}"), json);
+            for (name, transport) in [("unary", Transport::Unary), ("stream", Transport::Stream)] {
+                let real = Agent::start(connect(&address(&servers.real)).await?, transport).await?;
+                let echo = Agent::start(connect(&address(&servers.echo)).await?, transport).await?;
+                let comparison = Comparison::measure(real, echo).await?;
+                comparison.print(&format!("act rust {name} {socket}"), json);
             }
         }
         Ok(())
@@ -37,29 +37,29 @@ fn unix(server: &Server) -> String {
     server.unix.clone()
 }
 
-/// Round trips a second by block against each server, and the ratio of times pair by pair.
-struct Compared {
+/// Round trips a second of each block, and the ratio of times of each pair.
+struct Comparison {
     real: Vec<f64>,
     echo: Vec<f64>,
     ratios: Vec<f64>,
 }
 
-impl Compared {
+impl Comparison {
     async fn measure(mut real: Agent, mut echo: Agent) -> anyhow::Result<Self> {
         let (mut reals, mut echoes, mut ratios) = (vec![], vec![], vec![]);
-        // The first pair warms up; whoever goes first alternates.
+        // The first pair warms up. The order alternates.
         for pair in 0..=PAIRS {
-            let (one, other) = if pair % 2 == 0 {
-                let one = block(&mut real).await?;
-                (one, block(&mut echo).await?)
+            let (real_time, echo_time) = if pair % 2 == 0 {
+                let real_time = block(&mut real).await?;
+                (real_time, block(&mut echo).await?)
             } else {
-                let other = block(&mut echo).await?;
-                (block(&mut real).await?, other)
+                let echo_time = block(&mut echo).await?;
+                (block(&mut real).await?, echo_time)
             };
             if pair > 0 {
-                reals.push(1.0 / one);
-                echoes.push(1.0 / other);
-                ratios.push(one / other);
+                reals.push(1.0 / real_time);
+                echoes.push(1.0 / echo_time);
+                ratios.push(real_time / echo_time);
             }
         }
         Ok(Self { real: reals, echo: echoes, ratios })
@@ -72,7 +72,7 @@ impl Compared {
     }
 }
 
-/// Prints a row: the median of the samples and their quartiles.
+/// Prints the median and the quartiles of samples.
 pub(crate) fn print(row: &str, mut samples: Vec<f64>, unit: &str, json: bool) {
     samples.sort_unstable_by(f64::total_cmp);
     let quartile = |number: usize| samples[number * (samples.len() - 1) / 4];
@@ -84,14 +84,14 @@ pub(crate) fn print(row: &str, mut samples: Vec<f64>, unit: &str, json: bool) {
     }
 }
 
-/// The mean time of a decision's round trip over one block, in seconds.
+/// The mean time of a decision's round trip in one block, in seconds.
 async fn block(agent: &mut Agent) -> anyhow::Result<f64> {
     let (start, mut acting, mut acts) = (Instant::now(), Duration::ZERO, 0_u32);
     while acts == 0 || start.elapsed() < BLOCK {
         if agent.is_over() {
             agent.reset().await?;
         } else {
-            acting += agent.act().await?;
+            acting += agent.act(true).await?;
             acts += 1;
         }
     }

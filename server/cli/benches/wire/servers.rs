@@ -1,4 +1,4 @@
-//! The two servers under comparison, as processes that end with this one.
+//! The real server and the echo server, as processes that end with this one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,23 +11,20 @@ use tempfile::TempDir;
 /// A server process.
 pub(crate) struct Server {
     process: Child,
-    /// Where it listens on TCP: `127.0.0.1:PORT`.
+    /// `127.0.0.1:PORT`.
     pub(crate) tcp: String,
-    /// Where it listens on a Unix socket: `unix:PATH`.
+    /// `unix:PATH`.
     pub(crate) unix: String,
 }
 
-/// The real server and the echo server.
 pub(crate) struct Servers {
-    /// `boardwire serve`.
     pub(crate) real: Server,
-    /// The echo server.
     pub(crate) echo: Server,
     _folder: TempDir,
 }
 
 impl Servers {
-    /// Starts both; the echo server learns from the real one what to answer.
+    /// Starts both; the echo server records responses of the real one.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let folder = TempDir::with_prefix("boardwire-bench-")?;
         let real = Server::serve(folder.path(), &[])?;
@@ -37,7 +34,7 @@ impl Servers {
         Ok(Self { real, echo, _folder: folder })
     }
 
-    /// Where both listen, as JSON.
+    /// The addresses of both, as JSON.
     pub(crate) fn addresses(&self) -> serde_json::Value {
         let of = |server: &Server| serde_json::json!({ "tcp": server.tcp, "unix": server.unix });
         serde_json::json!({ "real": of(&self.real), "echo": of(&self.echo) })
@@ -49,15 +46,15 @@ fn unix(path: &Path) -> String {
 }
 
 impl Server {
-    /// Starts `boardwire serve` on a Unix socket in a folder, too, with more arguments.
-    pub(crate) fn serve(folder: &Path, more: &[String]) -> anyhow::Result<Self> {
+    /// Starts `boardwire serve` on a free port and on a Unix socket in a folder, with further arguments.
+    pub(crate) fn serve(folder: &Path, arguments: &[String]) -> anyhow::Result<Self> {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_boardwire"));
         serve.args(["serve", "--exit-with-stdin", "--log-level", "warn", "--listen", "127.0.0.1:0"]);
-        serve.arg("--listen").arg(unix(&folder.join("real"))).args(more);
+        serve.arg("--listen").arg(unix(&folder.join("real"))).args(arguments);
         Self::start(serve).context("the real server")
     }
 
-    /// Starts a server that prints `listening on ADDRESS` for a TCP and then a Unix socket.
+    /// Starts a server that prints `listening on ADDRESS` for a TCP socket and then for a Unix socket.
     fn start(mut command: Command) -> anyhow::Result<Self> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(process.stdout.take().context("it is piped")?).lines();
@@ -69,29 +66,24 @@ impl Server {
         Ok(Self { process, tcp, unix })
     }
 
-    /// The process id.
-    pub(crate) fn id(&self) -> u32 {
-        self.process.id()
-    }
-
-    /// Its resident memory in megabytes.
-    pub(crate) fn resident(&self) -> anyhow::Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.id()))?;
+    /// The resident memory in megabytes.
+    pub(crate) fn resident_memory(&self) -> anyhow::Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a line VmRSS")?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kibibytes * 1024.0 / 1e6)
     }
 
-    /// How many seconds of a core it has used.
-    pub(crate) fn used(&self) -> anyhow::Result<f64> {
-        // In hundredths, after the name in parentheses.
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id()))?;
+    /// The CPU time in seconds.
+    pub(crate) fn cpu_time(&self) -> anyhow::Result<f64> {
+        // In hundredths of a second, after the name in parentheses.
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let fields = stat.rsplit(')').next().context("a name")?.split_whitespace().skip(11).take(2);
         let ticks = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
         Ok(ticks / 100.0)
     }
 
-    /// Kills it, as a crash would.
+    /// Kills the server, like a crash.
     pub(crate) fn kill(mut self) -> anyhow::Result<()> {
         Ok(self.process.kill()?)
     }
