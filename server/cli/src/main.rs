@@ -29,7 +29,21 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
+    let result = match Cli::parse().command {
+        Command::Serve(serve) => serve.run(&Cli::command()),
+        Command::Games(games) => games.run(),
+        Command::Play(play) => play.run(),
+        Command::Arena(arena) => arena.run(),
+        Command::AgentCheck(check) => check.run(),
+        Command::Proto(proto) => proto.run(),
+        Command::Token(token) => token.run(),
+        Command::Replay(replay) => replay.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Health(health) => health.run(),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
+    };
+    match result {
         Ok(code) => code,
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(usage) => usage.exit(),
@@ -66,23 +80,4 @@ enum Command {
     Health(health::Health),
     Completions(completions::Completions),
     Man(man::Man),
-}
-
-impl Cli {
-    fn run(self) -> anyhow::Result<ExitCode> {
-        match self.command {
-            Command::Serve(serve) => serve.run(&Self::command()),
-            Command::Games(games) => games.run(),
-            Command::Play(play) => play.run(),
-            Command::Arena(arena) => arena.run(),
-            Command::AgentCheck(check) => check.run(),
-            Command::Proto(proto) => proto.run(),
-            Command::Token(token) => token.run(),
-            Command::Replay(replay) => replay.run(),
-            Command::Verify(verify) => verify.run(),
-            Command::Health(health) => health.run(),
-            Command::Completions(completions) => completions.run(Self::command()),
-            Command::Man(man) => man.run(Self::command()),
-        }
-    }
 }

@@ -11,8 +11,9 @@ use anyhow::Context as _;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{Digest, Seat};
+use futures_util::FutureExt as _;
 
-use super::proxy::{Direction, Proxy, Verdict};
+use super::proxy::{Direction, Gate, Proxy, Verdict};
 use super::scenario::{Fault, PlayerKind, Scenario};
 use crate::agent::Agent;
 use boardwire_api::Error;
@@ -61,10 +62,8 @@ impl Examiner {
             match scenario.players[seat.index()] {
                 PlayerKind::Agent => {
                     let examined = Arc::clone(&examined);
-                    let gate = move |direction| {
-                        let examined = Arc::clone(&examined);
-                        async move { examined.judge(direction).await }
-                    };
+                    let gate: Gate =
+                        Arc::new(move |direction| Arc::clone(&examined).judge(direction).boxed());
                     let proxy = Proxy::start(self.address.clone(), gate).await?;
                     agents.push((Agent::start(&self.command, &proxy.address, &code)?, proxy));
                 }
@@ -124,7 +123,7 @@ impl ExaminedMatch {
     }
 
     /// Decides what the proxy does with bytes. It records the end of an episode before the agent sees it.
-    async fn judge(&self, direction: Direction) -> Verdict {
+    async fn judge(self: Arc<Self>, direction: Direction) -> Verdict {
         let position = self.arbiter.position();
         if self.arbiter.phase() == Phase::Over {
             self.ends().entry(position.episode).or_insert((position.ply, position.digest));

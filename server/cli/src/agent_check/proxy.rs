@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -24,6 +25,9 @@ pub(super) enum Verdict {
     Cut,
 }
 
+/// Judges each chunk of bytes before it is forwarded.
+pub(super) type Gate = Arc<dyn Fn(Direction) -> BoxFuture<'static, Verdict> + Send + Sync>;
+
 /// Forwards connections until it is dropped.
 pub(super) struct Proxy {
     /// The address on which it listens, `host:port`.
@@ -38,15 +42,10 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// Forwards connections to `server`; `gate` judges each chunk of bytes before it is forwarded.
-    pub(super) async fn start<G, F>(server: String, gate: G) -> std::io::Result<Self>
-    where
-        G: Fn(Direction) -> F + Send + Sync + 'static,
-        F: Future<Output = Verdict> + Send + 'static,
-    {
+    /// Forwards connections to `server`.
+    pub(super) async fn start(server: String, gate: Gate) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = SocketAddr::to_string(&listener.local_addr()?);
-        let gate = Arc::new(gate);
         let serving = tokio::spawn(async move {
             while let Ok((agent, _)) = listener.accept().await {
                 let Ok(server) = TcpStream::connect(&server).await else { continue };
@@ -58,24 +57,21 @@ impl Proxy {
 }
 
 /// Forwards both directions until one ends.
-async fn forward_both<G, F>(agent: TcpStream, server: TcpStream, gate: Arc<G>)
-where
-    G: Fn(Direction) -> F,
-    F: Future<Output = Verdict>,
-{
+async fn forward_both(agent: TcpStream, server: TcpStream, gate: Gate) {
     let _ = (agent.set_nodelay(true), server.set_nodelay(true));
     let (from_agent, to_agent) = agent.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
-        _ = forward(from_agent, to_server, || gate(Direction::ToServer)) => {}
-        _ = forward(from_server, to_agent, || gate(Direction::ToAgent)) => {}
+        _ = forward(from_agent, to_server, Direction::ToServer, &gate) => {}
+        _ = forward(from_server, to_agent, Direction::ToAgent, &gate) => {}
     }
 }
 
-async fn forward<F: Future<Output = Verdict>>(
+async fn forward(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    gate: impl Fn() -> F,
+    direction: Direction,
+    gate: &Gate,
 ) -> std::io::Result<()> {
     let mut bytes = vec![0; 64 << 10];
     loop {
@@ -83,7 +79,7 @@ async fn forward<F: Future<Output = Verdict>>(
         if read == 0 {
             return Ok(());
         }
-        match gate().await {
+        match gate(direction).await {
             Verdict::Pass => {}
             Verdict::Delay(time) => tokio::time::sleep(time).await,
             Verdict::Cut => return Ok(()),

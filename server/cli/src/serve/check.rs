@@ -1,7 +1,6 @@
 //! `serve --check`: whether a server with these settings would start here, and which resources are scarce.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::net::TcpListener;
@@ -58,14 +57,6 @@ impl<T: Into<String>> From<anyhow::Result<T>> for Finding {
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Ok(text) | Self::Warn(text) | Self::Fail(text)) = self;
-        // Errors of libraries may have several lines.
-        out.write_str(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
-    }
-}
-
 /// Checks everything that a server with these settings needs, and prints a line each. It listens for a moment on the server's
 /// addresses, reads the server's files, and changes no file.
 pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitCode> {
@@ -96,12 +87,14 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
     ];
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
-        let status = match finding {
-            Finding::Ok(_) => "ok",
-            Finding::Warn(_) => "warn",
-            Finding::Fail(_) => "fail",
+        let (status, text) = match finding {
+            Finding::Ok(text) => ("ok", text),
+            Finding::Warn(text) => ("warn", text),
+            Finding::Fail(text) => ("fail", text),
         };
-        writeln!(out, "{status:<4}  {name}: {finding}")?;
+        // Errors of libraries may have several lines.
+        let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        writeln!(out, "{status:<4}  {name}: {text}")?;
     }
     let fails = findings.iter().any(|(_, finding)| matches!(finding, Finding::Fail(_)));
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
