@@ -84,6 +84,5 @@ impl AgentCheck {
 
 /// The problem first, then the agent's stderr.
 fn describe(problem: &anyhow::Error) -> String {
-    let parts: Vec<String> = problem.chain().map(ToString::to_string).collect();
-    parts.into_iter().rev().collect::<Vec<_>>().join("; ").replace('\n', "\n      ")
+    problem.chain().rev().map(ToString::to_string).collect::<Vec<_>>().join("; ").replace('\n', "\n      ")
 }

@@ -330,8 +330,6 @@ fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
 
 /// Parses a number above 0 and below 1.
 fn proportion(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
-        Ok(_) | Err(_) => Err("a width is between 0 and 1".to_owned()),
-    }
+    let number = text.parse().ok().filter(|number| *number > 0.0 && *number < 1.0);
+    number.ok_or_else(|| "a width is between 0 and 1".to_owned())
 }

@@ -127,11 +127,7 @@ impl Deal {
             tally.wins += if *rank == 1 { WHOLE / winners } else { 0 };
             for (&other, other_rank) in line_up.iter().zip(&end.ranks).filter(|(other, _)| **other != entrant)
             {
-                self.ahead[entrant][other] += match rank.cmp(other_rank) {
-                    std::cmp::Ordering::Less => 2,
-                    std::cmp::Ordering::Equal => 1,
-                    std::cmp::Ordering::Greater => 0,
-                };
+                self.ahead[entrant][other] += u32::from(rank < other_rank) + u32::from(rank <= other_rank);
             }
         }
     }

@@ -50,11 +50,8 @@ pub(super) fn width(deals: &[Deal]) -> f64 {
 
 /// An entrant's share of first places in each deal.
 fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
-    let share = |deal: &Deal| {
-        let tally = deal.tallies[entrant];
-        f64::from(tally.wins) / f64::from(WHOLE * tally.seats)
-    };
-    deals.iter().map(share).collect()
+    let tallies = deals.iter().map(|deal| deal.tallies[entrant]);
+    tallies.map(|tally| f64::from(tally.wins) / f64::from(WHOLE * tally.seats)).collect()
 }
 
 /// The 95 % confidence interval of the mean of shares, one share a deal, since matches of the same deal are dependent.

@@ -205,11 +205,9 @@ fn memory(root: &Path, bounds: &Bounds) -> Finding {
 
 /// Whether a flag or the client reads every variable whose name begins with `BOARDWIRE_`.
 fn variables(line: &Command, names: impl Iterator<Item = String>) -> Finding {
-    let mut known: BTreeSet<String> = CLIENT_VARIABLES.map(str::to_owned).into();
-    for command in line.get_subcommands() {
-        let variables = command.get_arguments().filter_map(|argument| argument.get_env());
-        known.extend(variables.map(|name| name.to_string_lossy().into_owned()));
-    }
+    let flags = line.get_subcommands().flat_map(Command::get_arguments);
+    let variables = flags.filter_map(|flag| flag.get_env()).map(|name| name.to_string_lossy().into_owned());
+    let known: BTreeSet<String> = variables.chain(CLIENT_VARIABLES.map(str::to_owned)).collect();
     let unknown: Vec<String> =
         names.filter(|name| name.starts_with("BOARDWIRE_") && !known.contains(name)).collect();
     if unknown.is_empty() {

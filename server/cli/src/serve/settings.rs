@@ -248,17 +248,14 @@ impl Settings {
     }
 
     pub(super) fn tls(&self) -> anyhow::Result<Option<TlsFiles>> {
-        match (&self.tls_cert, &self.tls_key) {
-            (Some(cert), Some(key)) => {
-                let client_ca = self.tls_client_ca.clone();
-                Ok(Some(TlsFiles { cert: cert.clone(), key: key.clone(), client_ca }))
-            }
-            (Some(_), None) => Err(usage("--tls-cert needs the certificate's key: --tls-key")),
-            (None, Some(_)) => Err(usage("--tls-key needs the key's certificate: --tls-cert")),
-            (None, None) if self.tls_client_ca.is_some() => {
+        match (self.tls_cert.clone(), self.tls_key.clone(), self.tls_client_ca.clone()) {
+            (Some(cert), Some(key), client_ca) => Ok(Some(TlsFiles { cert, key, client_ca })),
+            (Some(_), None, _) => Err(usage("--tls-cert needs the certificate's key: --tls-key")),
+            (None, Some(_), _) => Err(usage("--tls-key needs the key's certificate: --tls-cert")),
+            (None, None, Some(_)) => {
                 Err(usage("--tls-client-ca needs a certificate of the server: --tls-cert and --tls-key"))
             }
-            (None, None) => Ok(None),
+            (None, None, None) => Ok(None),
         }
     }
 
