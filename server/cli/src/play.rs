@@ -78,8 +78,8 @@ impl PlayOne {
         let end = bot_match(table, bots, self.table.seed(), |episode, seat, action| {
             let label = info.actions.label(action).unwrap_or_default();
             let next = replay::decision(seat, &self.table.seats[seat.index()], label);
-            let shown = page.show(info, episode, std::mem::replace(&mut caption, next));
-            shown.map(|()| true).map_err(std::io::Error::other)
+            let result = page.show(info, episode, std::mem::replace(&mut caption, next));
+            result.map(|()| true).map_err(std::io::Error::other)
         })?;
         let end = end.expect("the callback never stops the match");
         page.show(info, &*end, caption).map_err(anyhow::Error::msg)?;

@@ -85,8 +85,8 @@ fn viewer_page(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Res
     };
     let mut page = ReplayPage::new(info, &players(replay), about, vec![viewer]);
     for (number, frame) in replay.frames.iter().enumerate() {
-        let shown = page.show_view(info, &frame.view, caption(replay, table, frame)?);
-        shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
+        let result = page.show_view(info, &frame.view, caption(replay, table, frame)?);
+        result.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
     }
     Ok(page)
 }

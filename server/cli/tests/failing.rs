@@ -65,14 +65,15 @@ async fn observe(arbiter: &Arc<Arbiter>) -> Result<Observation, Error> {
     arbiter.observe(SEAT, true, Extras::default()).await
 }
 
-fn lowest(seen: &Observation) -> u32 {
-    let byte = seen.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
-    u32::try_from(byte).expect("few") * 8 + seen.mask[byte].trailing_zeros()
+fn lowest(observation: &Observation) -> u32 {
+    let byte = observation.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
+    u32::try_from(byte).expect("few") * 8 + observation.mask[byte].trailing_zeros()
 }
 
 /// Chooses the lowest legal action.
-async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), Error> {
-    let decision = Decision { episode: seen.episode, number: seen.decision, action: lowest(seen) };
+async fn choose(arbiter: &Arc<Arbiter>, observation: &Observation) -> Result<(), Error> {
+    let decision =
+        Decision { episode: observation.episode, number: observation.decision, action: lowest(observation) };
     arbiter.act(SEAT, decision).await.map(drop)
 }
 
@@ -82,12 +83,12 @@ async fn end_without_failures() -> Position {
     let server = Server::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
     loop {
-        let seen = observe(&arbiter).await.expect("it is open");
-        if seen.terminated {
+        let observation = observe(&arbiter).await.expect("it is open");
+        if observation.terminated {
             server.journal.close();
             return arbiter.position();
         }
-        choose(&arbiter, &seen).await.expect("it is legal");
+        choose(&arbiter, &observation).await.expect("it is legal");
     }
 }
 
@@ -116,11 +117,11 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let arbiter = server.create().await.expect("there is room");
     let mut errors = 0;
     loop {
-        let seen = observe(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
-        if seen.terminated {
+        let observation = observe(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        if observation.terminated {
             break;
         }
-        let fails = [2, 9, 16].contains(&seen.decision);
+        let fails = [2, 9, 16].contains(&observation.decision);
         if fails {
             fail::cfg(point, "return").expect("the action is valid");
         }
@@ -128,13 +129,13 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
             // The journal syncs at intervals.
             wait_for_journal(&server, true).await;
         }
-        let chosen = choose(&arbiter, &seen).await;
+        let chosen = choose(&arbiter, &observation).await;
         assert_eq!(matches!(chosen, Err(Error::JournalFailed { .. })), fails, "{point}: {chosen:?}");
         if fails {
             errors += 1;
             fail::remove(point);
             wait_for_journal(&server, false).await;
-            choose(&arbiter, &seen).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+            choose(&arbiter, &observation).await.unwrap_or_else(|error| panic!("{point}: {error}"));
         }
     }
     assert_eq!(errors, 3, "{point}");
@@ -151,11 +152,11 @@ async fn stalls(end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
-    let seen = observe(&arbiter).await.expect("it is open");
+    let observation = observe(&arbiter).await.expect("it is open");
     fail::cfg("journal::begin", "pause").expect("the action is valid");
     let chosen = tokio::spawn({
-        let (arbiter, seen) = (Arc::clone(&arbiter), seen.clone());
-        async move { choose(&arbiter, &seen).await }
+        let (arbiter, observation) = (Arc::clone(&arbiter), observation.clone());
+        async move { choose(&arbiter, &observation).await }
     });
     let (mut checks, mut stopped) = (0, 0);
     let due = Instant::now() + DEADLINE;
@@ -173,11 +174,11 @@ async fn stalls(end: Position) {
     fail::remove("journal::begin");
     wait_for_journal(&server, false).await;
     loop {
-        let seen = observe(&arbiter).await.expect("it is open");
-        if seen.terminated {
+        let observation = observe(&arbiter).await.expect("it is open");
+        if observation.terminated {
             break;
         }
-        choose(&arbiter, &seen).await.expect("it is legal");
+        choose(&arbiter, &observation).await.expect("it is legal");
     }
     assert_eq!(arbiter.position(), end);
     server.journal.close();
@@ -239,18 +240,22 @@ async fn crashes(point: &str, end: Position) {
     let (mut crashes, mut acknowledged) = (0, 0);
     loop {
         let arbiter = server.matches.find(&id).expect("the match is saved");
-        let seen = observe(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
-        assert!(seen.decision >= acknowledged, "{point}: {} decisions of {acknowledged}", seen.decision);
-        if seen.terminated {
+        let observation = observe(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        assert!(
+            observation.decision >= acknowledged,
+            "{point}: {} decisions of {acknowledged}",
+            observation.decision
+        );
+        if observation.terminated {
             assert_eq!(arbiter.position(), end, "{point}");
             server.journal.close();
             break;
         }
-        if seen.decision % 3 == 2 && crashes < 5 {
+        if observation.decision % 3 == 2 && crashes < 5 {
             fail::cfg(point, "1*panic").expect("the action is valid");
         }
-        match choose(&arbiter, &seen).await {
-            Ok(()) => acknowledged = seen.decision + 1,
+        match choose(&arbiter, &observation).await {
+            Ok(()) => acknowledged = observation.decision + 1,
             Err(Error::JournalFailed { problem }) => {
                 assert_eq!(problem, "its thread has ended; start the server again");
                 assert!(server.matches.journal_fails() && server.create().await.is_err());

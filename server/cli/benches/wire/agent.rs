@@ -39,7 +39,7 @@ pub(crate) struct Agent {
     pub(crate) created: CreateMatchResponse,
     pub(crate) joined: JoinMatchResponse,
     /// The latest observation.
-    pub(crate) seen: Observation,
+    pub(crate) observation: Observation,
     connection: Connection,
     match_id: String,
     rng: RngStream,
@@ -54,7 +54,7 @@ pub(crate) fn with_token<T>(message: T, token: &MetadataValue<Ascii>) -> Request
 impl Connection {
     async fn send(&mut self, request: play_request::Request) -> anyhow::Result<Observation> {
         use play_request::Request::{Act, Observe, Reset, Resign};
-        let seen = match (self, request) {
+        let observation = match (self, request) {
             (Self::Unary(client, token), Act(act)) => {
                 client.act(with_token(act, token)).await?.into_inner().observation
             }
@@ -68,14 +68,14 @@ impl Connection {
             (Self::Stream(requests, responses), request) => {
                 requests.send(PlayRequest { tag: 0, request: Some(request) }).await?;
                 match responses.message().await?.and_then(|response| response.answer) {
-                    Some(play_response::Answer::Observe(seen)) => seen.observation,
-                    Some(play_response::Answer::Act(seen)) => seen.observation,
-                    Some(play_response::Answer::Reset(seen)) => seen.observation,
+                    Some(play_response::Answer::Observe(response)) => response.observation,
+                    Some(play_response::Answer::Act(response)) => response.observation,
+                    Some(play_response::Answer::Reset(response)) => response.observation,
                     other => bail!("an error on the stream: {other:?}"),
                 }
             }
         };
-        seen.context("a response without an observation")
+        observation.context("a response without an observation")
     }
 
     async fn observe(&mut self, match_id: &str) -> anyhow::Result<Observation> {
@@ -130,39 +130,39 @@ impl Agent {
                 Connection::Stream(requests, responses.into_inner())
             }
         };
-        let seen = connection.observe(&match_id).await?;
-        Ok(Self { created, joined, seen, connection, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
+        let observation = connection.observe(&match_id).await?;
+        Ok(Self { created, joined, observation, connection, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
     }
 
     /// Waits until the seat owes a decision or the episode is over, and observes.
     pub(crate) async fn observe(&mut self) -> anyhow::Result<()> {
-        self.seen = self.connection.observe(&self.match_id).await?;
+        self.observation = self.connection.observe(&self.match_id).await?;
         Ok(())
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.seen.terminated || self.seen.truncated
+        self.observation.terminated || self.observation.truncated
     }
 
     /// Makes a random decision; with `wait` the response comes when the next one is due. Returns the time of the round trip.
     pub(crate) async fn act(&mut self, wait: bool) -> anyhow::Result<Duration> {
         let act = ActRequest {
             match_id: self.match_id.clone(),
-            episode: self.seen.episode,
-            decision: self.seen.decision,
-            action: legal_action(&self.seen.mask, &mut self.rng).into(),
+            episode: self.observation.episode,
+            decision: self.observation.decision,
+            action: legal_action(&self.observation.mask, &mut self.rng).into(),
             wait,
             ..ActRequest::default()
         };
         let start = Instant::now();
-        self.seen = self.connection.send(play_request::Request::Act(act)).await?;
+        self.observation = self.connection.send(play_request::Request::Act(act)).await?;
         Ok(start.elapsed())
     }
 
     /// Starts the next episode.
     pub(crate) async fn reset(&mut self) -> anyhow::Result<()> {
         let reset = ResetRequest { match_id: self.match_id.clone(), wait: true, ..ResetRequest::default() };
-        self.seen = self.connection.send(play_request::Request::Reset(reset)).await?;
+        self.observation = self.connection.send(play_request::Request::Reset(reset)).await?;
         Ok(())
     }
 }

@@ -70,15 +70,15 @@ impl Recording {
         let batch_id = || batch.id.clone();
         let reset = ResetBatchRequest { batch_id: batch_id(), ..ResetBatchRequest::default() };
         let reset = with_token(reset, &bearer);
-        let mut shown = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
+        let mut latest = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
         let (mut steps, mut rng) = (vec![], RngStream::new(0, BOT_STREAM));
         for _ in 0..STEPS {
-            let masks = shown.mask.chunks_exact(batch.mask_bytes as usize);
+            let masks = latest.mask.chunks_exact(batch.mask_bytes as usize);
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             let step =
                 StepBatchRequest { batch_id: batch_id(), actions: actions.into(), ..Default::default() };
-            shown = client.step_batch(with_token(step, &bearer)).await?.into_inner().step.context("rows")?;
-            steps.push(shown.clone());
+            latest = client.step_batch(with_token(step, &bearer)).await?.into_inner().step.context("rows")?;
+            steps.push(latest.clone());
         }
         let config = batch.config.as_ref().context("a batch without a configuration")?;
         let environments = config.environments as usize;

@@ -172,15 +172,15 @@ async fn batch(address: &str) -> anyhow::Result<()> {
     let batch_id = opened.batch.context("a batch")?.id;
     let reset = ResetBatchRequest { batch_id: batch_id.clone(), ..Default::default() };
     let reset = with_token(reset, &bearer);
-    let mut shown = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
+    let mut latest = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
     println!("loaded");
     let mut rng = RngStream::new(0, BOT_STREAM);
     loop {
-        let masks = shown.mask.chunks_exact(shown.mask.len() / shown.seat.len());
+        let masks = latest.mask.chunks_exact(latest.mask.len() / latest.seat.len());
         let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
         let step =
             StepBatchRequest { batch_id: batch_id.clone(), actions: actions.into(), ..Default::default() };
-        shown = client.step_batch(with_token(step, &bearer)).await?.into_inner().step.context("rows")?;
+        latest = client.step_batch(with_token(step, &bearer)).await?.into_inner().step.context("rows")?;
     }
 }
 

@@ -67,15 +67,15 @@ impl Recording {
     /// Records whole episodes, so that the recording can be repeated.
     async fn record(real: &str) -> anyhow::Result<Self> {
         let mut agent = Agent::start(connect(real).await?, Transport::Unary).await?;
-        let mut observations = vec![agent.seen.clone()];
+        let mut observations = vec![agent.observation.clone()];
         for episode in 0..EPISODES {
             if episode > 0 {
                 agent.reset().await?;
-                observations.push(agent.seen.clone());
+                observations.push(agent.observation.clone());
             }
             while !agent.is_over() {
                 agent.act(true).await?;
-                observations.push(agent.seen.clone());
+                observations.push(agent.observation.clone());
             }
         }
         Ok(Self { created: agent.created, joined: agent.joined, observations, next: AtomicUsize::new(0) })

@@ -47,15 +47,15 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
     let opening = Opening { plan, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
     let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, &pool.alone()))?;
     let mut rng = RngStream::new(0, BOT_STREAM);
-    let mut shown = runtime.block_on(batch.reset(Reset::default(), None))?;
+    let mut latest = runtime.block_on(batch.reset(Reset::default(), None))?;
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
         while stepping < SAMPLE {
-            let masks = shown.mask().chunks_exact(shown.mask().len() / environments);
+            let masks = latest.mask().chunks_exact(latest.mask().len() / environments);
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();
-            shown = runtime.block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))?;
+            latest = runtime.block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))?;
             stepping += start.elapsed();
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())

@@ -161,7 +161,7 @@ async fn play(
 async fn play_until(mut agent: Agent, think_time: Duration, end: Instant) -> anyhow::Result<Vec<Decision>> {
     let mut decisions = vec![];
     while Instant::now() < end {
-        if agent.is_over() || agent.seen.mask.iter().all(|byte| *byte == 0) {
+        if agent.is_over() || agent.observation.mask.iter().all(|byte| *byte == 0) {
             let next = async { if agent.is_over() { agent.reset().await } else { agent.observe().await } };
             match tokio::time::timeout_at(end.into(), next).await {
                 Ok(result) => result?,

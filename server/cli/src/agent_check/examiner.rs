@@ -175,9 +175,9 @@ impl ExaminedMatch {
 }
 
 /// The policy's decision: the legal actions in turn.
-fn decide(seen: &Observation) -> Decision {
-    let action = &seen.actions[seen.decision as usize % seen.actions.len()];
-    Decision { episode: seen.episode, number: seen.decision, action: action.index }
+fn decide(observation: &Observation) -> Decision {
+    let action = &observation.actions[observation.decision as usize % observation.actions.len()];
+    Decision { episode: observation.episode, number: observation.decision, action: action.index }
 }
 
 /// How the episodes of a scenario end by the policy, by number.
@@ -194,9 +194,9 @@ async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Resul
     while ends.len() < scenario.episodes as usize {
         while arbiter.phase() == Phase::Playing {
             for &seat in &agents {
-                let seen = arbiter.observe(seat, false, EXTRAS).await?;
-                if seen.pending.contains(&seat.number().into()) {
-                    arbiter.act(seat, decide(&seen)).await?;
+                let observation = arbiter.observe(seat, false, EXTRAS).await?;
+                if observation.pending.contains(&seat.number().into()) {
+                    arbiter.act(seat, decide(&observation)).await?;
                 }
             }
         }
@@ -210,14 +210,14 @@ async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Resul
 /// Plays a seat by the policy until the match is closed, at first slowly.
 async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
     loop {
-        let seen = arbiter.observe(seat, true, EXTRAS).await?;
-        if seen.pending.contains(&seat.number().into()) {
-            if seen.episode == 0 && seen.decision < 2 {
+        let observation = arbiter.observe(seat, true, EXTRAS).await?;
+        if observation.pending.contains(&seat.number().into()) {
+            if observation.episode == 0 && observation.decision < 2 {
                 tokio::time::sleep(OPPONENT_DELAY).await;
             }
-            arbiter.act(seat, decide(&seen)).await?;
+            arbiter.act(seat, decide(&observation)).await?;
         } else {
-            arbiter.reset(seat, Reset { leave: Some(seen.episode), ..Reset::default() }).await?;
+            arbiter.reset(seat, Reset { leave: Some(observation.episode), ..Reset::default() }).await?;
         }
     }
 }

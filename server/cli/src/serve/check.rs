@@ -230,8 +230,8 @@ mod tests {
         for limit in [None, Some(4160)] {
             assert!(matches!(descriptors(limit, 4096), Finding::Ok(_)), "{limit:?}");
         }
-        let Finding::Warn(few) = descriptors(Some(1024), 4096) else { panic!("1024 are too few") };
-        assert!(few.starts_with("1024 files") && few.contains("ulimit -n 4160"), "{few}");
+        let Finding::Warn(text) = descriptors(Some(1024), 4096) else { panic!("1024 are too few") };
+        assert!(text.starts_with("1024 files") && text.contains("ulimit -n 4160"), "{text}");
     }
 
     #[test]
@@ -250,9 +250,9 @@ mod tests {
         put("sys/fs/cgroup/a/b/memory.max", "max\n");
         put("sys/fs/cgroup/a/memory.max", "536870912\n");
         put("sys/fs/cgroup/a/memory.current", "314572800\n");
-        let Finding::Warn(little) = found() else { panic!("212 MiB are too little") };
+        let Finding::Warn(text) = found() else { panic!("212 MiB are too little") };
         let named = ["212 MiB", "take 1024", "--max-bytes"];
-        assert!(named.iter().all(|text| little.contains(text)), "{little}");
+        assert!(named.iter().all(|name| text.contains(name)), "{text}");
     }
 
     #[test]

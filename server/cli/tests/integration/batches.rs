@@ -150,26 +150,29 @@ async fn a_stream_in_two_halves_equals_single_calls() {
     let server = Server::start(BatchLimits::default()).await;
     let mut single = OwnedBatch::open(server.client().await, opening(300)).await;
     let mut streamed = OwnedBatch::open(server.client().await, opening(300)).await;
-    let mut shown = single.reset().await;
-    assert_eq!(shown, streamed.reset().await);
-    let (ask, asked) = tokio::sync::mpsc::channel(2);
-    let asked = streamed.request(tokio_stream::wrappers::ReceiverStream::new(asked));
-    let mut answers = streamed.client.run_batch(asked).await.expect("it streams").into_inner();
+    let mut latest = single.reset().await;
+    assert_eq!(latest, streamed.reset().await);
+    let (sender, requests) = tokio::sync::mpsc::channel(2);
+    let requests = streamed.request(tokio_stream::wrappers::ReceiverStream::new(requests));
+    let mut responses = streamed.client.run_batch(requests).await.expect("it streams").into_inner();
     for _ in 0..50 {
-        let actions = lowest(&shown);
+        let actions = lowest(&latest);
         // Both halves are sent before the first response.
         for (first, half) in [(0, &actions[..150]), (150, &actions[150..])] {
             let step = run_batch_request::Request::Step(streamed.step_request(first, 150, half));
-            ask.send(RunBatchRequest { tag: first, request: Some(step) }).await.expect("the stream is open");
+            sender
+                .send(RunBatchRequest { tag: first, request: Some(step) })
+                .await
+                .expect("the stream is open");
         }
-        shown = single.step(actions).await.expect("legal");
+        latest = single.step(actions).await.expect("legal");
         for (first, rows) in [(0, 0..150), (150, 150..300)] {
-            let answer = answers.message().await.expect("the stream is open").expect("an answer");
+            let answer = responses.message().await.expect("the stream is open").expect("an answer");
             let Some(run_batch_response::Answer::Step(half)) = answer.answer else { panic!("{answer:?}") };
-            let bytes = shown.view.len() / 300;
+            let bytes = latest.view.len() / 300;
             assert_eq!((answer.tag, half.first), (first, first));
-            assert_eq!(half.view, shown.view[rows.start * bytes..rows.end * bytes]);
-            assert_eq!(half.reward, shown.reward[rows.start * 8..rows.end * 8]);
+            assert_eq!(half.view, latest.view[rows.start * bytes..rows.end * bytes]);
+            assert_eq!(half.reward, latest.reward[rows.start * 8..rows.end * 8]);
         }
     }
 }
@@ -188,10 +191,10 @@ async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let requests: Vec<_> =
         (0..).zip(requests).map(|(tag, request)| RunBatchRequest { tag, request }).collect();
     let requests = owned.request(tokio_stream::iter(requests));
-    let mut answers = owned.client.run_batch(requests).await.expect("it streams").into_inner();
+    let mut responses = owned.client.run_batch(requests).await.expect("it streams").into_inner();
     let mut reasons = Vec::new();
-    while let Some(answer) = answers.message().await.expect("the stream does not fail") {
-        assert_eq!(answer.tag as usize, reasons.len(), "answers come in order");
+    while let Some(answer) = responses.message().await.expect("the stream does not fail") {
+        assert_eq!(answer.tag as usize, reasons.len(), "responses come in order");
         reasons.push(match answer.answer.expect("an answer") {
             run_batch_response::Answer::Error(error) => {
                 error.get_details_error_info().expect("a reason").reason
@@ -211,14 +214,14 @@ async fn only_the_owner_may_use_a_batch() {
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
     let refused = owned.client.close_batch(with_token(close.clone(), "x")).await.expect_err("a wrong one");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "BATCH_OWNER_ONLY"));
-    let shown = owned.reset().await;
+    let latest = owned.reset().await;
     let save = owned.request(SaveBatchRequest { batch_id: owned.id.clone(), ..Default::default() });
     let snapshot = owned.client.save_batch(save).await.expect("it is saved").into_inner().snapshot;
-    owned.step(lowest(&shown)).await.expect("legal");
+    owned.step(lowest(&latest)).await.expect("legal");
     let load = LoadBatchRequest { batch_id: owned.id.clone(), snapshot, ..Default::default() };
     let load = owned.request(load);
     let loaded = owned.client.load_batch(load).await.expect("it is loaded").into_inner().step;
-    assert_eq!(loaded, Some(Step { sequence: 3, ..shown }));
+    assert_eq!(loaded, Some(Step { sequence: 3, ..latest }));
     owned.client.close_batch(with_token(close.clone(), &owned.token)).await.expect("the owner closes it");
     let refused = owned.client.close_batch(with_token(close, &owned.token)).await.expect_err("it is gone");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "BATCH_UNKNOWN"));
@@ -262,9 +265,9 @@ async fn a_lease_is_not_idle_during_a_call() {
     };
     let mut owned = OwnedBatch::open(server.client().await, slow).await;
     let actions = lowest(&owned.reset().await);
-    let (mut client, asked) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
+    let (mut client, request) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
     let hold = server.pool.hold();
-    let step = tokio::spawn(async move { client.step_batch(asked).await });
+    let step = tokio::spawn(async move { client.step_batch(request).await });
     server.wait_for_queued_work().await;
     let expire = || server.batches.expire(Instant::now() + Duration::from_hours(2));
     expire();
@@ -316,8 +319,8 @@ async fn invalid_openings_are_refused() {
         (opening(u32::MAX), "FIELD_INVALID"),
         (changed(|config| config.autoreset = 9), "FIELD_INVALID"),
     ];
-    for (opening, wanted) in openings {
-        assert_eq!(reason(&client.open_batch(opening).await.expect_err(wanted)), wanted);
+    for (opening, expected) in openings {
+        assert_eq!(reason(&client.open_batch(opening).await.expect_err(expected)), expected);
     }
     assert!(server.batches.is_empty());
 }
@@ -349,19 +352,19 @@ async fn an_invalid_search_is_refused_before_environments_are_copied() {
     };
     let mut owned = OwnedBatch::open(Client::new(channel.clone()), slow).await;
     let actions = lowest(&owned.reset().await);
-    let (mut client, asked) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
+    let (mut client, request) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
     let hold = server.pool.hold();
-    let step = tokio::spawn(async move { client.step_batch(asked).await });
+    let step = tokio::spawn(async move { client.step_batch(request).await });
     server.wait_for_queued_work().await;
     let mut search = SearchServiceClient::new(channel);
     let of = || Some(create_search_request::Of::BatchId(owned.id.clone()));
-    for (asked, wanted) in [
+    for (request, expected) in [
         (CreateSearchRequest { of: of(), worlds: u32::MAX, ..Default::default() }, "FIELD_INVALID"),
         (CreateSearchRequest { of: of(), mask: vec![1].into(), ..Default::default() }, "FIELD_INVALID"),
         (CreateSearchRequest { of: of(), ..Default::default() }, "ENVIRONMENTS_FULL"),
     ] {
-        let refused = search.create_search(owned.request(asked)).await.expect_err(wanted);
-        assert_eq!(reason(&refused), wanted);
+        let refused = search.create_search(owned.request(request)).await.expect_err(expected);
+        assert_eq!(reason(&refused), expected);
     }
     drop(hold);
     step.await.expect("it ends").expect("it was not refused");

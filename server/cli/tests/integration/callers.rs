@@ -272,8 +272,9 @@ async fn an_idle_match_expires() {
     let code = unused.invitations[0].code.clone();
     let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
     assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "MATCH_EXPIRED");
-    let shown = host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
-    assert!(shown.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
+    let response =
+        host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
+    assert!(response.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
     server.matches.expire(later + Duration::from_hours(1));
     assert!(server.matches.is_empty());
     // After the match has expired, its request id is free again.
@@ -310,8 +311,8 @@ async fn a_private_match_is_visible_to_its_participants_only() {
     let seed = open.seed_opening.clone().expect("the host sees the seed of an episode that is over");
     assert_eq!((seed.seed, seed.key.len()), (None, 32));
     assert_eq!(listed.matches[0].seed_opening, None);
-    let anybody = host.get_match(get(&open)).await.expect("it is shown").into_inner();
-    assert_eq!(anybody.r#match.expect("a match").seed_opening, None);
+    let public = host.get_match(get(&open)).await.expect("it is shown").into_inner();
+    assert_eq!(public.r#match.expect("a match").seed_opening, None);
 }
 
 #[tokio::test]
@@ -323,10 +324,10 @@ async fn each_request_of_a_stream_is_checked_by_its_token() {
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
     let created = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();
     let match_id = created.r#match.expect("a match").id;
-    let asked = play_request::Request::Observe(ObserveRequest { match_id, ..ObserveRequest::default() });
-    let asked = tokio_stream::once(PlayRequest { tag: 1, request: Some(asked) });
-    let mut answers = host.play(with_token(asked, "guessed")).await.expect("a stream").into_inner();
-    let answer = answers.message().await.expect("an answer").and_then(|response| response.answer);
+    let observe = play_request::Request::Observe(ObserveRequest { match_id, ..ObserveRequest::default() });
+    let requests = tokio_stream::once(PlayRequest { tag: 1, request: Some(observe) });
+    let mut responses = host.play(with_token(requests, "guessed")).await.expect("a stream").into_inner();
+    let answer = responses.message().await.expect("an answer").and_then(|response| response.answer);
     let Some(play_response::Answer::Error(refused)) = answer else { panic!("refused: {answer:?}") };
     assert_eq!(refused.code, Code::PermissionDenied as i32, "{}", refused.message);
 }

@@ -175,9 +175,10 @@ impl Seat {
             tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
         }
         let mut seat = Self { client, match_id, token: tokens.swap_remove(0) };
-        let seen = seat.observe(false).await.expect("it is shown").observation.expect("an observation");
-        let action = (0..8 * seen.mask.len())
-            .find(|at| seen.mask[at / 8] >> (at % 8) & 1 == 1)
+        let observation =
+            seat.observe(false).await.expect("it is shown").observation.expect("an observation");
+        let action = (0..8 * observation.mask.len())
+            .find(|at| observation.mask[at / 8] >> (at % 8) & 1 == 1)
             .expect("a legal action");
         let act = ActRequest {
             match_id: seat.match_id.clone(),

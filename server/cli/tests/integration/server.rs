@@ -77,33 +77,34 @@ async fn a_stream_equals_single_calls() {
         let joined = joined.await.expect("it is joined").into_inner();
         let match_id = created.r#match.expect("a match").id;
         let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
-        let act = |seen: &Observation| ActRequest {
+        let act = |observation: &Observation| ActRequest {
             match_id: match_id.clone(),
-            episode: seen.episode,
-            decision: seen.decision,
-            action: lowest(&seen.mask),
+            episode: observation.episode,
+            decision: observation.decision,
+            action: lowest(&observation.mask),
             wait: true,
             ..ActRequest::default()
         };
-        let mut seen = client.observe(with_token(observe, &joined.token)).await;
-        let mut next = seen.as_mut().expect("it is shown").get_ref().observation.clone();
+        let observed = client.observe(with_token(observe, &joined.token)).await;
+        let mut next = observed.expect("it is shown").into_inner().observation;
         if by_stream {
-            let (ask, asked) = tokio::sync::mpsc::channel(1);
-            let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
-            let mut answers =
-                client.play(with_token(asked, &joined.token)).await.expect("it streams").into_inner();
-            while let Some(seen) = next.take_if(|seen| !seen.terminated) {
-                let request = Some(play_request::Request::Act(act(&seen)));
-                ask.send(PlayRequest { tag: 3, request }).await.expect("the stream is open");
-                let answer = answers.message().await.expect("the stream is open").expect("an answer");
-                let (3, Some(play_response::Answer::Act(seen))) = (answer.tag, answer.answer.clone()) else {
+            let (sender, requests) = tokio::sync::mpsc::channel(1);
+            let requests = tokio_stream::wrappers::ReceiverStream::new(requests);
+            let mut responses =
+                client.play(with_token(requests, &joined.token)).await.expect("it streams").into_inner();
+            while let Some(observation) = next.take_if(|observation| !observation.terminated) {
+                let request = Some(play_request::Request::Act(act(&observation)));
+                sender.send(PlayRequest { tag: 3, request }).await.expect("the stream is open");
+                let answer = responses.message().await.expect("the stream is open").expect("an answer");
+                let (3, Some(play_response::Answer::Act(response))) = (answer.tag, answer.answer.clone())
+                else {
                     panic!("{answer:?}")
                 };
-                next = seen.observation;
+                next = response.observation;
             }
         } else {
-            while let Some(seen) = next.take_if(|seen| !seen.terminated) {
-                let answer = client.act(with_token(act(&seen), &joined.token)).await;
+            while let Some(observation) = next.take_if(|observation| !observation.terminated) {
+                let answer = client.act(with_token(act(&observation), &joined.token)).await;
                 next = answer.expect("it is legal").into_inner().observation;
             }
         }
@@ -125,18 +126,20 @@ async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let request = |tag, request| PlayRequest { tag, request };
     let act = ActRequest { match_id: match_id.clone(), action: 999, ..ActRequest::default() };
     let observe = ObserveRequest { match_id, ..ObserveRequest::default() };
-    let asked = vec![
+    let requests = vec![
         request(7, Some(play_request::Request::Act(act))),
         request(0, None),
         request(u32::MAX, Some(play_request::Request::Observe(observe))),
     ];
-    let mut answers = client.play(with_token(tokio_stream::iter(asked), &joined.token)).await;
-    let answers = answers.as_mut().expect("it streams").get_mut();
+    let mut responses = client.play(with_token(tokio_stream::iter(requests), &joined.token)).await;
+    let responses = responses.as_mut().expect("it streams").get_mut();
     let mut results = Vec::new();
-    while let Some(answer) = answers.message().await.expect("the stream does not fail") {
+    while let Some(answer) = responses.message().await.expect("the stream does not fail") {
         let result = match answer.answer.expect("an answer") {
             play_response::Answer::Error(error) => error.get_details_error_info().expect("a reason").reason,
-            play_response::Answer::Observe(seen) => format!("ply {}", seen.observation.expect("shown").ply),
+            play_response::Answer::Observe(response) => {
+                format!("ply {}", response.observation.expect("shown").ply)
+            }
             other => panic!("an unexpected response: {other:?}"),
         };
         results.push((answer.tag, result));
@@ -297,9 +300,9 @@ async fn a_stopping_server_ends_waiting_calls() {
     }
     let match_id = created.r#match.expect("a match").id;
     let observe = ObserveRequest { match_id: match_id.clone(), ..ObserveRequest::default() };
-    let seen = client.observe(with_token(observe, &tokens[0])).await.expect("shown").into_inner();
-    let seen = seen.observation.expect("an observation");
-    let action = lowest(&seen.mask);
+    let response = client.observe(with_token(observe, &tokens[0])).await.expect("shown").into_inner();
+    let observation = response.observation.expect("an observation");
+    let action = lowest(&observation.mask);
     let act = ActRequest { match_id: match_id.clone(), action, wait: true, ..ActRequest::default() };
     let waiting = tokio::spawn({
         let (mut client, token) = (client.clone(), tokens[0].clone());
@@ -313,9 +316,9 @@ async fn a_stopping_server_ends_waiting_calls() {
         tokio::task::yield_now().await;
     }
     // A stream without requests must not keep the server running.
-    let (_ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
-    let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
-    let mut idle = client.play(with_token(asked, &tokens[1])).await.expect("it streams").into_inner();
+    let (_sender, requests) = tokio::sync::mpsc::channel::<PlayRequest>(1);
+    let requests = tokio_stream::wrappers::ReceiverStream::new(requests);
+    let mut idle = client.play(with_token(requests, &tokens[1])).await.expect("it streams").into_inner();
     server.stop.send(()).expect("it serves");
     assert_eq!(idle.message().await.expect("the stream ends well"), None);
     let refused = waiting.await.expect("no panic").expect_err("the server stops");

@@ -85,10 +85,10 @@ async fn play(address: String) -> (String, Vec<String>) {
         Request::new(ObserveRequest { match_id: match_id.clone(), wait: true, ..ObserveRequest::default() });
     let bearer: tonic::metadata::MetadataValue<_> = format!("Bearer {token}").parse().expect("a token");
     observe.metadata_mut().insert("authorization", bearer.clone());
-    let seen = client.observe(observe).await.expect("it is shown").into_inner().observation;
-    let seen = seen.expect("an observation");
-    let byte = seen.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
-    let action = u32::try_from(byte).expect("few") * 8 + seen.mask[byte].trailing_zeros();
+    let response = client.observe(observe).await.expect("it is shown").into_inner();
+    let observation = response.observation.expect("an observation");
+    let byte = observation.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
+    let action = u32::try_from(byte).expect("few") * 8 + observation.mask[byte].trailing_zeros();
     let mut act = Request::new(ActRequest { match_id: match_id.clone(), action, ..ActRequest::default() });
     act.metadata_mut().insert("authorization", bearer);
     let parent = format!("00-{:032x}-{:016x}-01", u128::from_be_bytes(TRACE), u64::from_be_bytes(PARENT));

@@ -144,8 +144,8 @@ async fn stopping_does_not_wait_for_health_and_reflection_streams() {
     watch.message().await.expect("the stream continues").expect("there is a status");
     let mut raw = server.raw().await;
     let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-    let asked = request(path).body(()).expect("a request");
-    let (described, _asking) = raw.0.send_request(asked, false).expect("it is sent");
+    let reflect = request(path).body(()).expect("a request");
+    let (described, _sending) = raw.0.send_request(reflect, false).expect("it is sent");
     described.await.expect("it has begun");
     server.stop().await;
     let last = watch.message().await.expect("the stream continues").expect("there is a status");

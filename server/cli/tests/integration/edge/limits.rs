@@ -43,17 +43,17 @@ async fn a_stream_takes_bytes_until_it_ends() {
     let mut client = seat.client.clone();
     let mut streams = vec![];
     let refused = loop {
-        let (ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
-        let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
-        match client.play(with_token(asked, &seat.token)).await {
-            Ok(stream) => streams.push((ask, stream.into_inner())),
+        let (sender, requests) = tokio::sync::mpsc::channel::<PlayRequest>(1);
+        let requests = tokio_stream::wrappers::ReceiverStream::new(requests);
+        match client.play(with_token(requests, &seat.token)).await {
+            Ok(stream) => streams.push((sender, stream.into_inner())),
             Err(refused) => break refused,
         }
     };
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "BYTES_FULL"));
     assert_eq!(streams.len(), 12, "768 KiB, less 64 for the connection and 512 for unread data");
-    let (ask, mut first) = streams.remove(0);
-    drop(ask);
+    let (sender, mut first) = streams.remove(0);
+    drop(sender);
     assert_eq!(first.message().await.expect("it ends well"), None);
     wait_until(async || {
         let none = tokio_stream::iter(Vec::<PlayRequest>::new());
@@ -84,8 +84,8 @@ async fn a_refusal_by_rate_names_the_time_to_retry() {
         let mut client = client.clone();
         tokio::spawn(async move { client.list_matches(ListMatchesRequest::default()).await })
     });
-    let answers = futures_util::future::join_all(calls.collect::<Vec<_>>()).await;
-    let mut refused = answers.into_iter().filter_map(|answer| answer.expect("no panic").err());
+    let responses = futures_util::future::join_all(calls.collect::<Vec<_>>()).await;
+    let mut refused = responses.into_iter().filter_map(|answer| answer.expect("no panic").err());
     let refused = refused.next().expect("two are the limit");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "RATE_EXCEEDED"));
     let wait = refused.get_details_retry_info().and_then(|retry| retry.retry_delay).expect("a time");

@@ -207,10 +207,10 @@ async fn huge_values_are_truncated_in_errors() {
     // Errors on streams are messages, and truncated too.
     let seat = Seat::join(server.channel().await).await;
     let observe = ObserveRequest { match_id: huge(), ..ObserveRequest::default() };
-    let asked = PlayRequest { tag: 1, request: Some(play_request::Request::Observe(observe)) };
-    let asked = with_token(tokio_stream::iter([asked]), &seat.token);
-    let mut answers = matches.play(asked).await.expect("it streams").into_inner();
-    let answer = answers.message().await.expect("an answer").expect("an answer").answer;
+    let request = PlayRequest { tag: 1, request: Some(play_request::Request::Observe(observe)) };
+    let requests = with_token(tokio_stream::iter([request]), &seat.token);
+    let mut responses = matches.play(requests).await.expect("it streams").into_inner();
+    let answer = responses.message().await.expect("an answer").expect("an answer").answer;
     let Some(play_response::Answer::Error(error)) = answer else { panic!("{answer:?}") };
     let info = error.get_details_error_info().expect("a reason");
     assert!(error.message.len() < 300 && info.metadata["match_id"].ends_with("… (20000 bytes)"), "{error:?}");
@@ -229,7 +229,7 @@ async fn twenty_thousand_cancelled_calls_do_no_harm() {
     }
     let mut client = seat.client.clone();
     let get = GetMatchRequest { match_id: seat.match_id.clone() };
-    let got = tokio::time::timeout(Duration::from_mins(1), client.get_match(get)).await;
-    got.expect("it is answered").expect("the connection continues");
+    let response = tokio::time::timeout(Duration::from_mins(1), client.get_match(get)).await;
+    response.expect("it is answered").expect("the connection continues");
     assert!(!waiting.is_finished());
 }

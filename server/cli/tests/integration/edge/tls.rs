@@ -119,8 +119,8 @@ async fn a_client_ca_requires_client_certificates() {
     files.client_ca = Some(folder.path().join("ca.pem"));
     std::fs::write(folder.path().join("ca.pem"), clients.0.pem()).expect("the folder is ours");
     let (server, _) = start(Bounds::default(), files).await;
-    let known = authority.client(Some(&clients.certify("trainer")), &["h2"]);
-    call(&known, server.tcp().await).await.expect("it is certified");
+    let certified = authority.client(Some(&clients.certify("trainer")), &["h2"]);
+    call(&certified, server.tcp().await).await.expect("it is certified");
     let unknown = authority.client(Some(&authority.certify("trainer")), &["h2"]);
     call(&unknown, server.tcp().await).await.expect_err("another authority has certified it");
     let uncertified = authority.client(None, &["h2"]);
