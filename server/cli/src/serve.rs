@@ -15,7 +15,6 @@ use clap::{Args, Command};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::address::Address;
 use boardwire_server::run::{Listener, run, runtime};
 use boardwire_server::telemetry;
 use listeners::ListenerConfig;

@@ -116,7 +116,6 @@ impl Scenario {
 }
 
 /// All scenarios, game by game.
-#[must_use]
 pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
     use PlayerKind::{Agent, Examiner, Random};
     let mut all = vec![];

@@ -43,8 +43,7 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
 
 /// The width of the widest interval after one deal or more.
 pub(super) fn width(deals: &[Deal]) -> f64 {
-    let entrants = 0..deals[0].tallies.len();
-    let intervals = entrants.map(|entrant| interval(&shares(deals, entrant)));
+    let intervals = (0..deals[0].tallies.len()).map(|entrant| interval(&shares(deals, entrant)));
     intervals.map(|(low, high)| high - low).fold(0.0, f64::max)
 }
 

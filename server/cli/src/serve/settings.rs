@@ -14,9 +14,8 @@ use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::Address;
 use super::observability::{LogFormat, Observability};
-use crate::address::resolve;
+use crate::address::{Address, resolve};
 use crate::flags::{Catalogues, PolicyFiles, pair, usage};
 use boardwire_server::arbiter::MAX_TIMEOUT;
 use boardwire_server::batches::{self, Batches};
