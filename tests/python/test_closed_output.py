@@ -28,7 +28,7 @@ def into_nothing(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         ["games"],
         ["arena", "faraway", "--matches", "2"],
         ["arena", "faraway", "--matches", "2", "--json"],
-        ["agent-check", "--only", "nobody", "--", "false"],
+        ["agent-check", "--only", "invitation", "--", "false"],
         ["man"],
         ["serve", "--listen", "127.0.0.1:0"],
     ],
