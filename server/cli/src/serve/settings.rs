@@ -47,7 +47,7 @@ pub(super) struct Settings {
     /// the client.
     #[arg(long, value_name = "IP", env = "BOARDWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<IpAddr>,
-    /// Allows addresses that other machines can reach without TLS.
+    /// Allows TCP without TLS at addresses that other machines can reach.
     #[arg(
         long,
         value_name = "true|false",
@@ -68,7 +68,7 @@ pub(super) struct Settings {
     /// The most waiting calls of one seat of a match. [default: 16]
     #[arg(long, env = "BOARDWIRE_MAX_WAITING_CALLS")]
     max_waiting_calls: Option<usize>,
-    /// A match is closed after this many seconds without a call; 0 for never. [default: 14400]
+    /// A match is closed after this many seconds without use; 0 for never. [default: 14400]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_MATCH_IDLE_TIMEOUT")]
     match_idle_timeout: Option<u64>,
     /// How many seconds agents may take to open their parts of fair deals, once all have joined; 0 for no limit. [default: 30]
@@ -83,7 +83,7 @@ pub(super) struct Settings {
     /// The most environments of one caller. [default: 196608]
     #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS_PER_CALLER")]
     max_environments_per_caller: Option<usize>,
-    /// A batch is closed after this many seconds without a call; 0 for never. [default: 1800]
+    /// A batch is closed after this many seconds without use; 0 for never. [default: 1800]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_IDLE_TIMEOUT")]
     idle_timeout: Option<u64>,
     /// The threads of the pool, which steps environments and computes bots' decisions. [default: one a core]
