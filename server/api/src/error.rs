@@ -293,9 +293,9 @@ errors! {
         "internal error in {place}; see the server's log"
 }
 
-/// The most bytes of a value that came with a request.
+/// The maximum size in bytes of a value that came with a request.
 const MAX_VALUE_BYTES: usize = 64;
-/// The most bytes of a value that the server made.
+/// The maximum size in bytes of a value that the server made.
 const MAX_OUR_BYTES: usize = 512;
 /// The values that the server made, and that may be long.
 const OURS: &[&str] = &["known", "expected", "problem"];

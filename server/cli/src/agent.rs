@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The most bytes of an agent's stderr that are kept, from its end.
+/// The maximum size in bytes of the end of an agent's stderr that is kept.
 const STDERR_BYTES: usize = 4_000;
 /// How long stderr is read after the agent has ended: its own children may hold the pipe open.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(1);

@@ -27,7 +27,7 @@ use crate::workers::{Lost, Workers};
 
 /// How long an evaluation may take when nobody says otherwise.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
-/// The most bytes of a name.
+/// The maximum size in bytes of a name.
 const MOST_NAME_BYTES: usize = 63;
 
 /// A file cannot be registered.

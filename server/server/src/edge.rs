@@ -56,7 +56,7 @@ pub struct Bounds {
     pub connections_per_caller: usize,
     /// The most concurrent calls on one connection.
     pub connection_streams: u32,
-    /// The most bytes of responses and unfinished messages that one connection may hold.
+    /// The maximum size in bytes of responses and unfinished messages that one connection may hold.
     pub connection_bytes: usize,
     /// The most bytes that the server may hold for connections, calls, responses and unfinished messages.
     pub bytes: usize,

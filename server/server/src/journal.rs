@@ -94,7 +94,7 @@ pub(crate) struct Entry {
     pub(crate) number: u32,
     /// Its text.
     pub(crate) line: String,
-    /// The hash chain of the match up to this line.
+    /// The hash over all lines of the match up to and including this one.
     pub(crate) head: [u8; 32],
     /// Whether the match continues after it.
     pub(crate) open: bool,

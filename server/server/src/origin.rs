@@ -34,7 +34,7 @@ impl Origin {
         })
     }
 
-    /// The part of a server-wide limit that one origin may use: three quarters, so that other origins find some.
+    /// The part of a server-wide limit that one origin may use: three quarters, so that other origins have the rest.
     pub(crate) const fn share(limit: usize) -> usize {
         limit - limit / 4
     }

@@ -44,7 +44,7 @@ pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &A
         .with(alpha_reflection)
 }
 
-/// The most bytes of a message to a client that accepts `requested` bytes; 0 for gRPC's default.
+/// The maximum size in bytes of a message to a client that accepts `requested` bytes; 0 for gRPC's default.
 fn message_bytes(requested: u32) -> usize {
     const GRPC_DEFAULT: usize = 4 << 20;
     if requested == 0 { GRPC_DEFAULT } else { MAX_MESSAGE_BYTES.min(requested as usize) }

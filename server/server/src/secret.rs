@@ -14,7 +14,7 @@ use crate::hex::hex;
 
 /// The random stream of a given seed that yields the seeds of later episodes: `2^34`.
 const EPISODE_STREAM: u64 = 4 << 32;
-/// The most bytes of a file of keys, certificates, accounts or settings.
+/// The maximum size in bytes of a file of keys, certificates, accounts or settings.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Random bytes from the operating system.

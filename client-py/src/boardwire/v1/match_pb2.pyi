@@ -174,7 +174,7 @@ class _MatchStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The present episode has ended; a reset begins the next."""
     MATCH_STATE_CLOSED: _MatchState.ValueType  # 3
     MATCH_STATE_GATHERING: _MatchState.ValueType  # 4
-    """Deals are fair, and agents have yet to join or to open their parts: nothing is dealt."""
+    """Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
     """The state of a match."""
@@ -186,7 +186,7 @@ MATCH_STATE_OVER: MatchState.ValueType  # 2
 """The present episode has ended; a reset begins the next."""
 MATCH_STATE_CLOSED: MatchState.ValueType  # 3
 MATCH_STATE_GATHERING: MatchState.ValueType  # 4
-"""Deals are fair, and agents have yet to join or to open their parts: nothing is dealt."""
+"""Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first."""
 global___MatchState = MatchState
 
 @typing.final

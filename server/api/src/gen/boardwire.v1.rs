@@ -410,7 +410,7 @@ pub enum MatchState {
     /// The present episode has ended; a reset begins the next.
     Over = 2,
     Closed = 3,
-    /// Deals are fair, and agents have yet to join or to open their parts: nothing is dealt.
+    /// Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first.
     Gathering = 4,
 }
 impl MatchState {

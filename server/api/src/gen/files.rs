@@ -709,7 +709,7 @@ enum MatchState {
   // The present episode has ended; a reset begins the next.
   MATCH_STATE_OVER = 2;
   MATCH_STATE_CLOSED = 3;
-  // Deals are fair, and agents have yet to join or to open their parts: nothing is dealt.
+  // Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first.
   MATCH_STATE_GATHERING = 4;
 }
 "#),

@@ -112,7 +112,7 @@ pub(super) struct Settings {
     /// Serves a web page at this address that shows matches live, with the public's view.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_WATCH_PAGE")]
     pub(super) watch_page: Option<String>,
-    /// A host name of the web page and the metrics, beside IP addresses and localhost; may be repeated.
+    /// A host name under which browsers may request the web page and the metrics. IP addresses and `localhost` are always allowed. May be repeated.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
     page_host: Vec<String>,
     /// The most open connections. [default: 4096]
@@ -127,7 +127,7 @@ pub(super) struct Settings {
     /// The most bytes buffered for one connection: unread responses and incoming messages. [default: 134217728]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_BYTES")]
     max_connection_bytes: Option<usize>,
-    /// The most bytes of all connections together, with their calls, responses and messages. [default: 1073741824]
+    /// The maximum size in bytes of all connections together, with their calls, responses and messages. [default: 1073741824]
     #[arg(long, env = "BOARDWIRE_MAX_BYTES")]
     max_bytes: Option<usize>,
     /// The most calls a second of one caller; 0 for no limit. [default: 100000]

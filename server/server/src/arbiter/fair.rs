@@ -107,8 +107,9 @@ impl Deals {
     pub(super) fn server_part(&self, episode: u32) -> Result<Option<Contribution>, InvalidEvent> {
         let Some(fair) = &self.0 else { return Ok(None) };
         let later = EPISODES.checked_sub(episode + 1);
-        let later =
-            later.ok_or_else(|| InvalidEvent(format!("it deals more than {EPISODES} fair episodes")))?;
+        let later = later.ok_or_else(|| {
+            InvalidEvent(format!("a match with fair deals has at most {EPISODES} episodes"))
+        })?;
         Ok(Some(hashed(fair.root.0, later)))
     }
 

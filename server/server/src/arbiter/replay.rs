@@ -36,7 +36,7 @@ impl State {
 }
 
 impl Arbiter {
-    /// The most bytes of a replay.
+    /// The maximum size in bytes of a replay.
     #[must_use]
     pub fn replay_bytes(&self) -> usize {
         /// The bytes of a frame without its view.

@@ -107,7 +107,7 @@ fn device_and_inode(path: &Path) -> Option<(u64, u64)> {
 impl Drop for UnixSocket {
     fn drop(&mut self) {
         if device_and_inode(&self.path) == self.file {
-            // An error means that the file is gone already.
+            // The socket is closed in any case: a file that stays is replaced by the next start.
             let _ = std::fs::remove_file(&self.path);
         }
     }

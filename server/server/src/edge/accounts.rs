@@ -20,7 +20,7 @@ use boardwire_api::Error;
 const TOKEN: &str = "boardwire-token";
 /// The prefix of a token's digest in the file.
 const SCHEME: &str = "blake3:";
-/// The most bytes of an account's name.
+/// The maximum size in bytes of an account's name.
 const MAX_NAME_BYTES: usize = 64;
 
 type Digest = [u8; 32];

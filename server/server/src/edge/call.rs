@@ -33,7 +33,7 @@ use super::wire::{Reply, RequestStream, ResponseBody};
 use crate::secret;
 
 const REQUEST_ID: &str = "x-request-id";
-/// The most bytes of a request id that the client chooses.
+/// The maximum size in bytes of a request id that the client chooses.
 const MAX_REQUEST_ID_BYTES: usize = 64;
 /// W3C Trace Context: the headers that name the span of the client.
 const TRACE_PARENT: &str = "traceparent";
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn only_posts_of_protobuf_over_grpc_are_calls() {
+    fn only_posts_with_the_content_type_of_grpc_are_calls() {
         let code = |method: &str, content: Option<&str>| {
             http_refusal(&parts(method, content)).map_or(200, |code| code.as_u16())
         };

@@ -16,7 +16,7 @@ use crate::batches::Peer;
 use crate::origin::{Account, Origin};
 use boardwire_api::Error;
 
-/// The most bytes of `authorization`; the server's tokens have 32.
+/// The maximum size in bytes of `authorization`; the server's tokens have 32.
 const MAX_AUTHORIZATION_BYTES: usize = 1_024;
 
 /// The connection of a call, and the account that the call has proved.

@@ -191,7 +191,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// Changes the charge to exactly `bytes`. An increase has no limit, since the bytes exist already or were estimated.
+    /// Changes the charge to exactly `bytes`. It may grow above all limits: it paid for an estimate of the size before.
     pub(crate) fn resize(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.budget.origin.overdraw(bytes - self.bytes);

@@ -26,7 +26,7 @@ impl<F: Future<Output = Result<Reply, Error>> + Send + 'static> ReplyFuture for 
 
 pub(crate) struct Method {
     pub(super) handler: Handler,
-    /// The most bytes of a message to it.
+    /// The maximum size in bytes of a message to it.
     pub(super) message_bytes: usize,
     pub(super) shape: Shape,
     pub(super) kind: Kind,

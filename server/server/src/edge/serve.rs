@@ -40,7 +40,7 @@ pub const CONNECTION_WINDOW: u32 = 512 << 10;
 pub const KEEPALIVE: Duration = Duration::from_mins(1);
 /// The most time that the peer has to respond to the ping.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The most bytes of a call's headers, and of its trailers.
+/// The maximum size in bytes of a call's headers, and of its trailers.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
 /// The most bytes that the server buffers of a page's request or response.
 const PAGE_BUFFER: usize = 32 << 10;

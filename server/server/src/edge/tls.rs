@@ -119,10 +119,10 @@ fn check_validity(certificate: &CertificateDer<'_>) -> Result<(), String> {
     // Always fails without a root, but checks the dates first.
     match parsed.verify_for_usage(algorithms, &[], &[], UnixTime::now(), usage, None, None) {
         Err(webpki::Error::CertExpired { not_after, .. }) => {
-            Err(format!("it expired at {} seconds since 1970: renew it", not_after.as_secs()))
+            Err(format!("it expired at Unix time {}: renew it", not_after.as_secs()))
         }
         Err(webpki::Error::CertNotValidYet { not_before: from, .. }) => {
-            Err(format!("it is valid only from {} seconds since 1970: is the clock right?", from.as_secs()))
+            Err(format!("it is not valid before Unix time {}: is the clock right?", from.as_secs()))
         }
         _ => Ok(()),
     }

@@ -51,7 +51,7 @@ const MAX_COPIED_BYTES: usize = 64 << 10;
 /// The request messages of a call, read on demand.
 pub(crate) struct RequestStream {
     body: BodyDataStream<Body>,
-    /// The most bytes of a message.
+    /// The maximum size in bytes of a message.
     limit: usize,
     budget: Arc<Budget>,
     /// The time for a message from its first byte on, or for a single one from the start of its call.

@@ -168,7 +168,7 @@ fn read_record(replay: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
     Ok(record)
 }
 
-/// The cause of an action, without stream positions: a replay does not have them.
+/// Why an action was played, and by whom. Positions in streams of random numbers are 0, since a replay does not have them.
 fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
     match (played.cause(), played.given) {
         (v1::ActionCause::Agent, _) => Ok(Cause::Agent),

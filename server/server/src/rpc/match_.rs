@@ -50,7 +50,7 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
         .call("CloseMatch", Handlers::close_match)
 }
 
-/// The most bytes of a match on a page, mostly for its labels.
+/// The maximum size in bytes of a match on a page, mostly for its labels.
 const MATCH_BYTES: usize = 4 << 10;
 /// The reservation for a response on a stream before its size is known.
 const RESPONSE_BYTES: usize = 16 << 10;

@@ -154,7 +154,7 @@ async fn a_deal_without_a_secret_of_the_server_is_refused() {
         assert_eq!(inner.state.present.episode, episode);
     }
     let InvalidEvent(why) = inner.state.apply(&arbiter.table, &event).expect_err("it is one too many");
-    assert_eq!(why, "it deals more than 1024 fair episodes");
+    assert_eq!(why, "a match with fair deals has at most 1024 episodes");
     assert_eq!(inner.state.present.episode, EPISODES - 1);
 }
 

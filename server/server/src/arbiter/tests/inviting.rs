@@ -62,7 +62,7 @@ async fn no_agent_is_replaced_while_secrets_are_opened() {
     assert_eq!(fair_deal(&arbiter).seat_commitments, bound, "after the deal the commitments stay");
 }
 
-/// The server checks the token at every look at the match, so a call never gets a response meant for another agent.
+/// The server checks the token whenever it reads the match, so a call never gets a response meant for another agent.
 #[tokio::test]
 async fn a_waiting_call_ends_when_its_seat_is_given_to_another_agent() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));

@@ -156,7 +156,7 @@ async fn a_match_that_cannot_be_restored_names_the_line() {
 }
 
 /// Values to replace one with: the ends of ranges, null, other types.
-fn altered(value: &Value) -> Vec<Value> {
+fn replacements_for(value: &Value) -> Vec<Value> {
     let numbers = [0, 1, 255, 256, u64::from(u32::MAX), i64::MAX as u64, u64::MAX];
     let mut all: Vec<Value> = numbers.into_iter().map(Value::from).collect();
     all.extend([Value::from(-1), Value::from(1e300), Value::Null, Value::from(""), Value::from(true)]);
@@ -193,7 +193,7 @@ fn each_altered(line: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for path in all.iter().skip(1) {
         let value = line.pointer(path).expect("the path is of this line");
-        for other in altered(value) {
+        for other in replacements_for(value) {
             let mut line = line.clone();
             *line.pointer_mut(path).expect("the path is of this line") = other;
             lines.push(line.to_string());
