@@ -1,6 +1,7 @@
 //! Rules on dependencies: which crates may use which, and which features they must not need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -196,4 +197,67 @@ fn tests_and_builds_share_their_dependencies() {
     let (built, tested) = (compiled("normal,build"), compiled("normal,build,dev"));
     let differ: Vec<_> = built.symmetric_difference(&tested).collect();
     assert_eq!(differ, [""; 0], "tests/features/Cargo.toml must list all features that only tests need");
+}
+
+/// The modules of `boardwire-server`. Each uses only modules that come later.
+const MODULES: &[&str] = &[
+    "run",
+    "rpc",
+    "matches",
+    "arbiter",
+    "edge",
+    "batches",
+    "journal",
+    "record",
+    "status",
+    "secret",
+    "forms",
+    "quota",
+    "requests",
+    "telemetry",
+    "convert",
+    "held_up",
+    "hex",
+    "origin",
+    "page",
+];
+
+/// All Rust sources in a folder, without tests.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder exists") {
+        let path = entry.expect("the folder can be read").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("UTF-8");
+        if ["tests", "secrecy", "simulation", "vectors", "lib"].contains(&name) {
+            continue;
+        }
+        if path.is_dir() {
+            all.extend(sources(&path));
+        } else {
+            all.push(path);
+        }
+    }
+    all
+}
+
+#[test]
+fn modules_of_the_server_use_only_lower_ones() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src");
+    let position = |module: &str| MODULES.iter().position(|known| *known == module);
+    let sources = sources(&folder);
+    assert!(sources.len() > MODULES.len(), "there are too few sources: {sources:?}");
+    for path in sources {
+        let file = path.strip_prefix(&folder).expect("it is in the folder").with_extension("");
+        let module = file.iter().next().and_then(|name| name.to_str()).expect("UTF-8");
+        let own =
+            position(module).unwrap_or_else(|| panic!("{module} is missing from the list of this test"));
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let code = text.split("#[cfg(test)]\nmod tests").next().expect("one part");
+        for used in code.split("crate::").skip(1) {
+            let used =
+                used.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().expect("one");
+            let used = position(used).unwrap_or_else(|| panic!("{}: crate::{used}", path.display()));
+            assert!(used >= own, "{} must not use crate::{}", path.display(), MODULES[used]);
+        }
+    }
 }

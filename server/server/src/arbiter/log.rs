@@ -17,10 +17,11 @@ use super::fair::{Deals, Root};
 use super::state::State;
 use super::timekeeping::micros;
 use super::{Arbiter, CloseReason, EpisodeKey, Identity, Inner, Settings, Ticket};
+use crate::forms;
+use crate::hex;
 use crate::journal::{Entry, Journal, SavedMatch, chained};
 use crate::record::InvalidEvent;
 use crate::secret::{Secret, Seeds};
-use crate::{forms, hex};
 
 /// The first line of a match.
 #[derive(Debug, Serialize, Deserialize)]

@@ -24,7 +24,8 @@ use tower::{Layer as _, service_fn};
 use super::Edge;
 use super::call::GrpcService;
 use super::serve::HttpService;
-use crate::{page, telemetry};
+use crate::page;
+use crate::telemetry;
 
 const WRONG_NAME: &str =
     "No pages under this host name: use the server's address, or start it with --page-host and the name.\n";
