@@ -257,7 +257,7 @@ def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str
     refused = start(tmp_path)
     _, said = refused.communicate(timeout=60)
     assert refused.returncode == 1
-    lost = [seat for seat in seats if f"match {seat.match_id}: of " in said]
+    lost = [seat for seat in seats if f"match {seat.match_id}: it has " in said]
     assert lost
     assert f"--journal-give-up; {len(seats) - len(lost)} others can continue" in said
     # To refuse changes nothing: where the log is put right, all go on.
