@@ -107,7 +107,11 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
         (["faraway", "--seats", "greedy"], 1, "2 to 6"),
         (["faraway", "--until-width", "2"], 2, "a width is between 0 and 1"),
         (["faraway", "--field", "greedy,greedy", "--at", "2"], 1, "is in the field twice"),
-        (["faraway", "--field", "greedy,random", "--at", "3"], 1, "--at must be 1 to 2 for this field; got 3"),
+        (
+            ["faraway", "--field", "greedy,random", "--at", "3"],
+            1,
+            "--at must be 1 to 2 for this field; got 3",
+        ),
         (["faraway", "--field", "greedy,random"], 2, "--at"),
         (["faraway", "--matches", "0"], 2, "1.."),
         (["faraway", "--agent", "me=true"], 1, "no seat is `agent:me`"),
