@@ -78,9 +78,7 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
             replay.save(path := tmp_path / f"{seat.index}-{episode}.json")
             command = [str(find_binary()), "verify", str(path)]
             told = subprocess.run(command, capture_output=True, text=True, timeout=60)
-            assert (told.returncode, "server and seats 0, 2 drew the key" in told.stdout) == (0, True), (
-                told
-            )
+            assert (told.returncode, "server and seats 0, 2 drew the key" in told.stdout) == (0, True), told
             checked.append(key)
             if episode == 0:
                 seat.reset()
