@@ -181,15 +181,23 @@ def test_refusals_name_the_environment_and_change_nothing(client: boardwire.Clie
 
 @pytest.mark.parametrize(
     ("actions", "error"),
-    [([0, 0, 0], ValueError), (0, ValueError), ([0.0] * 4, TypeError), ([[0] * 4], ValueError)],
+    [
+        ([0, 0, 0], ValueError),
+        (0, ValueError),
+        ([0], ValueError),
+        ([[0] * 4], ValueError),
+        ([0.0] * 4, TypeError),
+        ([True] * 4, TypeError),
+    ],
 )
-def test_actions_that_are_none_are_refused_here(
-    client: boardwire.Client, actions: Any, error: type[Exception]
+@pytest.mark.parametrize("mask", [None, np.ones(4, np.bool_)])
+def test_actions_of_a_wrong_shape_or_type_are_refused(
+    client: boardwire.Client, actions: Any, error: type[Exception], mask: Any
 ) -> None:
     with client.open_batch("faraway", environments=4) as batch:
         batch.reset()
         with pytest.raises(error):
-            batch.step(actions)
+            batch.step(actions, mask=mask)
 
 
 def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None:

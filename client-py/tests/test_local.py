@@ -315,6 +315,18 @@ def test_what_is_sent_ahead_is_done_in_its_order(served: boardwire.Client, local
     assert sent_ahead(local) == sent_ahead(served)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+def test_actions_of_common_types_step_at_once(local: boardwire.Client, dtype: Any) -> None:
+    with local.open_batch("faraway", environments=3) as batch:
+        actions = lowest(batch.reset().mask).astype(dtype)
+        assert batch._at_once is not None
+        for outside in (-1, 256):
+            assert batch._at_once(np.full(3, outside, np.int64)) is None
+        step = batch._at_once(actions)
+        assert step is not None
+        np.testing.assert_array_equal(step.ply, 1)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64])
 def test_a_step_that_takes_too_long_can_be_received(local: boardwire.Client, dtype: Any) -> None:
     with local.open_batch("faraway", **THINKING) as batch, local.open_batch("faraway", **THINKING) as other:

@@ -126,7 +126,7 @@ class BatchCore(Generic[_Part, _Search]):
         """Makes a decision in every environment and waits for the next ones.
 
         Args:
-            actions: `int[environments]`, the index of each action; fastest as `uint8`. Where an episode is
+            actions: `int[environments]`, the index of each action. Where an episode is
                 over, it is ignored.
             mask: `bool[environments]`, which of them make a decision; all when left out. The actions of
                 the others are ignored, and they stay as they are: their rows show what they showed, without

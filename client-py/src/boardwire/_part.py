@@ -49,7 +49,7 @@ class BatchPartCore:
                 ignored, and they stay as they are: their rows show what they showed, without reward.
         """
         chosen = _rows.packed(mask, self.environments)
-        given = self._bytes(actions if mask is None else np.where(mask, actions, 0))
+        given = self._bytes(actions, mask)
         self._sent.append(await self._carrier.step(self.rows, given, chosen))
 
     async def _recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
@@ -92,14 +92,16 @@ class BatchPartCore:
             self._sent.popleft()
         return bool(self._sent)
 
-    def _bytes(self, actions: ArrayLike) -> bytes:
+    def _bytes(self, actions: ArrayLike, mask: NDArray[np.bool_] | None) -> bytes:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
             raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        if given.dtype == np.uint8:
-            return given.tobytes()
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions are whole numbers, not {given.dtype}")
+        if mask is not None:
+            given = np.where(mask, given, 0)
+        if given.dtype == np.uint8:
+            return given.tobytes()
         most = np.iinfo(np.uint8).max
         if given.min() < 0 or given.max() > most:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])

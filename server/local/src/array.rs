@@ -48,13 +48,25 @@ pub(crate) unsafe fn over<'py, T: Element>(
     }
 }
 
-/// A copy of what an array of bytes holds; none of anything else, and none of an array that is not in one piece.
-pub(crate) fn copied(array: &Bound<'_, PyAny>) -> Option<bytes::Bytes> {
-    let array = array.cast_exact::<PyArray1<u8>>().ok()?;
-    // SAFETY: the array keeps its memory while it is borrowed. Whoever writes there at the same time, without Python's
-    // lock, sends actions that nobody chose; each is checked after it has been copied.
-    let bytes = unsafe { array.as_slice() }.ok()?;
-    Some(bytes::Bytes::copy_from_slice(bytes))
+/// A copy of the actions in a contiguous array of `uint8`, `int64` or `int32`. `None` for another array, and if an action is
+/// not in 0..=255.
+pub(crate) fn actions(array: &Bound<'_, PyAny>) -> Option<bytes::Bytes> {
+    actions_of::<u8>(array).or_else(|| actions_of::<i64>(array)).or_else(|| actions_of::<i32>(array))
+}
+
+fn actions_of<T: Element + Copy>(array: &Bound<'_, PyAny>) -> Option<bytes::Bytes>
+where
+    u8: TryFrom<T>,
+{
+    let array = array.cast_exact::<PyArray1<T>>().ok()?;
+    // SAFETY: the array keeps its memory while it is borrowed. A thread that writes there at the same time, without Python's
+    // lock, changes which actions are copied; each is checked after the copy.
+    let actions = unsafe { array.as_slice() }.ok()?;
+    let mut copied = Vec::with_capacity(actions.len());
+    for &action in actions {
+        copied.push(u8::try_from(action).ok()?);
+    }
+    Some(copied.into())
 }
 
 fn whole(number: usize) -> npy_intp {

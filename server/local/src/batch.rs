@@ -75,13 +75,13 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// Steps all environments by `uint8[environments]`, if that takes no waiting; nothing otherwise, nor for actions of
-    /// another shape or type.
+    /// Steps all environments at once. Returns `None` if that would wait, or if `actions` is not a contiguous
+    /// `uint8[environments]`, `int64[environments]` or `int32[environments]` of actions in 0..=255.
     fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         if self.busy.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let Some(indices) = array::copied(actions) else { return Ok(None) };
+        let Some(indices) = array::actions(actions) else { return Ok(None) };
         if indices.len() != self.inner.opening().environments {
             return Ok(None);
         }
