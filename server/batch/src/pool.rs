@@ -1,10 +1,9 @@
-//! One bounded pool of threads for all that takes longer than reading a call: steps of large batches, bots
-//! that think, deals.
+//! A bounded pool of threads for work that takes longer than reading a call: steps of large batches, bots, deals.
 //!
-//! Work belongs to an owner, a match or a batch, and owners belong to groups, one for each caller. Work is done in slices of
-//! about a millisecond. The next slice goes to the group that has used the least time so far, and there to the owner that
-//! has: a crowd of heavy owners delays one of another caller by no more than a slice. An owner that ends takes its work
-//! along. A caller that waits for work awaits a message: no thread that reads connections ever waits for the pool.
+//! Work belongs to an owner (a match or a batch), and owners belong to groups, one for each caller. The pool runs work in
+//! slices of about a millisecond. The group that has used the least time gets the next slice, and in it the owner that
+//! has used the least time. Even many heavy owners delay another caller by one slice at most. Dropping an
+//! owner cancels its work. A caller waits for work by awaiting a message, so no connection thread ever blocks on the pool.
 
 mod each;
 #[cfg(feature = "testkit")]
@@ -20,22 +19,22 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "testkit")]
 pub use hold::Hold;
 
-/// How long work goes on before others have their turn.
-const SLICE: Duration = Duration::from_millis(1);
+/// How many microseconds work runs before the pool serves the next owner.
+const SLICE_MICROS: u64 = 1_000;
 
-/// Something to be done in slices.
+/// Work that the pool runs in slices.
 ///
-/// Work that is dropped before it was [`Done`](Flow::Done) has been cancelled, or has panicked.
+/// The pool drops work that is not yet [`Done`](Flow::Done) only if it was cancelled or panicked, or if the pool ends.
 pub trait Work: Send + 'static {
-    /// Goes on until the slice is over or there is nothing left to do.
+    /// Continues until the slice is over or the work is done.
     fn advance(&mut self, slice: &Slice) -> Flow;
 }
 
-/// Something that takes no more than a slice, or cannot be divided.
+/// Work that takes one slice: it is short, or cannot be divided.
 pub struct Once<F>(Option<F>);
 
 impl<F: FnOnce() + Send + 'static> Once<F> {
-    /// Work that is this task.
+    /// Work that calls `task` once.
     pub fn new(task: F) -> Self {
         Self(Some(task))
     }
@@ -50,168 +49,139 @@ impl<F: FnOnce() + Send + 'static> Work for Once<F> {
     }
 }
 
-/// Whether there is more to do.
+/// Whether work has more to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// There is: it waits for its next turn.
+    /// It has, and waits for its next slice.
     More,
-    /// There is not.
+    /// It is finished.
     Done,
 }
 
-/// How long work may go on.
+/// How long work may run.
 #[derive(Debug)]
 pub struct Slice {
     until: Option<Instant>,
-    /// The owner's generation, and that of the work.
+    /// The owner's current generation, and the generation of the work.
     generation: Option<(Arc<AtomicU64>, u64)>,
 }
 
 impl Slice {
-    /// For work that is done at once, without the pool.
+    /// The slice of work that the caller runs itself, without the pool.
     pub(crate) const ENDLESS: Self = Self { until: None, generation: None };
 
-    /// Whether to stop: the time is up, or the owner wants the work no longer.
+    /// Whether to stop: the time is up, or the owner has cancelled the work.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_cancelled() || self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Whether the owner wants the work no longer.
+    /// Whether the owner has cancelled the work.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.generation.as_ref().is_some_and(|(now, own)| now.load(Ordering::Relaxed) != *own)
+        self.generation.as_ref().is_some_and(|(current, of_work)| current.load(Ordering::Relaxed) != *of_work)
     }
 }
 
-/// The threads. They end when this is dropped, and work that waits is dropped then.
+/// The threads. Dropping the pool ends them and drops the queued work.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
-    threads: usize,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
+    threads: usize,
     state: Mutex<State>,
-    /// Something can be done, or the pool has stopped.
-    called: Condvar,
-    /// How many threads the first work starts; none if they have been started before it.
-    late: usize,
-    /// Whether no thread can be started.
+    /// Wakes threads: work was queued, or the pool has stopped.
+    wake: Condvar,
+    /// Whether starting threads fails.
     #[cfg(test)]
-    barren: bool,
+    fails_to_start: bool,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The groups with owners that have work waiting.
-    waiting: Queue<Queue<VecDeque<Task>>>,
-    /// Whose floor is that of all groups.
+    /// The groups whose owners have queued work.
+    queue: Queue<Queue<VecDeque<Task>>>,
+    /// Only its floor is used: where new groups start.
     all: Account,
-    /// How many owners and groups there have been.
+    /// How many accounts were created; the number of the latest one.
     accounts: u64,
-    /// One group for each caller, keyed by the caller's number.
+    /// The group of each caller, by the caller's number.
     groups: HashMap<u64, Weak<Account>>,
-    /// Whether the first work has started threads, or is being done by its caller.
+    /// Whether threads were started, or the caller of the first work runs it.
     started: bool,
     stopped: bool,
 }
 
-/// As many as are asked for, or one a core.
-fn as_many(threads: usize) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    if threads == 0 { cores() } else { threads }
-}
-
-/// Owners or groups that have something waiting, in the order of the time that they have used.
-#[derive(Debug)]
+/// Owners or groups with queued work, in the order of the time that they have used.
+#[derive(Debug, Default)]
 struct Queue<T> {
     members: BTreeMap<u64, Member<T>>,
-    /// The same by the time they have used: who comes first is served next.
-    turns: BTreeSet<(Duration, u64)>,
+    /// The time used and the number of each member: the pool serves the first one next.
+    turns: BTreeSet<(u64, u64)>,
 }
 
 #[derive(Debug)]
 struct Member<T> {
     account: Arc<Account>,
-    /// The time it had used when it was put among the turns.
-    used: Duration,
-    waiting: T,
+    /// The time used, in microseconds, as `turns` has it.
+    used: u64,
+    queued: T,
 }
 
-/// Something that may be empty.
-trait Waits: Default {
-    fn is_empty(&self) -> bool;
-}
-
-impl Waits for VecDeque<Task> {
-    fn is_empty(&self) -> bool {
-        Self::is_empty(self)
-    }
-}
-
-impl<T> Waits for Queue<T> {
-    fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-}
-
-impl<T> Default for Queue<T> {
-    fn default() -> Self {
-        Self { members: BTreeMap::new(), turns: BTreeSet::new() }
-    }
-}
-
-impl<T: Waits> Queue<T> {
+impl<T: Default> Queue<T> {
     /// The queued work of a member, which is added if it had none. A new member starts at the floor, so that it gets no
     /// credit for the time it was idle.
     fn enter(&mut self, account: &Arc<Account>, floor: &AtomicU64) -> &mut T {
         let member = self.members.entry(account.number).or_insert_with(|| {
-            account.used.fetch_max(floor.load(Ordering::Relaxed), Ordering::Relaxed);
-            Member { account: Arc::clone(account), used: account.used(), waiting: T::default() }
+            let floor = floor.load(Ordering::Relaxed);
+            let used = account.used.fetch_max(floor, Ordering::Relaxed).max(floor);
+            Member { account: Arc::clone(account), used, queued: T::default() }
         });
         self.turns.insert((member.used, account.number));
-        &mut member.waiting
+        &mut member.queued
     }
 
-    /// Takes a member out of the turns, with all that it has waiting.
+    /// Removes a member, and returns its queued work.
     fn leave(&mut self, number: u64) -> Option<T> {
         let member = self.members.remove(&number)?;
         self.turns.remove(&(member.used, number));
-        Some(member.waiting)
+        Some(member.queued)
     }
 
     /// Takes work from the member that has used the least time. That time becomes the floor: where new members start.
-    fn next<R>(&mut self, floor: &AtomicU64, take: impl FnOnce(&mut Member<T>) -> Option<R>) -> Option<R> {
+    fn next<R>(
+        &mut self,
+        floor: &AtomicU64,
+        is_empty: impl FnOnce(&T) -> bool,
+        take: impl FnOnce(&mut Member<T>) -> Option<R>,
+    ) -> Option<R> {
         let (used, number) = self.turns.pop_first()?;
-        floor.fetch_max(micros(used), Ordering::Relaxed);
+        floor.fetch_max(used, Ordering::Relaxed);
         let member = self.members.get_mut(&number)?;
         let taken = take(member);
-        if member.waiting.is_empty() {
+        if is_empty(&member.queued) {
             self.members.remove(&number);
         } else {
-            // As if the slice that begins now had been used: the threads divide among all.
-            member.used = member.account.used().max(used) + SLICE;
+            // Counts the slice that begins now, so that several threads do not all serve this member.
+            member.used = member.account.used.load(Ordering::Relaxed).max(used) + SLICE_MICROS;
             self.turns.insert((member.used, number));
         }
         taken
     }
 }
 
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// What the pool keeps of an owner, or of a group.
+/// The time that an owner or a group has used.
 #[derive(Debug, Default)]
 struct Account {
     number: u64,
     /// Microseconds of threads.
     used: AtomicU64,
-    /// What the owner of this group that was served last had used.
+    /// In a group: the time used by the owner that was served last.
     floor: AtomicU64,
-    /// Moves when all work of the owner is cancelled.
+    /// Changes when the owner cancels all its work.
     generation: Arc<AtomicU64>,
     /// The owner's group.
     group: Option<Arc<Account>>,
@@ -228,11 +198,10 @@ impl std::fmt::Debug for Task {
     }
 }
 
-/// One caller's owners of work (its matches and batches), which share that caller's part of the threads' time.
+/// The owners of one caller (its matches and batches), which share that caller's part of the threads' time.
 #[derive(Debug, Clone)]
 pub struct Group {
     shared: Arc<Shared>,
-    threads: usize,
     account: Arc<Account>,
 }
 
@@ -240,19 +209,18 @@ impl Group {
     /// How many threads the pool has.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.threads
+        self.shared.threads
     }
 
     /// A new owner.
     #[must_use]
     pub fn owner(&self) -> Owner {
-        let number = self.shared.lock().number();
-        let account = Account { number, group: Some(Arc::clone(&self.account)), ..Account::default() };
-        Owner { shared: Arc::clone(&self.shared), account: Arc::new(account) }
+        let account = self.shared.lock().account(Some(Arc::clone(&self.account)));
+        Owner { shared: Arc::clone(&self.shared), account }
     }
 }
 
-/// On whose behalf work is done. Dropping it cancels the work.
+/// A match or batch that the pool works for. Dropping it cancels its work.
 #[derive(Debug)]
 pub struct Owner {
     shared: Arc<Shared>,
@@ -260,59 +228,61 @@ pub struct Owner {
 }
 
 impl Pool {
-    /// Starts `threads` threads; 0 for one a core.
+    /// Starts `threads` threads; 0 for one per core.
     ///
     /// # Errors
     /// When they cannot be started.
     pub fn new(threads: usize) -> std::io::Result<Self> {
-        let pool = Self { shared: Arc::default(), threads: as_many(threads) };
-        pool.shared.start(pool.threads).map_err(|(_, error)| error)?;
+        let pool = Self::late(threads);
+        pool.shared.lock().started = true;
+        pool.shared.start().map_err(|(_, error)| error)?;
         Ok(pool)
     }
 
-    /// Starts `threads` threads, 0 for one a core, once there is work for them.
+    /// Starts `threads` threads, 0 for one per core, when the first work is queued.
     #[must_use]
     pub fn late(threads: usize) -> Self {
-        let threads = as_many(threads);
-        Self { shared: Arc::new(Shared { late: threads, ..Shared::default() }), threads }
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = if threads == 0 { cores() } else { threads };
+        Self { shared: Arc::new(Shared { threads, ..Shared::default() }) }
     }
 
-    /// How many threads there are.
+    /// How many threads the pool has.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.threads
+        self.shared.threads
     }
 
-    /// How much work waits.
+    /// How many pieces of work are queued.
     #[must_use]
     pub fn queued(&self) -> usize {
         let state = self.shared.lock();
-        let owners = state.waiting.members.values().flat_map(|group| group.waiting.members.values());
-        owners.map(|owner| owner.waiting.len()).sum()
+        let owners = state.queue.members.values().flat_map(|group| group.queued.members.values());
+        owners.map(|owner| owner.queued.len()).sum()
     }
 
-    /// The group of a caller, who is told apart from others by this number.
+    /// The group of the caller with this number.
     #[must_use]
     pub fn group(&self, caller: u64) -> Group {
         let mut state = self.shared.lock();
-        let known = state.groups.get(&caller).and_then(Weak::upgrade);
-        let account = known.unwrap_or_else(|| {
-            // Doubling keeps this rare.
+        let existing = state.groups.get(&caller).and_then(Weak::upgrade);
+        let account = existing.unwrap_or_else(|| {
+            // The capacity doubles each time, so this is rare.
             if state.groups.len() == state.groups.capacity() {
                 state.groups.retain(|_, group| group.strong_count() > 0);
             }
-            let account = Arc::new(Account { number: state.number(), ..Account::default() });
+            let account = state.account(None);
             state.groups.insert(caller, Arc::downgrade(&account));
             account
         });
-        Group { shared: Arc::clone(&self.shared), threads: self.threads, account }
+        Group { shared: Arc::clone(&self.shared), account }
     }
 
-    /// A group of its own.
+    /// A new group that no caller shares.
     #[must_use]
     pub fn alone(&self) -> Group {
-        let account = Account { number: self.shared.lock().number(), ..Account::default() };
-        Group { shared: Arc::clone(&self.shared), threads: self.threads, account: Arc::new(account) }
+        let account = self.shared.lock().account(None);
+        Group { shared: Arc::clone(&self.shared), account }
     }
 }
 
@@ -320,32 +290,32 @@ impl Drop for Pool {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.stopped = true;
-        let waiting = std::mem::take(&mut state.waiting);
+        let queue = std::mem::take(&mut state.queue);
         drop(state);
-        self.shared.called.notify_all();
-        let owners = waiting.members.into_values().flat_map(|group| group.waiting.members.into_values());
-        discard(owners.flat_map(|owner| owner.waiting));
+        self.shared.wake.notify_all();
+        let owners = queue.members.into_values().flat_map(|group| group.queued.members.into_values());
+        discard(owners.flat_map(|owner| owner.queued));
     }
 }
 
 impl Owner {
-    /// Queues work behind what waits already.
+    /// Queues work behind the owner's other work.
     pub fn spawn(&self, work: impl Work) {
         let generation = self.account.generation.load(Ordering::Relaxed);
         self.shared.put(&self.account, Task { work: Box::new(work), generation });
     }
 
-    /// Drops the work that waits, and at the end of its slice the work that runs.
+    /// Drops the queued work at once, and running work at the end of its slice.
     pub fn cancel(&self) {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
-        // What waits is dropped once the lock is free again: it may lock what it likes.
-        let waiting = self.shared.lock().leave(&self.account);
-        discard(waiting.into_iter().flatten());
+        // Dropping work may take any lock, so the pool's lock is released first.
+        let tasks = self.shared.lock().leave(&self.account);
+        discard(tasks.into_iter().flatten());
     }
 }
 
-/// Drops tasks that are not to go on. That may panic, which must reach neither the code that cancels them nor the drop of another
-/// task: a panic while one unwinds ends the process.
+/// Drops tasks. A drop may panic; the panic must reach neither the code that cancels them nor the drop of another task,
+/// because a second panic while one unwinds aborts the process.
 fn discard(tasks: impl IntoIterator<Item = Task>) {
     for task in tasks {
         if catch_unwind(AssertUnwindSafe(|| drop(task))).is_err() {
@@ -361,13 +331,9 @@ impl Drop for Owner {
 }
 
 impl Account {
-    fn used(&self) -> Duration {
-        Duration::from_micros(self.used.load(Ordering::Relaxed))
-    }
-
-    /// Notes that a thread has been used from `start` on; never nothing, so that turns alternate.
+    /// Adds the time since `start`; at least 1 microsecond, so that turns alternate.
     fn charge(&self, start: Instant) {
-        let micros = micros(start.elapsed()).max(1);
+        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
         self.used.fetch_add(micros, Ordering::Relaxed);
         if let Some(group) = &self.group {
             group.used.fetch_add(micros, Ordering::Relaxed);
@@ -376,35 +342,41 @@ impl Account {
 }
 
 impl State {
-    fn number(&mut self) -> u64 {
+    /// A new account: of an owner if it has a group, else of a group.
+    fn account(&mut self, group: Option<Arc<Account>>) -> Arc<Account> {
         self.accounts += 1;
-        self.accounts
+        Arc::new(Account { number: self.accounts, group, ..Account::default() })
     }
 
-    /// Adds work of an owner.
+    /// Queues work of an owner.
     fn enter(&mut self, owner: &Arc<Account>, task: Task) {
         let group = owner.group.as_ref().expect("every owner has a group");
-        let owners = self.waiting.enter(group, &self.all.floor);
+        let owners = self.queue.enter(group, &self.all.floor);
         owners.enter(owner, &group.floor).push_back(task);
     }
 
-    /// Takes an owner out of the turns, with all its work that waits.
+    /// Removes an owner from the queue, and returns its queued work.
     fn leave(&mut self, owner: &Account) -> Option<VecDeque<Task>> {
         let group = owner.group.as_ref()?.number;
-        let owners = &mut self.waiting.members.get_mut(&group)?.waiting;
-        let left = owners.leave(owner.number);
-        if owners.is_empty() {
-            self.waiting.leave(group);
+        let owners = &mut self.queue.members.get_mut(&group)?.queued;
+        let tasks = owners.leave(owner.number);
+        if owners.members.is_empty() {
+            self.queue.leave(group);
         }
-        left
+        tasks
     }
 
-    /// The next thing to do.
+    /// The next task, and its owner.
     fn next(&mut self) -> Option<(Arc<Account>, Task)> {
-        self.waiting.next(&self.all.floor, |group| {
-            let floor = &group.account.floor;
-            group.waiting.next(floor, |owner| Some((Arc::clone(&owner.account), owner.waiting.pop_front()?)))
-        })
+        self.queue.next(
+            &self.all.floor,
+            |owners| owners.members.is_empty(),
+            |group| {
+                group.queued.next(&group.account.floor, VecDeque::is_empty, |owner| {
+                    Some((Arc::clone(&owner.account), owner.queued.pop_front()?))
+                })
+            },
+        )
     }
 }
 
@@ -413,13 +385,13 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts threads; how many could be started, if not all.
-    fn start(self: &Arc<Self>, threads: usize) -> Result<(), (usize, std::io::Error)> {
+    /// Starts the threads; an error has the number of those that started.
+    fn start(self: &Arc<Self>) -> Result<(), (usize, std::io::Error)> {
         #[cfg(test)]
-        if self.barren {
+        if self.fails_to_start {
             return Err((0, std::io::Error::other("as the test wants it")));
         }
-        for number in 0..threads {
+        for number in 0..self.threads {
             let shared = Arc::clone(self);
             let builder = std::thread::Builder::new().name(format!("pool-{number}"));
             builder.spawn(move || shared.serve()).map_err(|error| (number, error))?;
@@ -436,26 +408,24 @@ impl Shared {
         state.enter(account, task);
         let starts = !std::mem::replace(&mut state.started, true);
         drop(state);
-        if starts && let Err((started, error)) = self.start(self.late) {
+        if starts && let Err((started, error)) = self.start() {
             tracing::error!(%error, started, "not all threads of the pool could be started");
             if started == 0 {
-                self.exhaust();
+                self.run_queued();
             }
         }
-        self.called.notify_one();
+        self.wake.notify_one();
     }
 
-    /// Does what waits, since no thread does; the next caller tries to start threads again.
-    fn exhaust(self: &Arc<Self>) {
-        loop {
-            let mut state = self.lock();
-            let Some((account, task)) = state.next() else {
-                state.started = false;
-                return;
-            };
+    /// Runs the queued work in the caller's thread, since no thread started. The next caller tries to start threads again.
+    fn run_queued(self: &Arc<Self>) {
+        let mut state = self.lock();
+        while let Some((account, task)) = state.next() {
             drop(state);
             self.perform(&account, task);
+            state = self.lock();
         }
+        state.started = false;
     }
 
     /// What each thread does until the pool stops.
@@ -463,7 +433,7 @@ impl Shared {
         let mut state = self.lock();
         while !state.stopped {
             let Some((account, task)) = state.next() else {
-                state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             drop(state);
@@ -475,7 +445,7 @@ impl Shared {
     fn perform(self: &Arc<Self>, account: &Arc<Account>, mut task: Task) {
         let start = Instant::now();
         let generation = Some((Arc::clone(&account.generation), task.generation));
-        let slice = Slice { until: Some(start + SLICE), generation };
+        let slice = Slice { until: Some(start + Duration::from_micros(SLICE_MICROS)), generation };
         let has_more = catch_unwind(AssertUnwindSafe(|| {
             !slice.is_cancelled() && task.work.advance(&slice) == Flow::More && !slice.is_cancelled()
         }));
@@ -486,7 +456,7 @@ impl Shared {
             account.charge(start);
             self.put(account, task);
         } else {
-            // To be dropped belongs to the work: it may run code of its own.
+            // The drop may run code of the work, so its time counts too.
             discard([task]);
             account.charge(start);
         }

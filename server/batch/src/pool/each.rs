@@ -1,4 +1,4 @@
-//! The same task for many numbers, on whichever threads are free.
+//! Runs a task for many numbers on the threads that are free.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{Flow, Once, Owner, Slice, Work};
 
-/// A task for the numbers below `count`: threads take up number after number.
+/// A task for the numbers below `count`. Each thread takes the next number.
 struct Each<T, F> {
     task: F,
     next: AtomicUsize,
@@ -17,28 +17,27 @@ struct Each<T, F> {
 
 struct Inner<T> {
     items: Vec<Option<T>>,
-    left: usize,
-    /// Takes the items when all are there.
-    finished: Option<oneshot::Sender<Vec<T>>>,
+    missing: usize,
+    /// Sends the items once none is missing.
+    sender: Option<oneshot::Sender<Vec<T>>>,
 }
 
-/// A thread of the pool that works on it.
+/// The work of one thread on the task.
 struct Helper<T, F>(Arc<Each<T, F>>);
 
 impl Owner {
-    /// What `task` gives, which takes no more than a slice or cannot be divided. None if the work was cancelled or has
-    /// panicked.
+    /// Returns the result of `task`, which is short or cannot be divided. None if it was cancelled or panicked.
     pub async fn run<T: Send + 'static>(&self, task: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let (finished, finish) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         self.spawn(Once::new(move || {
-            // Nobody may wait for it any more.
-            let _ = finished.send(task());
+            // Fails if the caller no longer waits.
+            let _ = sender.send(task());
         }));
-        finish.await.ok()
+        receiver.await.ok()
     }
 
-    /// What `task` makes of each number below `count`, in their order, on at most `threads` threads of the pool. None
-    /// if the work was cancelled or has panicked. It ends soon when nobody waits for it any more.
+    /// Returns the result of `task` for each number below `count`, in order, from at most `threads` threads of the pool.
+    /// None if the work was cancelled or panicked. The work ends soon after the caller drops the future.
     pub async fn each<T: Send + 'static>(
         &self,
         threads: usize,
@@ -48,13 +47,12 @@ impl Owner {
         if count == 0 {
             return Some(Vec::new());
         }
-        let (finished, finish) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let items = std::iter::repeat_with(|| None).take(count).collect();
-        let inner = Mutex::new(Inner { items, left: count, finished: Some(finished) });
+        let inner = Mutex::new(Inner { items, missing: count, sender: Some(sender) });
         let each = Arc::new(Each { task, next: AtomicUsize::new(0), count, inner });
-        (0..threads.min(count)).for_each(|_| self.spawn(Helper(Arc::clone(&each))));
-        drop(each);
-        finish.await.ok()
+        std::iter::repeat_n(each, threads.min(count)).for_each(|each| self.spawn(Helper(each)));
+        receiver.await.ok()
     }
 }
 
@@ -69,15 +67,15 @@ impl<T: Send + 'static, F: Fn(usize) -> T + Send + Sync + 'static> Work for Help
             let item = (each.task)(number);
             let mut inner = each.inner.lock().unwrap_or_else(PoisonError::into_inner);
             inner.items[number] = Some(item);
-            inner.left -= 1;
-            if inner.left == 0
-                && let Some(finished) = inner.finished.take()
+            inner.missing -= 1;
+            if inner.missing == 0
+                && let Some(sender) = inner.sender.take()
             {
                 let items = std::mem::take(&mut inner.items).into_iter().flatten().collect();
-                // Nobody may wait for them any more.
-                let _ = finished.send(items);
+                // Fails if the caller no longer waits.
+                let _ = sender.send(items);
             }
-            if inner.finished.as_ref().is_none_or(oneshot::Sender::is_closed) {
+            if inner.sender.as_ref().is_none_or(oneshot::Sender::is_closed) {
                 return Flow::Done;
             }
             drop(inner);

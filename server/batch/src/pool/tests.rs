@@ -11,22 +11,22 @@ impl<F: FnMut(&Slice) -> Flow + Send + 'static> Work for Calls<F> {
     }
 }
 
-/// A pool of one thread, which is held.
-fn held() -> (Pool, Hold) {
+/// A pool of one thread, which a hold occupies.
+fn occupied() -> (Pool, Hold) {
     let pool = Pool::new(1).expect("a thread starts");
     let hold = pool.hold();
     (pool, hold)
 }
 
 impl Pool {
-    /// A pool without threads: `advance` does its work, a slice at a time.
+    /// A pool without threads: each call of `advance` runs one slice.
     pub(crate) fn stepped() -> Self {
-        let pool = Self { shared: Arc::default(), threads: 1 };
+        let pool = Self { shared: Arc::new(Shared { threads: 1, ..Shared::default() }) };
         pool.shared.lock().started = true;
         pool
     }
 
-    /// Does one slice of the work that waits; false if none does.
+    /// Runs one slice of queued work; false if none is queued.
     pub(crate) fn advance(&self) -> bool {
         let next = self.shared.lock().next();
         next.map(|(account, task)| self.shared.perform(&account, task)).is_some()
@@ -34,23 +34,23 @@ impl Pool {
 }
 
 #[tokio::test]
-async fn a_task_for_many_numbers_gives_their_items_in_order_or_nothing() {
+async fn a_task_for_many_numbers_returns_its_results_in_order_or_none() {
     let pool = Pool::new(3).expect("threads start");
     let owner = pool.alone().owner();
     let squares = owner.each(3, 1_000, |number| number * number).await;
     assert_eq!(squares, Some((0..1_000).map(|number| number * number).collect()));
     assert_eq!(owner.each(3, 0, |number| number).await, Some(vec![]));
     let failed = owner.each(2, 10, |number| assert_ne!(number, 7)).await;
-    assert_eq!(failed, None, "one of them has panicked");
+    assert_eq!(failed, None, "one call panicked");
 }
 
 #[tokio::test]
-async fn a_task_that_nobody_waits_for_ends() {
+async fn a_task_ends_when_its_caller_no_longer_waits() {
     let pool = Pool::new(1).expect("a thread starts");
     let owner = pool.alone().owner();
-    let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
     let endless = owner.each(1, 1 << 26, move |number| {
-        let _ = begun.send(number);
+        let _ = began.send(number);
     });
     tokio::select! {
         _ = endless => unreachable!("it has too much to do"),
@@ -60,11 +60,11 @@ async fn a_task_that_nobody_waits_for_ends() {
     while begins.recv().await.is_some() {}
 }
 
-/// Work that notes its name at every slice, and has so many of them.
-fn noting(name: &'static str, mut slices: u32, notes: &mpsc::Sender<&'static str>) -> impl Work {
-    let notes = notes.clone();
+/// Work of this many slices that sends its name in each.
+fn sending(name: &'static str, mut slices: u32, sender: &mpsc::Sender<&'static str>) -> impl Work {
+    let sender = sender.clone();
     Calls(move |_: &Slice| {
-        let _ = notes.send(name);
+        let _ = sender.send(name);
         slices -= 1;
         if slices == 0 { Flow::Done } else { Flow::More }
     })
@@ -72,58 +72,58 @@ fn noting(name: &'static str, mut slices: u32, notes: &mpsc::Sender<&'static str
 
 #[test]
 fn owners_take_turns_slice_by_slice() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let group = pool.alone();
     let (one, two) = (group.owner(), group.owner());
-    // Equal slices, as the account sees them: the clock plays no part.
+    // Each slice counts the same time, so the result does not depend on the clock.
     for (owner, name) in [(&one, "one"), (&two, "two")] {
-        let (notes, account) = (notes.clone(), Arc::clone(&owner.account));
+        let (sender, account) = (sender.clone(), Arc::clone(&owner.account));
         let mut slices = 3;
         owner.spawn(Calls(move |_: &Slice| {
-            let _ = notes.send(name);
+            let _ = sender.send(name);
             account.used.fetch_add(1_000_000, Ordering::Relaxed);
             slices -= 1;
             if slices == 0 { Flow::Done } else { Flow::More }
         }));
     }
-    drop((notes, hold));
-    let order: Vec<_> = heard.iter().collect();
+    drop((sender, hold));
+    let order: Vec<_> = received.iter().collect();
     for pair in order.chunks(2) {
         assert_ne!(pair[0], pair[1], "{order:?}");
     }
 }
 
 #[test]
-fn who_has_used_little_goes_before_who_has_used_much() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+fn an_owner_that_has_used_less_time_runs_first() {
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let group = pool.alone();
     let heavy: Vec<Owner> = (0..50).map(|_| group.owner()).collect();
     for owner in &heavy {
         owner.account.used.store(10_000_000, Ordering::Relaxed);
-        owner.spawn(noting("heavy", 3, &notes));
+        owner.spawn(sending("heavy", 3, &sender));
     }
     let light = group.owner();
-    light.spawn(noting("light", 1, &notes));
-    drop((notes, hold));
-    assert_eq!(heard.recv(), Ok("light"));
-    assert_eq!(heard.iter().count(), 150);
+    light.spawn(sending("light", 1, &sender));
+    drop((sender, hold));
+    assert_eq!(received.recv(), Ok("light"));
+    assert_eq!(received.iter().count(), 150);
 }
 
-/// Each of many owners of one caller has used nothing yet.
+/// No owner has used any time, so only the groups decide.
 #[test]
-fn a_caller_with_many_owners_has_no_more_than_one_with_few() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+fn a_caller_with_many_owners_gets_no_more_time_than_a_caller_with_one() {
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let [crowd, other] = [7, 8].map(|caller| pool.group(caller));
     let owners: Vec<Owner> = (0..50).map(|_| crowd.owner()).collect();
     let alone = other.owner();
     for (owner, name) in owners.iter().map(|owner| (owner, "crowd")).chain([(&alone, "alone")]) {
-        let (notes, account) = (notes.clone(), Arc::clone(&owner.account));
+        let (sender, account) = (sender.clone(), Arc::clone(&owner.account));
         let mut slices = 3;
         owner.spawn(Calls(move |_: &Slice| {
-            let _ = notes.send(name);
+            let _ = sender.send(name);
             account.used.fetch_add(1_000_000, Ordering::Relaxed);
             account.group.as_ref().expect("a group").used.fetch_add(1_000_000, Ordering::Relaxed);
             slices -= 1;
@@ -131,14 +131,14 @@ fn a_caller_with_many_owners_has_no_more_than_one_with_few() {
         }));
     }
     assert_eq!(pool.queued(), 51);
-    drop((notes, hold));
-    let order: Vec<_> = heard.iter().collect();
+    drop((sender, hold));
+    let order: Vec<_> = received.iter().collect();
     assert_eq!(order.iter().take(6).filter(|name| **name == "alone").count(), 3, "{order:?}");
     assert_eq!(order.len(), 153);
 }
 
 #[test]
-fn callers_that_have_gone_are_forgotten() {
+fn the_pool_forgets_groups_that_were_dropped() {
     let pool = Pool::stepped();
     let kept = pool.group(0);
     for caller in 1..10_000 {
@@ -149,40 +149,41 @@ fn callers_that_have_gone_are_forgotten() {
 }
 
 #[test]
-fn who_comes_late_has_no_claim_to_what_others_have_used_before() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+fn a_late_owner_gets_no_credit_for_the_time_before_it_came() {
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let group = pool.alone();
     let (early, late) = (group.owner(), group.owner());
     early.account.used.store(10_000_000, Ordering::Relaxed);
     group.account.floor.store(10_000_000, Ordering::Relaxed);
-    late.spawn(noting("late", 40, &notes));
-    early.spawn(noting("early", 40, &notes));
-    assert_eq!(late.account.used(), early.account.used(), "both begin at the floor");
-    drop((notes, hold));
-    assert_eq!(heard.iter().count(), 80);
+    late.spawn(sending("late", 40, &sender));
+    early.spawn(sending("early", 40, &sender));
+    let used = |owner: &Owner| owner.account.used.load(Ordering::Relaxed);
+    assert_eq!(used(&late), used(&early), "both start at the floor");
+    drop((sender, hold));
+    assert_eq!(received.iter().count(), 80);
 }
 
 #[test]
-fn an_owner_that_ends_takes_its_work_along() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
-    let (gone, stays) = (pool.alone().owner(), pool.alone().owner());
-    gone.spawn(noting("gone", 1, &notes));
-    stays.spawn(noting("stays", 1, &notes));
-    drop(gone);
-    drop((notes, hold));
-    assert_eq!(heard.iter().collect::<Vec<_>>(), ["stays"]);
+fn dropping_an_owner_drops_its_work() {
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
+    let (dropped, stays) = (pool.alone().owner(), pool.alone().owner());
+    dropped.spawn(sending("dropped", 1, &sender));
+    stays.spawn(sending("stays", 1, &sender));
+    drop(dropped);
+    drop((sender, hold));
+    assert_eq!(received.iter().collect::<Vec<_>>(), ["stays"]);
 }
 
 #[test]
-fn work_under_way_is_told_that_nobody_wants_it_and_is_dropped() {
+fn running_work_sees_that_it_is_cancelled_and_is_dropped() {
     let pool = Pool::new(1).expect("a thread starts");
-    let (begun, begins) = mpsc::channel();
+    let (began, begins) = mpsc::channel();
     let (owner, (alive, ended)) = (pool.alone().owner(), mpsc::channel::<()>());
     owner.spawn(Calls(move |slice: &Slice| {
         let _alive = &alive;
-        let _ = begun.send(());
+        let _ = began.send(());
         while !slice.is_cancelled() {
             std::hint::spin_loop();
         }
@@ -194,45 +195,45 @@ fn work_under_way_is_told_that_nobody_wants_it_and_is_dropped() {
 }
 
 #[test]
-fn a_slice_ends() {
+fn a_slice_ends_after_its_time() {
     let pool = Pool::new(1).expect("a thread starts");
-    let (notes, heard) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let owner = pool.alone().owner();
     owner.spawn(Calls(move |slice: &Slice| {
         while !slice.is_over() {
             std::hint::spin_loop();
         }
-        let _ = notes.send(slice.is_cancelled());
+        let _ = sender.send(slice.is_cancelled());
         Flow::Done
     }));
-    assert_eq!(heard.recv(), Ok(false));
+    assert_eq!(received.recv(), Ok(false));
 }
 
 #[test]
-fn a_panic_drops_the_work_and_nothing_else() {
+fn a_panic_drops_only_the_work_that_panicked() {
     let pool = Pool::new(1).expect("a thread starts");
     let (alive, ended) = mpsc::channel::<()>();
-    let (notes, heard) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let owner = pool.alone().owner();
     owner.spawn(Calls(move |_: &Slice| {
         let _alive = &alive;
         panic!("as the test wants it")
     }));
-    owner.spawn(noting("next", 1, &notes));
-    assert_eq!(heard.recv(), Ok("next"));
+    owner.spawn(sending("next", 1, &sender));
+    assert_eq!(received.recv(), Ok("next"));
     assert!(ended.recv().is_err(), "it has been dropped");
 }
 
 #[test]
-fn a_pool_that_ends_drops_what_waits() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+fn dropping_the_pool_drops_queued_work() {
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let owner = pool.alone().owner();
-    owner.spawn(noting("waits", 1, &notes));
+    owner.spawn(sending("queued", 1, &sender));
     drop(pool);
-    owner.spawn(noting("comes too late", 1, &notes));
-    drop((notes, hold));
-    assert_eq!(heard.iter().count(), 0);
+    owner.spawn(sending("too late", 1, &sender));
+    drop((sender, hold));
+    assert_eq!(received.iter().count(), 0);
 }
 
 #[tokio::test]
@@ -245,43 +246,43 @@ async fn late_threads_start_with_the_first_work() {
     assert!(started());
 }
 
-/// A pool that starts no thread.
-fn barren() -> Pool {
-    Pool { shared: Arc::new(Shared { late: 1, barren: true, ..Shared::default() }), threads: 1 }
+/// A pool whose threads fail to start.
+fn failing() -> Pool {
+    Pool { shared: Arc::new(Shared { threads: 1, fails_to_start: true, ..Shared::default() }) }
 }
 
 #[test]
-fn who_asks_does_the_work_where_no_thread_starts() {
-    let pool = barren();
-    let (notes, heard) = mpsc::channel();
+fn the_caller_runs_the_work_if_no_thread_starts() {
+    let pool = failing();
+    let (sender, received) = mpsc::channel();
     let (one, two) = (pool.alone().owner(), Arc::new(pool.alone().owner()));
-    one.spawn(noting("one", 3, &notes));
-    assert_eq!(heard.try_iter().count(), 3);
-    // Work that asks for more, and has so many slices that doing each within the last would take all of the stack.
-    let (asked, mut notes, mut slices) = (Arc::clone(&two), Some(notes), 200_000);
+    one.spawn(sending("one", 3, &sender));
+    assert_eq!(received.try_iter().count(), 3);
+    // This work spawns more work. Its slices would overflow the stack if each ran within the last.
+    let (owner, mut sender, mut slices) = (Arc::clone(&two), Some(sender), 200_000);
     two.spawn(Calls(move |_: &Slice| {
-        if let Some(notes) = notes.take() {
-            asked.spawn(noting("two", 2, &notes));
+        if let Some(sender) = sender.take() {
+            owner.spawn(sending("two", 2, &sender));
         }
         slices -= 1;
         if slices == 0 { Flow::Done } else { Flow::More }
     }));
-    assert_eq!(heard.iter().count(), 2);
+    assert_eq!(received.iter().count(), 2);
     assert_eq!(pool.queued(), 0);
 }
 
 #[test]
-fn threads_are_started_once_they_can_be() {
-    let mut pool = barren();
+fn the_pool_tries_again_to_start_threads() {
+    let mut pool = failing();
     pool.alone().owner().spawn(Once::new(|| {}));
     assert!(!pool.shared.lock().started);
-    Arc::get_mut(&mut pool.shared).expect("nobody else has it").barren = false;
-    let (owner, (notes, heard)) = (pool.alone().owner(), mpsc::channel());
-    owner.spawn(Once::new(move || notes.send(std::thread::current().id()).expect("the test waits")));
-    assert_ne!(heard.recv(), Ok(std::thread::current().id()));
+    Arc::get_mut(&mut pool.shared).expect("only the pool has it").fails_to_start = false;
+    let (owner, (sender, received)) = (pool.alone().owner(), mpsc::channel());
+    owner.spawn(Once::new(move || sender.send(std::thread::current().id()).expect("the test waits")));
+    assert_ne!(received.recv(), Ok(std::thread::current().id()));
 }
 
-/// Work whose end is a mistake of its own.
+/// Work that panics when it is dropped.
 struct Ending;
 
 impl Work for Ending {
@@ -297,26 +298,26 @@ impl Drop for Ending {
 }
 
 #[test]
-fn work_that_panics_when_it_is_dropped_harms_nobody() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+fn work_that_panics_when_it_is_dropped_leaves_other_work_alone() {
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let [waits, runs, after] = [(); 3].map(|()| pool.alone().owner());
     waits.spawn(Ending);
     waits.cancel();
     runs.spawn(Ending);
-    // It is cancelled while a thread has it, or before one takes it.
+    // This cancels it while a thread runs it, or before a thread takes it.
     drop(hold);
-    after.spawn(noting("during", 1, &notes));
-    assert_eq!(heard.recv(), Ok("during"));
+    after.spawn(sending("during", 1, &sender));
+    assert_eq!(received.recv(), Ok("during"));
     drop(runs);
-    after.spawn(noting("after", 1, &notes));
-    assert_eq!(heard.recv(), Ok("after"), "the only thread lives");
+    after.spawn(sending("after", 1, &sender));
+    assert_eq!(received.recv(), Ok("after"), "the only thread lives");
     waits.spawn(Ending);
     drop(pool);
     waits.spawn(Ending);
 }
 
-/// Work that panics, and once more when it is dropped.
+/// Work that panics when it runs, and again when it is dropped.
 struct Failing;
 
 impl Work for Failing {
@@ -333,18 +334,18 @@ impl Drop for Failing {
 
 #[test]
 fn work_that_panics_twice_ends_neither_the_process_nor_a_thread() {
-    let (pool, hold) = held();
-    let (notes, heard) = mpsc::channel();
+    let (pool, hold) = occupied();
+    let (sender, received) = mpsc::channel();
     let [fails, waits, after] = [(); 3].map(|()| pool.alone().owner());
     fails.spawn(Failing);
-    // Several are dropped at once.
+    // One call drops both.
     waits.spawn(Ending);
     waits.spawn(Ending);
     waits.cancel();
     drop(hold);
-    after.spawn(noting("after", 1, &notes));
-    assert_eq!(heard.recv(), Ok("after"), "the only thread lives");
-    let (pool, hold) = held();
+    after.spawn(sending("after", 1, &sender));
+    assert_eq!(received.recv(), Ok("after"), "the only thread lives");
+    let (pool, hold) = occupied();
     let owners = [(); 2].map(|()| pool.alone().owner());
     for owner in owners.iter().cycle().take(4) {
         owner.spawn(Ending);
