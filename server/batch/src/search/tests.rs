@@ -1,12 +1,11 @@
-use boardwire_api::v1::RewardKind;
 use std::collections::BTreeSet;
 
-use crate::registry::Registry;
 use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
 
 use super::world::world_seed;
 use super::*;
-use crate::pool::Pool;
+use crate::pool::{Once, Pool};
+use crate::registry::Registry;
 use crate::tables::Tables;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
@@ -19,7 +18,7 @@ fn opening(worlds: usize, places: usize) -> Opening {
     Opening { worlds, places, seed: 5, reward, skip_forced, message_bytes }
 }
 
-/// An episode after so many random plies.
+/// An episode after this many random plies.
 fn middle(table: &Table, seed: u64, plies: usize) -> Box<dyn Play> {
     let mut play = Arc::clone(&table.rules).deal(seed.into());
     let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
@@ -33,27 +32,27 @@ fn middle(table: &Table, seed: u64, plies: usize) -> Box<dyn Play> {
 
 async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<Search>, v1::Step) {
     let pool = Pool::new(2).expect("threads start");
-    let seat = play.pending().lowest().expect("somebody owes a choice");
+    let seat = play.pending().lowest().expect("a seat owes a decision");
     let insights = vec![play.insight(seat)];
-    let searched = Search::open("x".to_owned(), Arc::clone(table), opening, insights, &pool.alone()).await;
-    // The threads go on as long as the test.
+    let opened = Search::open("x".to_owned(), Arc::clone(table), opening, insights, &pool.alone()).await;
+    // The threads must run as long as the test.
     std::mem::forget(pool);
-    let search = searched.expect("worlds are drawn");
-    let step = search.first_rows().await.expect("it goes on");
+    let search = opened.expect("the worlds are sampled");
+    let step = search.first_rows().await.expect("the search has not ended");
     (search, step)
 }
 
-/// Whoever gives a batch and a search one seed is not shown what is to come.
+/// A search with the seed of a batch does not reveal the future of its episodes.
 #[test]
-fn no_world_has_the_luck_of_an_episode_of_a_batch_with_the_same_seed() {
+fn no_world_has_the_seed_of_an_episode_of_a_batch_with_the_same_seed() {
     let first_episodes: BTreeSet<u64> = (0..1_000).map(|stream| RngStream::new(7, stream).seed()).collect();
     let worlds: BTreeSet<u64> = (0..1_000).map(|number| world_seed(7, number)).collect();
     assert_eq!((first_episodes.len(), worlds.len()), (1_000, 1_000));
     assert!(first_episodes.is_disjoint(&worlds));
 }
 
-/// One legal action of each row, drawn; rows that are over are left out.
-fn drawn_moves(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> Moves {
+/// A random legal action for each row. Rows of finished worlds are left out.
+fn random_moves(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> Moves {
     let bytes = step.mask.len() / step.seat.len();
     let mut moves = Moves { worlds: vec![], actions: Bytes::new(), into: vec![] };
     let mut actions = vec![];
@@ -69,18 +68,18 @@ fn drawn_moves(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> Moves {
     moves
 }
 
-/// All that can be learnt from a search in which worlds are played to their end at random.
-async fn learnt(table: &Arc<Table>, play: &dyn Play) -> Vec<String> {
+/// All responses of a search whose worlds are played to their end at random.
+async fn responses(table: &Arc<Table>, play: &dyn Play) -> Vec<String> {
     let (search, mut step) = search(table, play, opening(6, 12)).await;
     let mut rng = RngStream::new(3, 0);
     let mut worlds: Vec<u32> = (0..6).collect();
     let mut all = vec![format!("{step:?}")];
     for estimate in [Rollout::Estimate, Rollout::Random] {
-        let ends = search.roll_out(&worlds, 2, estimate, 9).await.expect("they are played");
+        let ends = search.roll_out(&worlds, 2, estimate, 9).await.expect("the worlds exist");
         all.push(format!("{ends:?}"));
     }
     loop {
-        let moves = drawn_moves(&step, &worlds, &mut rng);
+        let moves = random_moves(&step, &worlds, &mut rng);
         if moves.worlds.is_empty() {
             return all;
         }
@@ -91,26 +90,29 @@ async fn learnt(table: &Arc<Table>, play: &dyn Play) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nothing_that_is_learnt_depends_on_what_the_seat_cannot_know() {
+async fn no_response_depends_on_what_the_seat_cannot_know() {
     for (game, seats) in [("faraway", 2), ("faraway", 6), ("rauha", 3), ("golden_compass", 3)] {
         let table = table(game, seats);
         let mut differ = 0;
         for seed in 0..6u64 {
-            let play = middle(&table, seed, 9 * usize::try_from(seed).expect("few"));
+            let play = middle(&table, seed, 9 * usize::try_from(seed).expect("it fits"));
             let Some(seat) = play.pending().lowest() else { continue };
             let other = play.determinized(seat, &mut RngStream::new(seed, RESAMPLE_STREAM));
             differ += u32::from(play.digest() != other.digest());
-            assert!(learnt(&table, &*play).await == learnt(&table, &*other).await, "{game}, {seats}, {seed}");
+            assert!(
+                responses(&table, &*play).await == responses(&table, &*other).await,
+                "{game}, {seats}, {seed}"
+            );
         }
         assert!(differ > 3, "{game}: {differ} pairs");
     }
 }
 
 #[tokio::test]
-async fn worlds_begin_with_the_decision_of_their_seat_as_it_sees_it() {
+async fn worlds_start_with_the_decision_and_view_of_their_seat() {
     let table = table("rauha", 2);
     let play = middle(&table, 2, 5);
-    let seat = play.pending().lowest().expect("somebody owes a choice");
+    let seat = play.pending().lowest().expect("a seat owes a decision");
     let (_, step) = search(&table, &*play, opening(3, 3)).await;
     let mut view = vec![0; table.rules.info().layout.bytes()];
     play.view(seat.into(), &mut view);
@@ -125,37 +127,37 @@ async fn worlds_begin_with_the_decision_of_their_seat_as_it_sees_it() {
 }
 
 #[tokio::test]
-async fn copies_go_their_own_way_and_the_same_actions_lead_to_the_same_course() {
+async fn copies_are_independent_and_equal_actions_lead_to_equal_states() {
     let table = table("faraway", 2);
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 8)).await;
-    let moves = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
+    let moves = random_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
     let into = |worlds: &[u32], into: &[u32]| Moves {
         worlds: worlds.to_vec(),
         actions: worlds.iter().map(|&world| moves.actions[world as usize]).collect(),
         into: into.to_vec(),
     };
     let copies = search.advance(into(&[0, 1, 0], &[4, 5, 6])).await.expect("places are free");
-    let again = search.advance(into(&[0, 1], &[2, 3])).await.expect("the worlds are as they were");
-    let themselves = search.advance(into(&[0, 1], &[])).await.expect("they move on");
+    let again = search.advance(into(&[0, 1], &[2, 3])).await.expect("the worlds are unchanged");
+    let themselves = search.advance(into(&[0, 1], &[])).await.expect("the actions are legal");
     assert_eq!(again, themselves);
     assert_eq!(copies.ply[..], [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
     let bytes = first.view.len() / 2;
     assert_eq!(copies.view[..2 * bytes], again.view[..]);
-    assert_eq!(copies.view[..bytes], copies.view[2 * bytes..], "equal worlds, equal actions, equal luck");
-    // A copy may take the place of what it was made from.
-    let next = drawn_moves(&themselves, &[0, 1], &mut RngStream::new(2, 0));
+    assert_eq!(copies.view[..bytes], copies.view[2 * bytes..], "equal worlds, actions and chance events");
+    // A copy may take the place of a world that the call copies.
+    let next = random_moves(&themselves, &[0, 1], &mut RngStream::new(2, 0));
     let swapped = Moves { into: vec![1, 0], ..next.clone() };
-    let swapped = search.advance(swapped).await.expect("all are read before any is written");
+    let swapped = search.advance(swapped).await.expect("all places are read before one is written");
     assert_eq!(swapped.ply[..], [2, 0, 0, 0, 2, 0, 0, 0]);
 }
 
 #[tokio::test]
-async fn what_is_refused_changes_nothing() {
+async fn a_refused_call_changes_nothing() {
     let table = table("faraway", 2);
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 4)).await;
-    let good = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
+    let good = random_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
     let (actions, message) = (&good.actions, |moves| async {
-        let error: Error = search.advance(moves).await.expect_err("it cannot be");
+        let error: Error = search.advance(moves).await.expect_err("it is refused");
         (error.report().reason, error.to_string())
     });
     let moves = |worlds: &[u32], into: &[u32], actions: &[u8]| Moves {
@@ -165,7 +167,7 @@ async fn what_is_refused_changes_nothing() {
     };
     let illegal = (0..45).find(|&action| first.mask[action / 8] >> (action % 8) & 1 == 0).expect("one");
     let illegal = u8::try_from(illegal).expect("few actions");
-    for (moves, reason, told) in [
+    for (moves, reason, start) in [
         (moves(&[0, 4], &[], actions), "FIELD_INVALID", "`worlds` must be below 4; got `4`"),
         (
             moves(&[0, 3], &[2, 3], actions),
@@ -189,38 +191,37 @@ async fn what_is_refused_changes_nothing() {
         (moves(&[1, 0], &[], &[actions[1], illegal]), "WORLD_ACTION_ILLEGAL", "row 1, world 0: seat"),
         (moves(&[1, 0], &[], &[actions[1], 250]), "WORLD_ACTION_OUT_OF_RANGE", "row 1, world 0: there is no"),
     ] {
-        let (refused, words) = message(moves).await;
-        assert_eq!(refused, reason, "{words}");
-        assert!(words.starts_with(told), "{words}");
+        let (actual, text) = message(moves).await;
+        assert_eq!(actual, reason, "{text}");
+        assert!(text.starts_with(start), "{text}");
     }
     for playouts in [0, MOST_PLAYOUTS] {
         let refused = search.roll_out(&[0, 1], playouts, Rollout::Random, 1).await;
-        assert!(
-            refused.expect_err("too few or too many").to_string().starts_with("`playouts` must be 1 to ")
-        );
+        let error = refused.expect_err("too few or too many").to_string();
+        assert!(error.starts_with("`playouts` must be 1 to "), "{error}");
     }
-    assert_eq!(search.advance(good).await.expect("nothing has moved").ply[..], [1, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(search.advance(good).await.expect("nothing has changed").ply[..], [1, 0, 0, 0, 1, 0, 0, 0]);
 }
 
 #[tokio::test]
-async fn a_world_that_is_over_shows_its_rewards_and_plays_on_no_more() {
+async fn a_finished_world_has_rewards_and_refuses_moves() {
     let table = table("faraway", 2);
     let (search, mut step) = search(&table, &*middle(&table, 4, 30), opening(1, 1)).await;
     let mut rng = RngStream::new(1, 0);
     while step.seat[..] != [255] {
         assert_eq!((&step.flags[..], &step.reward[..]), (&[0][..], &[0; 8][..]));
-        step = search.advance(drawn_moves(&step, &[0], &mut rng)).await.expect("a legal action");
+        step = search.advance(random_moves(&step, &[0], &mut rng)).await.expect("a legal action");
     }
     let [one, other] = [0, 4].map(|at| f32::from_le_bytes(step.reward[at..at + 4].try_into().expect("four")));
     assert!((one + other).abs() < f32::EPSILON && step.flags[..] == [1], "margins of two: {one}, {other}");
     let again = Moves { worlds: vec![0], actions: Bytes::from_static(&[0]), into: vec![] };
     assert_eq!(search.advance(again).await, Err(Error::WorldOver { row: 0, world: 0 }));
-    let ends = search.roll_out(&[0], 3, Rollout::Estimate, 1).await.expect("it ends as it has");
+    let ends = search.roll_out(&[0], 3, Rollout::Estimate, 1).await.expect("the world exists");
     assert_eq!(ends, [one, other]);
 }
 
 #[tokio::test]
-async fn forced_choices_are_skipped_where_that_is_wanted() {
+async fn forced_decisions_are_skipped_on_request() {
     let table = table("rauha", 2);
     let play = middle(&table, 3, 0);
     let skipping = Opening { skip_forced: true, ..opening(4, 4) };
@@ -232,7 +233,7 @@ async fn forced_choices_are_skipped_where_that_is_wanted() {
             let count: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
             assert!(seat == 255 || count > 1, "{count} choices");
         }
-        let moves = drawn_moves(&step, &worlds, &mut rng);
+        let moves = random_moves(&step, &worlds, &mut rng);
         if moves.worlds.is_empty() {
             break;
         }
@@ -242,104 +243,105 @@ async fn forced_choices_are_skipped_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn rewards_are_means_of_playouts_whose_luck_worlds_share() {
+async fn rewards_are_means_of_playouts_and_rows_share_their_seeds() {
     let table = table("golden_compass", 2);
     let (search, _) = search(&table, &*middle(&table, 1, 20), opening(2, 2)).await;
-    let both = search.roll_out(&[0, 1, 0], 3, Rollout::Random, 7).await.expect("they are played");
-    assert_eq!(both[..2], both[4..], "the same world and the same luck");
-    let one = search.roll_out(&[1], 3, Rollout::Random, 7).await.expect("it is played");
+    let both = search.roll_out(&[0, 1, 0], 3, Rollout::Random, 7).await.expect("the worlds exist");
+    assert_eq!(both[..2], both[4..], "the same world and the same seeds");
+    let one = search.roll_out(&[1], 3, Rollout::Random, 7).await.expect("the world exists");
     assert_eq!(both[2..4], one[..]);
-    let single = search.roll_out(&[1], 1, Rollout::Random, 7).await.expect("it is played");
-    assert_ne!(one, single, "each playout has luck of its own");
+    let single = search.roll_out(&[1], 1, Rollout::Random, 7).await.expect("the world exists");
+    assert_ne!(one, single, "each playout has another seed");
     assert!((one[0] + one[1]).abs() < 1e-3, "margins of two");
 }
 
-/// The episodes of the worlds there are, by their addresses.
+/// The addresses of the episodes of all worlds.
 async fn addresses(search: &Search) -> Vec<*const ()> {
     let worlds = search.worlds.lock().await;
     worlds.iter().flatten().map(|world| Arc::as_ptr(&world.play).cast()).collect()
 }
 
 #[tokio::test]
-async fn rollouts_share_a_world_however_often_they_name_it_and_nobody_else_copies_it() {
+async fn rollouts_share_worlds_and_only_a_move_in_a_shared_world_copies_it() {
     let table = table("faraway", 2);
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 3)).await;
     let before = addresses(&search).await;
     let Shared { plays, _permits } = search.share(&[0; 1000]).await.expect("there is a world");
-    assert_eq!(Arc::strong_count(&plays[0]), 1001, "those, and the place itself");
-    let (digest, moves) = (plays[0].digest(), drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0)));
+    assert_eq!(Arc::strong_count(&plays[0]), 1001, "the rows of the rollout, and the place");
+    let (digest, moves) = (plays[0].digest(), random_moves(&first, &[0, 1], &mut RngStream::new(1, 0)));
     let step = search.advance(moves).await.expect("legal actions");
     assert_eq!(step.ply[..], [1, 0, 0, 0, 1, 0, 0, 0]);
-    assert_eq!((plays[0].digest(), plays[0].ply()), (digest, 0), "it stays what it was");
+    assert_eq!((plays[0].digest(), plays[0].ply()), (digest, 0), "the rollout sees the old state");
     assert_eq!(Arc::strong_count(&plays[0]), 1000, "its place has a copy");
     let after = addresses(&search).await;
     assert_ne!(before[0], after[0]);
-    assert_eq!(before[1], after[1], "nobody shared the other");
+    assert_eq!(before[1], after[1], "no rollout shares the other world");
 }
 
 #[tokio::test]
-async fn rollouts_wait_while_others_hold_as_many_worlds_as_there_may_be() {
+async fn a_rollout_waits_while_other_rollouts_hold_all_permits() {
     let table = table("faraway", 2);
     let (search, _) = search(&table, &*middle(&table, 1, 8), opening(1, 3)).await;
     let held = search.share(&[0, 0]).await.expect("there is a world");
     drop(search.share(&[0]).await.expect("three are the limit"));
-    let mut more = Box::pin(search.roll_out(&[0, 0], 1, Rollout::Random, 1));
-    assert!(futures_util::poll!(&mut more).is_pending());
+    let mut waiting = Box::pin(search.roll_out(&[0, 0], 1, Rollout::Random, 1));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
     drop(held);
-    assert_eq!(more.await.expect("it is played").len(), 4);
+    assert_eq!(waiting.await.expect("the world exists").len(), 4);
     let refused = search.roll_out(&[0, 2], 1, Rollout::Random, 1).await;
-    refused.expect_err("there is no world");
+    refused.expect_err("the place is empty");
     assert_eq!(
         search.share(&[0; 9]).await.map(|shared| shared.plays.len()),
         Ok(9),
-        "permits were given back"
+        "a refused rollout returns its permits"
     );
 }
 
 #[tokio::test]
-async fn a_world_that_moves_on_while_it_is_played_to_its_end_ends_as_it_would_have() {
+async fn a_move_during_a_rollout_does_not_change_its_result() {
     let table = table("faraway", 2);
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(1, 1)).await;
     let ends = || search.roll_out(&[0, 0], 20, Rollout::Random, 7);
-    let before = ends().await.expect("it is played");
-    let moves = drawn_moves(&first, &[0], &mut RngStream::new(1, 0));
+    let before = ends().await.expect("the world exists");
+    let moves = random_moves(&first, &[0], &mut RngStream::new(1, 0));
     let (meanwhile, step) = tokio::join!(ends(), search.advance(moves));
     assert_eq!(
         (meanwhile, step.expect("a legal action").ply),
         (Ok(before.clone()), Bytes::from_static(&[1, 0, 0, 0]))
     );
-    assert_ne!(ends().await, Ok(before), "it has moved on");
+    assert_ne!(ends().await, Ok(before), "the world has changed");
 }
 
 #[tokio::test]
-async fn more_rows_than_a_thread_takes_alone_are_played_in_the_pool() {
+async fn the_pool_plays_calls_with_many_rows() {
     let table = table("faraway", 2);
-    let count = ALONE + 50;
+    let count = MOST_INLINE_ROWS + 50;
     let (search, step) = search(&table, &*middle(&table, 1, 8), opening(count, count)).await;
-    let worlds: Vec<u32> = (0..u32::try_from(count).expect("few")).collect();
-    let moves = drawn_moves(&step, &worlds, &mut RngStream::new(1, 0));
+    let worlds: Vec<u32> = (0..u32::try_from(count).expect("it fits")).collect();
+    let moves = random_moves(&step, &worlds, &mut RngStream::new(1, 0));
     let played = search.advance(moves).await.expect("legal actions");
     assert_eq!(played.seat.len(), count);
 }
 
 #[test]
-fn a_search_has_places_for_its_worlds_and_its_rows_fit_a_message() {
+fn opening_checks_the_places_and_the_size_of_a_message() {
     let info = table("faraway", 2);
-    let told = |opening: &Opening, seats| {
+    let error = |opening: &Opening, seats| {
         opening.check(info.rules.info(), seats).err().map_or(String::new(), |error| error.to_string())
     };
-    assert_eq!(told(&opening(3, 6), 2), "");
-    assert_eq!(told(&opening(3, 5), 2), "`places` must be at least 6, one for each sampled world; got `5`");
-    assert!(told(&opening(100_000, 100_000), 1).starts_with("`worlds` must be so many that 1 to "));
-    assert!(told(&opening(3, 3), 0).contains("1 to"), "a batch of no environment");
+    assert_eq!(error(&opening(3, 6), 2), "");
+    assert_eq!(error(&opening(3, 5), 2), "`places` must be at least 6, one for each sampled world; got `5`");
+    assert!(error(&opening(100_000, 100_000), 1).starts_with("`worlds` must be so many that 1 to "));
+    assert!(error(&opening(3, 3), 0).contains("1 to"), "a batch of no environment");
     let least = MESSAGE_HEAD + row_bytes(info.rules.info());
     let narrow = |message_bytes| Opening { message_bytes, ..opening(1, 1) };
-    let words = format!("`max_message_bytes` must be at least {least}, for one world; got `{}`", least - 1);
-    assert_eq!((told(&narrow(least - 1), 1), told(&narrow(least), 1)), (words, String::new()));
+    let expected =
+        format!("`max_message_bytes` must be at least {least}, for one world; got `{}`", least - 1);
+    assert_eq!((error(&narrow(least - 1), 1), error(&narrow(least), 1)), (expected, String::new()));
 }
 
 #[tokio::test]
-async fn no_answer_is_foretold_to_take_more_than_one_that_is_given() {
+async fn predicted_sizes_stop_at_the_limits_of_a_call() {
     let table = table("faraway", 2);
     let (search, _) = search(&table, &*middle(&table, 1, 8), opening(1, 1)).await;
     let row = row_bytes(table.rules.info());
@@ -351,15 +353,15 @@ async fn no_answer_is_foretold_to_take_more_than_one_that_is_given() {
     assert_eq!(search.reward_bytes(1 << 20), search.reward_bytes(MOST_PLAYOUTS));
 }
 
-/// Work that waits for the pool when a search ends, and calls that come later.
+/// Covers work that is queued when the search ends, and later calls.
 #[tokio::test]
-async fn whoever_waits_for_a_search_that_ends_is_told_why() {
+async fn calls_to_a_search_that_ended_return_the_reason() {
     let table = table("faraway", 2);
-    let count = ALONE + 50;
+    let count = MOST_INLINE_ROWS + 50;
     let (search, step) = search(&table, &*middle(&table, 1, 8), opening(count, count)).await;
-    let worlds: Vec<u32> = (0..u32::try_from(count).expect("few")).collect();
-    let moves = drawn_moves(&step, &worlds, &mut RngStream::new(1, 0));
-    // Both threads are held up.
+    let worlds: Vec<u32> = (0..u32::try_from(count).expect("it fits")).collect();
+    let moves = random_moves(&step, &worlds, &mut RngStream::new(1, 0));
+    // Both threads are blocked.
     let gates = [(); 2].map(|()| {
         let (gate, closed) = std::sync::mpsc::channel::<()>();
         search.owner.spawn(Once::new(move || {
@@ -381,11 +383,11 @@ async fn whoever_waits_for_a_search_that_ends_is_told_why() {
 }
 
 #[tokio::test]
-async fn a_search_whose_work_panics_ends_by_a_mistake_of_the_server() {
+async fn a_search_whose_work_panics_ends_with_an_internal_error() {
     let (two, three) = (table("faraway", 2), table("faraway", 3));
     let (mut search, _) = search(&two, &*middle(&two, 1, 8), opening(1, 1)).await;
-    // Rewards are asked of a seat that nobody plays at.
-    Arc::get_mut(&mut search).expect("nobody shares it").table = three;
+    // The rollout computes the reward of a third seat, which the worlds do not have.
+    Arc::get_mut(&mut search).expect("the search is not shared").table = three;
     for _ in 0..2 {
         let refused = search.roll_out(&[0], 1, Rollout::Random, 1).await.expect_err("it panics");
         assert_eq!(refused.report().reason, "INTERNAL", "{refused}");

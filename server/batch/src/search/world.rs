@@ -1,12 +1,16 @@
-//! A world of a search.
+//! The worlds of a search, and their rows in a step.
 
 use std::sync::Arc;
 
-use boardwire_kernel::{RngStream, Seat, WORLD_STREAM};
+use boardwire_api::v1::{self, RewardKind};
+use boardwire_kernel::{ActionSet, GameInfo, RngStream, Seat, WORLD_STREAM};
 
+use crate::batch::{MESSAGE_HEAD, NOBODY, flag};
 use crate::play::{Insight, Play};
+use crate::reward;
+use crate::tables::Table;
 
-/// A world, and for which seat it was drawn. Its clones share the episode until one of them plays.
+/// A world, and the seat that it was sampled for. Clones share the episode until one of them plays.
 #[derive(Clone)]
 pub(super) struct World {
     pub(super) play: Arc<dyn Play>,
@@ -14,36 +18,91 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The world with this number of a search with this seed, as its seat may know it.
-    pub(super) fn drawn(insight: &dyn Insight, seed: u64, number: usize) -> Self {
+    /// Samples the world with this number of a search with this seed, from what the seat knows.
+    pub(super) fn sample(insight: &dyn Insight, seed: u64, number: usize) -> Self {
         Self { play: insight.imagine(world_seed(seed, number)), viewer: insight.seat() }
     }
 
-    /// The episode, to be played on: a copy of it if it is shared.
-    pub(super) fn own(&mut self) -> &mut dyn Play {
+    /// The episode, for playing. Copies it first if it is shared.
+    pub(super) fn play_mut(&mut self) -> &mut dyn Play {
         if Arc::get_mut(&mut self.play).is_none() {
             self.play = self.play.copy();
         }
-        Arc::get_mut(&mut self.play).expect("nobody shares a new copy")
+        Arc::get_mut(&mut self.play).expect("a new copy is not shared")
     }
 
-    /// The seat whose decision is shown: the one that the world was drawn for, if it owes one.
+    /// The seat whose decision the row shows: the seat of the sample if it owes one, else the lowest seat that does.
     pub(super) fn decides(&self) -> Option<Seat> {
         let pending = self.play.pending();
         if pending.contains(self.viewer) { Some(self.viewer) } else { pending.lowest() }
     }
 
-    /// Plays decisions with a single legal action.
+    /// Plays decisions until one has several legal actions.
     pub(super) fn skip_forced(&mut self) {
         let forced =
             |play: &dyn Play| play.pending().iter().find_map(|seat| Some((seat, play.forced(seat)?)));
         while let Some((seat, action)) = forced(&*self.play) {
-            self.own().apply(seat, action.into()).expect("the only legal action");
+            self.play_mut().apply(seat, action.into()).expect("the only legal action");
         }
     }
 }
 
-/// The seed of the world with this number: none of an episode of a batch with the same seed, whose luck it would have.
+/// The seed of the world with this number. It differs from all seeds of episodes of a batch with the same seed, so a world
+/// does not repeat the chance events of such an episode.
 pub(super) fn world_seed(seed: u64, number: usize) -> u64 {
     RngStream::new(seed, WORLD_STREAM + number as u64).seed()
+}
+
+/// The bytes of a row.
+#[must_use]
+pub fn row_bytes(info: &GameInfo) -> usize {
+    6 + 4 * usize::from(info.seats) + info.actions.mask_bytes() + info.layout.bytes()
+}
+
+/// How many rows fit a message.
+pub(super) fn most_rows(info: &GameInfo, message_bytes: usize) -> usize {
+    message_bytes.saturating_sub(MESSAGE_HEAD) / row_bytes(info)
+}
+
+/// A step with a row for each of these worlds.
+pub(super) fn rows<'a>(
+    table: &Table,
+    reward: RewardKind,
+    worlds: impl ExactSizeIterator<Item = &'a World>,
+) -> v1::Step {
+    let (info, rows) = (table.rules.info(), worlds.len());
+    let (mask_bytes, view_bytes) = (info.actions.mask_bytes(), info.layout.bytes());
+    let (mut seats, mut flags) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut plies = Vec::with_capacity(4 * rows);
+    let mut rewards = Vec::with_capacity(4 * usize::from(info.seats) * rows);
+    let (mut masks, mut views) = (vec![0; mask_bytes * rows], vec![0; view_bytes * rows]);
+    let buffers = masks.chunks_mut(mask_bytes).zip(views.chunks_mut(view_bytes));
+    for (world, (mask, view)) in worlds.zip(buffers) {
+        let seat = world.decides();
+        seats.push(seat.map_or(NOBODY, Seat::number));
+        let outcome = world.play.outcome();
+        flags.push(match &outcome {
+            Some(_) => flag::TERMINATED,
+            None if world.play.is_truncated() => flag::TRUNCATED,
+            None => 0,
+        });
+        plies.extend(world.play.ply().to_le_bytes());
+        for seat in Seat::all(info.seats) {
+            let value =
+                outcome.as_ref().map_or(0.0, |end| reward::of(reward, seat, end.scores(), end.ranks()));
+            rewards.extend(value.to_le_bytes());
+        }
+        let legal = seat.map_or(ActionSet::EMPTY, |seat| world.play.legal(seat));
+        legal.write_bits(mask);
+        world.play.view(seat.unwrap_or(world.viewer).into(), view);
+    }
+    v1::Step {
+        seat: seats.into(),
+        flags: flags.into(),
+        ply: plies.into(),
+        reward: rewards.into(),
+        mask: masks.into(),
+        view: views.into(),
+        ..v1::Step::default()
+    }
 }
