@@ -1,4 +1,4 @@
-//! Requests of `boardwire.v1` as what is asked for here, and what is answered as messages.
+//! Conversions between messages of `boardwire.v1` and the types of this crate.
 
 mod batch;
 mod catalog;
@@ -7,6 +7,7 @@ mod search;
 
 use std::collections::BTreeMap;
 
+use boardwire_api::Error;
 use boardwire_kernel::GameInfo;
 
 pub use batch::{actions, batch, plan, reset, step};
@@ -16,31 +17,29 @@ pub use player::players;
 pub use player::{bot, bot_to, player, player_name, player_to};
 pub use search::{moves, playouts, rewards, search, search_opening};
 
-use boardwire_api::Error;
-
-/// Counts on the wire are 32 bits wide; none of ours comes near.
+/// A count as messages carry it, in 32 bits. No count of this crate comes near the limit.
 #[must_use]
 pub fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The options of a table, by their names.
+/// The options of a table by name.
 #[must_use]
 pub fn options(info: &GameInfo) -> BTreeMap<String, String> {
     info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-/// The value of an enumeration in a request; the first one, if the field is unspecified.
+/// The enum value of a request field; the first value if the field is unspecified.
 ///
 /// # Errors
-/// There is no such value.
+/// The enum has no such value.
 pub fn known<E: TryFrom<i32>>(field: &'static str, value: i32) -> Result<E, Error> {
     let name = std::any::type_name::<E>().rsplit("::").next().unwrap_or_default();
     E::try_from(if value == 0 { 1 } else { value })
         .map_err(|_| Error::field(field, value, format!("a value of {name}")))
 }
 
-/// What is said of a message that a request has to have.
+/// The error for a message field that the request must set.
 #[must_use]
 pub fn missing(field: &'static str, expected: &str) -> Error {
     Error::field(field, "nothing", expected)
@@ -51,12 +50,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_known_or_refused_and_the_unspecified_one_is_the_first() {
+    fn an_unspecified_value_is_the_first_and_an_unknown_value_is_refused() {
         use boardwire_api::v1::RewardKind;
         assert_eq!(known("reward", 0), Ok(RewardKind::Rank));
         assert_eq!(known("reward", 4), Ok(RewardKind::Score));
         for wrong in [-1, 5, i32::MIN, i32::MAX] {
-            let refused = known::<RewardKind>("reward", wrong).expect_err("there is no such value");
+            let refused = known::<RewardKind>("reward", wrong).expect_err("the enum has no such value");
             assert_eq!(refused.to_string(), format!("`reward` must be a value of RewardKind; got `{wrong}`"));
         }
     }

@@ -11,81 +11,84 @@ use crate::batch::{Actions, Adviser, Batch, Column, Columns, LineUp, Plan, Reset
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
-/// The table of a new batch, and how its environments are to be played.
+/// The table of a new batch, and the plan of its environments.
 ///
 /// # Errors
-/// What is asked for is not there, or cannot be.
-pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Error> {
+/// A field of the request is missing or not valid.
+pub fn plan(tables: &Tables, request: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Error> {
     const MOST_LINE_UPS: usize = 1_024;
-    let asked = asked.config.as_ref().ok_or_else(|| missing("config", "a BatchConfig"))?;
-    let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
+    let config = request.config.as_ref().ok_or_else(|| missing("config", "a BatchConfig"))?;
+    let (count, seats) = (config.line_ups.len(), config.line_ups.first().map_or(0, |one| one.players.len()));
     if !(1..=MOST_LINE_UPS).contains(&count) {
         let expected = format!("1 to {MOST_LINE_UPS} line-ups");
         return Err(Error::field("line_ups", format!("{count} line-ups"), expected));
     }
-    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let table = tables.table(&asked.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
+    let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&config.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
     let line_up = |given: &v1::LineUp| {
-        let words = || given.players.iter().map(player_name).collect::<Vec<_>>().join(", ");
+        let names = || given.players.iter().map(player_name).collect::<Vec<_>>().join(", ");
         if given.players.len() != seats {
             let expected = format!("line-ups of {seats} players each, as the first has");
-            return Err(Error::field("line_ups", words(), expected));
+            return Err(Error::field("line_ups", names(), expected));
         }
         let players = given.players.iter().enumerate();
         let players = players.map(|(seat, given)| player(tables, &table, seat, given));
         let players: Vec<Player> = players.collect::<Result<_, _>>()?;
-        let none = || Error::field("line_ups", words(), "line-ups with at least one agent each");
-        LineUp::of(players).ok_or_else(none)
+        let no_agent = || Error::field("line_ups", names(), "line-ups with at least one agent each");
+        LineUp::of(players).ok_or_else(no_agent)
     };
-    let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
+    let line_ups = config.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
+    let no_columns = v1::BatchColumns::default();
+    let columns = config.columns.as_ref().unwrap_or(&no_columns);
     let plan = Plan {
-        duplicate_deals: asked.duplicate_deals,
-        reward: known("reward", asked.reward)?,
-        autoreset: known("autoreset", asked.autoreset)?,
-        illegal_actions: known("illegal_actions", asked.illegal_actions)?,
-        skip_forced: asked.skip_forced,
-        columns: columns(asked.columns.as_ref()),
-        adviser: adviser(tables, &table, asked.columns.as_ref())?,
+        duplicate_deals: config.duplicate_deals,
+        reward: known("reward", config.reward)?,
+        autoreset: known("autoreset", config.autoreset)?,
+        illegal_actions: known("illegal_actions", config.illegal_actions)?,
+        skip_forced: config.skip_forced,
+        columns: Columns {
+            scores: columns.scores,
+            final_views: columns.final_views,
+            episodes: columns.episodes,
+            oracle: columns.oracle,
+        },
+        adviser: adviser(tables, &table, columns)?,
         ..Plan::of(line_ups)
     };
     Ok((table, plan))
 }
 
-/// Who advises the agent of a new batch, if anybody is to.
-fn adviser(
-    tables: &Tables,
-    table: &Table,
-    columns: Option<&v1::BatchColumns>,
-) -> Result<Option<Adviser>, Error> {
-    let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
-    if advice.is_none() && *shares {
+/// The bot that advises the agent of a new batch, if the request names one.
+fn adviser(tables: &Tables, table: &Table, columns: &v1::BatchColumns) -> Result<Option<Adviser>, Error> {
+    let shares = columns.advice_shares;
+    let Some(advice) = &columns.advice else {
         let expected = "false unless `columns.advice` names a bot";
-        return Err(Error::field("columns.advice_shares", "true", expected));
-    }
-    let Some(advice) = advice else { return Ok(None) };
+        return if shares { Err(Error::field("columns.advice_shares", "true", expected)) } else { Ok(None) };
+    };
     let unknown = |UnknownBot { given: value, expected }| {
         Error::field("columns.advice", value, format!("nothing or a bot: {expected}"))
     };
-    Ok(Some(Adviser { bot: bot(tables, table, advice).map_err(unknown)?, shares: *shares }))
+    Ok(Some(Adviser { bot: bot(tables, table, advice).map_err(unknown)?, shares }))
 }
 
-/// What a step makes of each environment.
+/// The actions of a step, a row for each environment.
 #[must_use]
-pub fn actions(asked: &v1::StepBatchRequest) -> Actions {
-    Actions { indices: asked.actions.clone(), mask: asked.mask.clone() }
+pub fn actions(request: &v1::StepBatchRequest) -> Actions {
+    Actions { indices: request.actions.clone(), mask: request.mask.clone() }
 }
 
-/// Which episodes a reset begins.
+/// The environments that a reset restarts, and their seeds.
 #[must_use]
-pub fn reset(asked: &v1::ResetBatchRequest) -> Reset {
-    Reset { mask: asked.mask.clone(), seed: asked.seed, seeds: asked.seeds.clone() }
+pub fn reset(request: &v1::ResetBatchRequest) -> Reset {
+    Reset { mask: request.mask.clone(), seed: request.seed, seeds: request.seeds.clone() }
 }
 
-/// What an owner is told of its batch.
+/// The description of a batch.
 #[must_use]
 pub fn batch(batch: &Batch) -> v1::Batch {
     let (opening, info) = (batch.opening(), batch.table().rules.info());
     let (plan, adviser) = (&opening.plan, opening.plan.adviser.as_ref());
+    let line_up = |line_up: &LineUp| v1::LineUp { players: line_up.players.iter().map(player_to).collect() };
     let config = v1::BatchConfig {
         game: info.id.to_owned(),
         line_ups: plan.line_ups.iter().map(line_up).collect(),
@@ -117,10 +120,6 @@ pub fn batch(batch: &Batch) -> v1::Batch {
     }
 }
 
-fn line_up(line_up: &LineUp) -> v1::LineUp {
-    v1::LineUp { players: line_up.players.iter().map(player_to).collect() }
-}
-
 /// The rows of a step.
 #[must_use]
 pub fn step(step: Step) -> v1::Step {
@@ -146,13 +145,4 @@ pub fn step(step: Step) -> v1::Step {
         oracle_mask: take(Column::OracleMask),
         view: take(Column::View),
     }
-}
-
-fn columns(given: Option<&v1::BatchColumns>) -> Columns {
-    given.map_or_else(Columns::default, |given| Columns {
-        scores: given.scores,
-        final_views: given.final_views,
-        episodes: given.episodes,
-        oracle: given.oracle,
-    })
 }

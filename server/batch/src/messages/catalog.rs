@@ -1,4 +1,4 @@
-//! Games as messages.
+//! Games and tables as messages.
 
 use boardwire_api::{Error, v1};
 use boardwire_kernel::{
@@ -9,18 +9,18 @@ use super::{count, options};
 use crate::registry::Served;
 use crate::tables::{Table, Tables};
 
-/// The description of the table that is asked for.
+/// The description of the table that a request names.
 ///
 /// # Errors
-/// An unknown game, seats or options it does not have.
-pub fn game_spec(tables: &Tables, asked: &v1::GetGameRequest) -> Result<v1::GameSpec, Error> {
-    let served = tables.served(&asked.game)?;
-    let seats = if asked.seats == 0 { (*served.game_type.seats.start()).into() } else { asked.seats };
-    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(spec(&served, &*tables.table(&asked.game, seats, options)?))
+/// An unknown game, or seats or options that the game does not have.
+pub fn game_spec(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::GameSpec, Error> {
+    let served = tables.served(&request.game)?;
+    let seats = if request.seats == 0 { (*served.game_type.seats.start()).into() } else { request.seats };
+    let options = request.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(spec(&served, &*tables.table(&request.game, seats, options)?))
 }
 
-/// A game as it can be set up.
+/// A game with its possible seats and options.
 #[must_use]
 pub fn game(served: &Served) -> v1::Game {
     let game_type = &served.game_type;
@@ -37,7 +37,7 @@ pub fn game(served: &Served) -> v1::Game {
 
 fn option(spec: &OptionSpec) -> v1::GameOption {
     let (choices, min, max) = match spec.kind {
-        OptionKind::Choice(words) => (words, None, None),
+        OptionKind::Choice(choices) => (choices, None, None),
         OptionKind::Flag => (["false", "true"].as_slice(), None, None),
         OptionKind::Int(min, max) => ([].as_slice(), Some(min), Some(max)),
     };
@@ -45,13 +45,13 @@ fn option(spec: &OptionSpec) -> v1::GameOption {
         name: spec.name.to_owned(),
         description: spec.doc.to_owned(),
         default_value: spec.default.to_owned(),
-        choices: choices.iter().map(|&word| word.to_owned()).collect(),
+        choices: choices.iter().map(|&choice| choice.to_owned()).collect(),
         min,
         max,
     }
 }
 
-/// A game as it is played at a table.
+/// The description of a table.
 #[must_use]
 pub fn spec(served: &Served, table: &Table) -> v1::GameSpec {
     let info = table.rules.info();
@@ -86,7 +86,12 @@ fn fields(layout: &ViewLayout) -> Vec<v1::ViewField> {
     let axis = |axis: &Axis| v1::Axis {
         name: axis.name.to_owned(),
         size: axis.size.into(),
-        order: axis_order(axis.order).into(),
+        order: match axis.order {
+            AxisOrder::None => v1::AxisOrder::None,
+            AxisOrder::Sequence => v1::AxisOrder::Sequence,
+            AxisOrder::Places => v1::AxisOrder::Places,
+        }
+        .into(),
         table: axis.table.unwrap_or_default().to_owned(),
     };
     let field = |(offset, field): (usize, &Field)| {
@@ -111,14 +116,6 @@ fn fields(layout: &ViewLayout) -> Vec<v1::ViewField> {
         }
     };
     layout.with_offsets().map(field).collect()
-}
-
-fn axis_order(order: AxisOrder) -> v1::AxisOrder {
-    match order {
-        AxisOrder::None => v1::AxisOrder::None,
-        AxisOrder::Sequence => v1::AxisOrder::Sequence,
-        AxisOrder::Places => v1::AxisOrder::Places,
-    }
 }
 
 fn component_table(table: &boardwire_kernel::Table) -> v1::ComponentTable {

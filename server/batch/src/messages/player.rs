@@ -7,13 +7,13 @@ use boardwire_bots::{Bot, UnknownBot};
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
-/// The parameter that a bot has, by the bot's name.
+/// The bots that have a parameter, each with its parameter.
 const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];
 
-/// Who is to play at `seat` of a table.
+/// The player that a request names for `seat` of a table.
 ///
 /// # Errors
-/// No such bot or policy, or none that could play there.
+/// No bot or policy has this name, or the policy cannot play at this table.
 pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -> Result<Player, Error> {
     if let Some(Kind::Agent(_)) = given.kind {
         return Ok(Player::Agent);
@@ -25,32 +25,32 @@ pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -
     })
 }
 
-/// The same where no agent can be.
+/// The bot that a request names where no agent can play.
 ///
 /// # Errors
-/// No such bot or policy, or none that could play there.
+/// No bot or policy has this name, or the policy cannot play at this table.
 pub fn bot(tables: &Tables, table: &Table, given: &v1::Player) -> Result<Bot, UnknownBot> {
     if let Some(Kind::Bot(v1::player::Bot { name, parameters })) = &given.kind {
-        let own = PARAMETERS.iter().find(|(bot, _)| bot == name).map(|(_, own)| *own);
-        if name.contains(':') || parameters.keys().any(|parameter| Some(parameter.as_str()) != own) {
+        let valid = |parameter: &String| PARAMETERS.contains(&(name.as_str(), parameter.as_str()));
+        if name.contains(':') || !parameters.keys().all(valid) {
             return Err(UnknownBot { given: player_name(given), expected: UnknownBot::KNOWN.to_owned() });
         }
     }
     tables.bot(table, &player_name(given))
 }
 
-/// A player in words, as command lines have it: `agent`, `mc:160`, `policy:lion:argmax`.
+/// The name of a player, as command lines write it: `agent`, `mc:160`, `policy:lion:argmax`.
 #[must_use]
 pub fn player_name(player: &v1::Player) -> String {
     match &player.kind {
         None => "nobody".to_owned(),
         Some(Kind::Agent(_)) => Player::Agent.to_string(),
         Some(Kind::Bot(v1::player::Bot { name, parameters })) => {
-            let known = |(parameter, value): (&String, &u32)| {
-                let is_own = PARAMETERS.contains(&(name.as_str(), parameter.as_str()));
-                if is_own { format!(":{value}") } else { format!(":{parameter}={value}") }
+            let suffix = |(parameter, value): (&String, &u32)| {
+                let valid = PARAMETERS.contains(&(name.as_str(), parameter.as_str()));
+                if valid { format!(":{value}") } else { format!(":{parameter}={value}") }
             };
-            parameters.iter().fold(name.clone(), |name, parameter| name + &known(parameter))
+            parameters.iter().fold(name.clone(), |name, parameter| name + &suffix(parameter))
         }
         Some(Kind::Policy(v1::player::Policy { name, argmax })) => {
             format!("policy:{name}{}", if *argmax { ":argmax" } else { "" })
@@ -70,14 +70,14 @@ pub fn bot_to(bot: &Bot) -> v1::Player {
     named(&bot.to_string())
 }
 
-/// Players by their names in words.
+/// The messages of players with these names.
 #[cfg(any(test, feature = "testkit"))]
 #[must_use]
 pub fn players(names: &[&str]) -> Vec<v1::Player> {
     names.iter().map(|name| named(name)).collect()
 }
 
-/// The message of a name as [`player_name`] gives it.
+/// The message of a name that [`player_name`] wrote.
 fn named(name: &str) -> v1::Player {
     let (first, rest) = name.split_once(':').unwrap_or((name, ""));
     let kind = match first {
@@ -87,9 +87,9 @@ fn named(name: &str) -> v1::Player {
             Kind::Policy(v1::player::Policy { name: name.to_owned(), argmax: pick == "argmax" })
         }
         bot => {
-            let own = PARAMETERS.iter().find(|(known, _)| *known == bot);
-            let value = own.and_then(|(_, own)| Some(((*own).to_owned(), rest.parse().ok()?)));
-            Kind::Bot(v1::player::Bot { name: bot.to_owned(), parameters: value.into_iter().collect() })
+            let parameter = PARAMETERS.iter().find(|(name, _)| *name == bot);
+            let parameter = parameter.and_then(|(_, name)| Some(((*name).to_owned(), rest.parse().ok()?)));
+            Kind::Bot(v1::player::Bot { name: bot.to_owned(), parameters: parameter.into_iter().collect() })
         }
     };
     v1::Player { kind: Some(kind) }
@@ -103,20 +103,20 @@ mod tests {
     use crate::registry::Registry;
 
     #[test]
-    fn players_are_read_as_they_are_told() {
+    fn player_names_are_read_as_they_are_written() {
         let tables = Tables::new(Registry::standard());
         let table = tables.table("faraway", 2, []).expect("it can be set up");
         for name in ["agent", "random", "greedy", "greedy:16", "mc", "mc:40"] {
             let [given] = &players(&[name])[..] else { panic!("one") };
             assert_eq!(player_name(given), name);
-            let read = player(&tables, &table, 0, given).expect("there is such a player");
+            let read = player(&tables, &table, 0, given).expect("the player exists");
             assert_eq!((read.to_string().as_str(), &player_to(&read)), (name, given));
         }
         let bot = |name: &str, parameter: &str, value: u32| {
             let parameters = [(parameter.to_owned(), value)].into();
             v1::Player { kind: Some(Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })) }
         };
-        for (given, words) in [
+        for (given, name) in [
             (v1::Player::default(), "nobody"),
             (bot("mc", "depth", 3), "mc:depth=3"),
             (bot("mc", "playouts", 0), "mc:0"),
@@ -125,12 +125,12 @@ mod tests {
             (players(&["clever"])[0].clone(), "clever"),
             (players(&["policy:lion:argmax"])[0].clone(), "policy:lion:argmax"),
         ] {
-            let refused = player(&tables, &table, 1, &given).expect_err("there is no such player");
+            let refused = player(&tables, &table, 1, &given).expect_err("the player does not exist");
             let Error::BotUnknown { seat: 1, given, expected } = &refused else { panic!("{refused}") };
-            assert!(given == words && expected.starts_with("agent, "), "{refused}");
+            assert!(given == name && expected.starts_with("agent, "), "{refused}");
         }
         let by_default = bot("mc", "playouts", DEFAULT_PLAYOUTS);
-        let read = player(&tables, &table, 0, &by_default).expect("it is there");
+        let read = player(&tables, &table, 0, &by_default).expect("the player exists");
         assert_eq!(read, Player::Bot(Bot::Search { playouts: DEFAULT_PLAYOUTS }));
     }
 }

@@ -1,4 +1,4 @@
-//! Searches and what their worlds show as messages.
+//! Searches, their requests and their results as messages.
 
 use boardwire_api::{Error, v1};
 use boardwire_bots::Rollout;
@@ -7,47 +7,47 @@ use bytes::Bytes;
 use super::{count, known, options};
 use crate::search::{Moves, Opening, Search};
 
-/// What a search is begun with for so many `seats`; `seed` is for requests without one.
+/// The settings of a new search for this many `seats`. `seed` makes a seed for a request without one.
 ///
 /// # Errors
-/// There is no such reward.
+/// An unknown reward.
 pub fn search_opening(
-    asked: &v1::CreateSearchRequest,
+    request: &v1::CreateSearchRequest,
     seats: usize,
     seed: impl FnOnce() -> u64,
     message_bytes: usize,
 ) -> Result<Opening, Error> {
-    let worlds = asked.worlds.max(1) as usize;
+    let worlds = request.worlds.max(1) as usize;
     Ok(Opening {
         worlds,
-        places: if asked.places == 0 { worlds.saturating_mul(seats) } else { asked.places as usize },
-        seed: asked.seed.unwrap_or_else(seed),
-        reward: known("reward", asked.reward)?,
-        skip_forced: asked.skip_forced,
+        places: if request.places == 0 { worlds.saturating_mul(seats) } else { request.places as usize },
+        seed: request.seed.unwrap_or_else(seed),
+        reward: known("reward", request.reward)?,
+        skip_forced: request.skip_forced,
         message_bytes,
     })
 }
 
-/// Which decisions are made in which worlds.
+/// The decisions of a request, with their worlds.
 ///
 /// # Errors
-/// Columns that are cut off.
-pub fn moves(asked: &v1::AdvanceRequest) -> Result<Moves, Error> {
-    let (worlds, into) = (numbers("worlds", &asked.worlds)?, numbers("into", &asked.into)?);
-    Ok(Moves { worlds, actions: asked.actions.clone(), into })
+/// A column whose last row is incomplete.
+pub fn moves(request: &v1::AdvanceRequest) -> Result<Moves, Error> {
+    let (worlds, into) = (numbers("worlds", &request.worlds)?, numbers("into", &request.into)?);
+    Ok(Moves { worlds, actions: request.actions.clone(), into })
 }
 
-/// Which worlds are played to their end, how often each, and how.
+/// The worlds to play out, the number of playouts of each, and the policy.
 ///
 /// # Errors
-/// A column that is cut off; no such way.
-pub fn playouts(asked: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Error> {
-    let worlds = numbers("worlds", &asked.worlds)?;
-    let rollout = match known("policy", asked.policy)? {
+/// A column whose last row is incomplete, or an unknown policy.
+pub fn playouts(request: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Error> {
+    let worlds = numbers("worlds", &request.worlds)?;
+    let rollout = match known("policy", request.policy)? {
         v1::RolloutPolicy::Unspecified | v1::RolloutPolicy::Estimate => Rollout::Estimate,
         v1::RolloutPolicy::Random => Rollout::Random,
     };
-    Ok((worlds, asked.playouts.max(1) as usize, rollout))
+    Ok((worlds, request.playouts.max(1) as usize, rollout))
 }
 
 /// Mean rewards as a column.
@@ -56,7 +56,7 @@ pub fn rewards(means: &[f32]) -> Bytes {
     means.iter().flat_map(|mean| mean.to_le_bytes()).collect()
 }
 
-/// What is told of a search.
+/// The description of a search.
 #[must_use]
 pub fn search(search: &Search) -> v1::Search {
     let (opening, info) = (search.opening(), search.table().rules.info());
@@ -76,7 +76,7 @@ pub fn search(search: &Search) -> v1::Search {
     }
 }
 
-/// A column of `uint32`.
+/// The numbers of a column of little-endian `uint32`.
 fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
