@@ -1,4 +1,4 @@
-//! Release series. What a series has saved no other reads: before 1.0 nothing is migrated.
+//! Release series. Only the series that saved a file reads it: before 1.0, no release migrates files.
 
 use std::fmt;
 
@@ -10,41 +10,37 @@ pub struct Release {
 }
 
 impl Release {
-    /// The one that this program is of.
+    /// The series of this program.
     pub const OWN: Self = Self {
         major: number(env!("CARGO_PKG_VERSION_MAJOR")),
         minor: number(env!("CARGO_PKG_VERSION_MINOR")),
     };
 
-    /// The one with this number: major and minor in two bytes.
+    /// The series of a [`number`](Self::number).
     #[must_use]
     pub const fn of(number: u16) -> Self {
         let [major, minor] = number.to_be_bytes();
         Self { major, minor }
     }
 
-    /// A number that no other has.
+    /// The series as a unique number: major in the high byte, minor in the low byte.
     #[must_use]
     pub const fn number(self) -> u16 {
         u16::from_be_bytes([self.major, self.minor])
     }
 
-    /// Refuses what another release has saved.
+    /// Refuses a file that another release saved.
     ///
     /// # Errors
-    /// Which release reads it.
+    /// The release that saved it.
     pub fn check(self) -> Result<(), String> {
-        let own = Self::OWN;
-        match self {
-            same if same == own => Ok(()),
-            // Until 0.2.0 no file said which release it was of.
-            Self { major: 0, minor: 3.. } => {
-                Err(format!("Boardwire {self} saved it and alone reads it: this is Boardwire {own}"))
-            }
-            Self { .. } => Err(format!(
-                "Boardwire 0.2.0 or an earlier one saved it and alone reads it: this is Boardwire {own}"
-            )),
-        }
+        let saved_by = match self {
+            Self::OWN => return Ok(()),
+            Self { major: 0, minor: 3.. } => format!("Boardwire {self}"),
+            // Files had no release number until 0.2.0.
+            Self { .. } => "Boardwire 0.2.0 or earlier".to_owned(),
+        };
+        Err(format!("{saved_by} saved it, and only that release reads it: this is Boardwire {}", Self::OWN))
     }
 }
 
@@ -54,7 +50,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// A part of a version.
+/// The number that these digits write.
 const fn number(digits: &str) -> u8 {
     let (digits, mut number, mut at) = (digits.as_bytes(), 0, 0);
     while at < digits.len() {
@@ -69,14 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_release_saved_is_refused_with_the_one_that_reads_it() {
+    fn a_file_of_another_release_is_refused_and_the_error_names_that_release() {
         assert_eq!(Release::of(Release::OWN.number()).check(), Ok(()));
         assert!(env!("CARGO_PKG_VERSION").starts_with(&format!("{}.", Release::OWN)));
         let refused = |number| Release::of(number).check().expect_err("another release");
-        assert!(
-            refused(200).starts_with("Boardwire 0.200 saved it and alone reads it: this is Boardwire 0.")
-        );
-        assert!(refused(1).starts_with("Boardwire 0.2.0 or an earlier one saved it"));
-        assert!(refused(0x0375).starts_with("Boardwire 0.2.0 or an earlier one saved it"));
+        let error = "Boardwire 0.200 saved it, and only that release reads it: this is Boardwire 0.";
+        assert!(refused(200).starts_with(error));
+        assert!(refused(1).starts_with("Boardwire 0.2.0 or earlier saved it"));
+        assert!(refused(0x0375).starts_with("Boardwire 0.2.0 or earlier saved it"));
     }
 }

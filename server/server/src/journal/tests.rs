@@ -169,7 +169,7 @@ async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
     assert_eq!(std::fs::read(file.path()).expect("it exists"), before, "another program's file");
     let file = three_matches().await;
     file.alter("PRAGMA user_version = 1");
-    assert!(refused(&file).contains("Boardwire 0.2.0 or an earlier one saved it and alone reads it"));
+    assert!(refused(&file).contains("Boardwire 0.2.0 or earlier saved it, and only that release reads it"));
     let missing = JournalReader::open(Path::new("/nowhere/journal"), Retention::default())
         .expect_err("the folder does not exist")
         .to_string();
