@@ -1,11 +1,11 @@
-//! Batches of environments, and searches begun from them: for a server's callers, or in a process of one's own.
+//! Batches of environments and searches from their positions, for the server's callers or inside one process.
 //!
-//! A [`Registry`](registry::Registry) lists the games, [`Tables`](tables::Tables) sets them up,
-//! [`Batch`](batch::Batch) steps many environments of a table together,
-//! [`Search`](search::Search) plays on in worlds that a seat can believe in, and a [`Pool`](pool::Pool) of threads does
-//! what takes longer. [`messages`] reads requests of `boardwire.v1` and writes answers; every error is one of
-//! [`boardwire_api::error`]. So what is asked, answered and refused is the same for all holders. Leases, callers and connections are
-//! the service's: nothing here needs gRPC.
+//! A [`Registry`](registry::Registry) lists the games and [`Tables`](tables::Tables) sets them up.
+//! A [`Batch`](batch::Batch) steps many environments of a table together.
+//! A [`Search`](search::Search) plays in worlds: states sampled from what a seat knows.
+//! A [`Pool`](pool::Pool) of threads runs work that takes longer. [`messages`] reads requests of `boardwire.v1` and writes
+//! responses. Every error is one of [`boardwire_api::error`]. So the server and a local process accept, return and refuse the
+//! same. Leases, callers and connections belong to the server: nothing here needs gRPC.
 
 pub mod batch;
 pub mod messages;

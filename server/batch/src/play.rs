@@ -1,4 +1,4 @@
-//! One episode of any game behind one interface, for code that works with every game.
+//! Traits that hide the type of a game, for code that works with every game.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use boardwire_kernel::{
 
 use crate::batch::{Block, Environments, Plan};
 
-/// The rules of one table, whichever the game.
+/// The rules of a table of any game.
 pub trait Rules: Send + Sync {
     /// The facts of the table.
     fn info(&self) -> &GameInfo;
 
-    /// Deals an episode from `key`.
+    /// Deals an episode whose chance events follow from `key`.
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play>;
 
-    /// Room for `count` environments of a batch with this seed, numbered from `first`.
+    /// A block of `count` environments of a batch with this seed, numbered from `first`.
     fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block>;
 }
 
@@ -36,18 +36,18 @@ impl<G: Estimate> Rules for G {
     }
 }
 
-/// Decisions of bots that became due together, whichever the game. The methods are those of [`bots::Round`].
+/// Decisions that bots make together, in any game. The methods are those of [`bots::Round`].
 ///
 /// [`bots::Round`]: boardwire_bots::Round
 pub trait Round: Send {
-    /// The seat whose bot thinks; none once all have chosen.
+    /// The seat whose bot thinks now; none once all have chosen.
     fn seat(&self) -> Option<Seat>;
-    /// Thinks for about as long as one world takes; whether all have chosen.
+    /// Thinks for about as long as one sampled world takes; true once all have chosen.
     ///
     /// # Errors
-    /// A bot that cannot choose.
+    /// A bot cannot choose.
     fn advance(&mut self) -> Result<bool, BotFault>;
-    /// What has been chosen.
+    /// The actions that the bots chose.
     fn choices(self: Box<Self>) -> Vec<Choice>;
 }
 
@@ -65,11 +65,11 @@ impl<G: Estimate> Round for boardwire_bots::Round<G> {
     }
 }
 
-/// What a seat that owes a choice knows of a position, whichever the game.
+/// What a seat knows of a position, in any game. The seat owes a decision.
 pub trait Insight: Send + Sync {
-    /// Whose it is.
+    /// The seat.
     fn seat(&self) -> Seat;
-    /// A world that the seat can believe in, with luck of its own: both follow from what it knows and from `seed`.
+    /// A world: a state sampled from what the seat knows, whose later chance events also follow from `seed`.
     fn imagine(&self, seed: u64) -> Arc<dyn Play>;
 }
 
@@ -84,27 +84,27 @@ impl<G: Estimate> Insight for Knowledge<G> {
     }
 }
 
-/// An episode in progress, whichever the game. The methods are those of [`Episode`] and [`Game`].
+/// An episode of any game. The methods are those of [`Episode`] and [`Game`].
 pub trait Play: Send + Sync {
-    /// The seats that owe a choice.
+    /// The seats that owe a decision.
     fn pending(&self) -> SeatSet;
-    /// What `seat` may choose now.
+    /// The actions that are legal for `seat` now.
     fn legal(&self, seat: Seat) -> ActionSet;
-    /// Writes what `viewer` may know.
+    /// Writes the view of `viewer` to `out`.
     fn view(&self, viewer: Viewer, out: &mut [u8]);
-    /// The same as text.
+    /// The view of `viewer` as text.
     fn text(&self, viewer: Viewer) -> String;
-    /// How many actions have been applied.
+    /// How many actions were applied.
     fn ply(&self) -> u32;
-    /// Whether it was cut at its greatest length.
+    /// Whether the episode stopped at the limit on plies.
     fn is_truncated(&self) -> bool;
     /// The result, once it has ended by the rules.
     fn outcome(&self) -> Option<Outcome>;
-    /// Where the points of `seat` came from, once it has ended by the rules.
+    /// The score of `seat` line by line, once the episode has ended by the rules.
     fn explain(&self, seat: Seat) -> Vec<ScoreLine>;
-    /// The one legal action of `seat`, if it owes a decision and has no other choice.
+    /// The only legal action of `seat`, if it owes a decision and has exactly one.
     fn forced(&self, seat: Seat) -> Option<u8>;
-    /// Looks whether an action may be played.
+    /// Checks whether `seat` may play an action.
     ///
     /// # Errors
     /// As [`Episode::check`].
@@ -114,17 +114,17 @@ pub trait Play: Send + Sync {
     /// # Errors
     /// As [`Episode::apply`].
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
-    /// Begins the decisions of bots at seats that owe one, from what each seat knows now.
+    /// Starts the decisions of bots at seats that owe one, from what each seat knows now.
     fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round>;
-    /// What a seat that owes a choice knows.
+    /// What a seat that owes a decision knows.
     fn insight(&self, seat: Seat) -> Box<dyn Insight>;
-    /// The same episode once more.
+    /// A copy of the episode.
     fn copy(&self) -> Arc<dyn Play>;
-    /// How it ends if it goes on like this, with luck from `seed`; none if it is cut at its greatest length.
+    /// The outcome of a playout with random choices from `seed`; none if it stops at the limit on plies.
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome>;
-    /// The digest of the position: for the arbiter, since it depends on everything hidden.
+    /// The digest of the position. It depends on hidden information, so no seat may see it.
     fn digest(&self) -> Digest;
-    /// The same episode with all that `seat` cannot know drawn anew: to test that `seat` is told the same.
+    /// A copy with all that `seat` cannot know resampled, to test that `seat` sees no difference.
     #[cfg(feature = "testkit")]
     fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play>;
 }
@@ -189,10 +189,7 @@ impl<G: Estimate> Play for Episode<G> {
     }
 
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {
-        if self.is_truncated() {
-            return None;
-        }
-        rollout.play_out(&**self.game(), self.state(), seed)
+        if self.is_truncated() { None } else { rollout.play_out(&**self.game(), self.state(), seed) }
     }
 
     fn digest(&self) -> Digest {

@@ -1,13 +1,13 @@
-//! Who plays.
+//! Players: what sits at a seat.
 
 use boardwire_bots::Bot;
 
-/// Who plays at a seat.
+/// The player at a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Player {
-    /// A client: in a match the agent that joins by invitation, in a batch its owner.
+    /// A client: in a match the agent that joins by invitation, in a batch the batch's owner.
     Agent,
-    /// A bot in the server.
+    /// A bot that the server runs.
     Bot(Bot),
 }
 

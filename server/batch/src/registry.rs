@@ -1,4 +1,4 @@
-//! The games that are served: a list to which any type can be added that implements `Game` and `Estimate`.
+//! The games that are served. Any type that implements `Game` and `Estimate` can be added.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use boardwire_kernel::{
 
 use crate::play::Rules;
 
-/// The games that are served, each with the catalogue it is played with.
+/// The games that are served, each with its catalogue.
 ///
 /// ```
 /// use boardwire_batch::registry::Registry;
@@ -19,19 +19,19 @@ use crate::play::Rules;
 #[derive(Clone, Default)]
 pub struct Registry(Vec<Arc<dyn Entry>>);
 
-/// What is known of a game before it is set up.
+/// The facts of a game that do not depend on its seats and options.
 #[derive(Debug)]
 pub struct Served {
     /// The game type.
     pub game_type: GameType,
     /// The digest of its catalogue.
     pub catalogue: Digest,
-    /// Where the catalogue's values were read.
+    /// The sources of the catalogue's values.
     pub provenance: Vec<Provenance>,
 }
 
-/// A game with its catalogue, whichever the game.
-trait Entry: Send + Sync {
+/// A game with its catalogue, behind one interface for all games.
+pub(crate) trait Entry: Send + Sync {
     fn served(&self) -> Served;
     fn game_type(&self) -> GameType;
     fn set_up(&self, seats: u32, options: &Options) -> Result<Arc<dyn Rules>, SetupError>;
@@ -67,28 +67,17 @@ impl<G: Estimate> Entry for Game<G> {
 }
 
 impl Registry {
-    /// The games of Boardwire, with the catalogues compiled in.
+    /// Boardwire's games, with the built-in catalogues.
     #[must_use]
     pub fn standard() -> Self {
-        struct Add(Registry);
-
-        impl boardwire_games::Visitor for Add {
-            type Output = Registry;
-
-            fn visit<G: Estimate>(self) -> Registry {
-                self.0.with::<G>()
-            }
-        }
-
-        let add =
-            |registry, id: &&str| boardwire_games::visit(id, Add(registry)).expect("a game of the list");
+        let add = |registry, id: &&str| boardwire_games::visit(id, registry).expect("a game of the list");
         boardwire_games::IDS.iter().fold(Self::default(), add)
     }
 
-    /// The same with one more game, played with the catalogue compiled in.
+    /// Adds a game with its built-in catalogue.
     ///
     /// # Panics
-    /// When there is a game of this id already, or its catalogue is not valid: a mistake in the program.
+    /// When another game has this id, or the catalogue is not valid: a bug in the program.
     #[must_use]
     pub fn with<G: Estimate>(mut self) -> Self {
         let id = G::TYPE.id;
@@ -98,10 +87,10 @@ impl Registry {
         self
     }
 
-    /// Gives the game `id` this catalogue; false for an unknown game. Tables that are set up already keep theirs.
+    /// Replaces the catalogue of the game `id`; false for an unknown game. Existing tables keep their catalogue.
     ///
     /// # Errors
-    /// What is wrong with the catalogue; nothing has changed then.
+    /// The catalogue is not valid; then nothing changes.
     pub fn replace_catalogue(&mut self, id: &str, json: &str) -> Result<bool, CatalogueError> {
         let Some(entry) = self.0.iter_mut().find(|entry| entry.game_type().id == id) else {
             return Ok(false);
@@ -110,49 +99,44 @@ impl Registry {
         Ok(true)
     }
 
-    /// The ids of the games, in their order.
+    /// The ids of the games, in order.
     pub fn ids(&self) -> impl Iterator<Item = &'static str> {
         self.game_types().map(|game_type| game_type.id)
     }
 
-    /// What is known of every game before it is set up.
+    /// The types of the games, in order.
     pub fn game_types(&self) -> impl Iterator<Item = GameType> {
         self.0.iter().map(|entry| entry.game_type())
     }
 
-    /// What is known of one game before it is set up.
+    /// The type of the game `id`; none if it is unknown.
     #[must_use]
     pub fn game_type(&self, id: &str) -> Option<GameType> {
         self.game_types().find(|game_type| game_type.id == id)
     }
 
-    /// The ids of all games, for messages.
+    /// The ids of all games as text, for error messages.
     #[must_use]
     pub fn known(&self) -> String {
         self.ids().collect::<Vec<_>>().join(", ")
     }
 
-    /// What is known of one game and its catalogue.
+    /// The type and catalogue of the game `id`; none if it is unknown.
     #[must_use]
     pub fn served(&self, id: &str) -> Option<Served> {
         self.entry(id).map(Entry::served)
     }
 
-    /// Sets up a table of one game; none if there is no such game.
-    ///
-    /// # Errors
-    /// As [`set_up`].
-    pub(crate) fn set_up(
-        &self,
-        id: &str,
-        seats: u32,
-        options: &Options,
-    ) -> Option<Result<Arc<dyn Rules>, SetupError>> {
-        self.entry(id).map(|entry| entry.set_up(seats, options))
-    }
-
-    fn entry(&self, id: &str) -> Option<&dyn Entry> {
+    pub(crate) fn entry(&self, id: &str) -> Option<&dyn Entry> {
         self.0.iter().map(|entry| &**entry).find(|entry| entry.game_type().id == id)
+    }
+}
+
+impl boardwire_games::Visitor for Registry {
+    type Output = Self;
+
+    fn visit<G: Estimate>(self) -> Self {
+        self.with::<G>()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tables that are played at: a game with seats and options, set up once and shared by its matches.
+//! Tables: a game with its seats and options, set up once and shared by matches and batches.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,16 +11,16 @@ use crate::play::Rules;
 use crate::registry::{Registry, Served};
 use boardwire_api::Error;
 
-/// What counts decisions, by game.
+/// The metric that counts decisions by game.
 pub const DECISIONS: &str = "boardwire_decisions_total";
 
-/// One table: rules that any number of matches share.
+/// A table, which any number of matches and batches share.
 pub struct Table {
     /// The rules.
     pub rules: Arc<dyn Rules>,
-    /// The digest of the table's facts.
+    /// The digest of the table's facts, its specification.
     pub digest: Digest,
-    /// Counts the decisions that are made there.
+    /// Counts the decisions of the table's game.
     pub decisions: metrics::Counter,
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Table {
     }
 }
 
-/// Seats and options as they identify a table.
+/// The game, seats and options that identify a table.
 type Key = (&'static str, u8, Vec<(&'static str, String)>);
 
 /// The games served, the tables in use, and the policies that may play.
@@ -42,33 +42,33 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Serves the games of a registry.
+    /// Tables of the games of `registry`, without policies.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
         Self { registry, policies: Policies::default(), in_use: Mutex::default() }
     }
 
-    /// With policies for bots to be named by.
+    /// Adds the policies that bots can play.
     #[must_use]
     pub fn with_policies(self, policies: Policies) -> Self {
         Self { policies, ..self }
     }
 
-    /// The bot of this name, for a table.
+    /// The bot with this name, for a table.
     ///
     /// # Errors
-    /// No bot has this name, or none that could play there.
+    /// No bot has this name, or its policy cannot play at this table.
     pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
         Bot::named(name, |policy| self.policies.find(policy, table.rules.info(), table.digest))
     }
 
-    /// The games, their catalogues loaded.
+    /// The games with their catalogues.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// What is known of the game `id`.
+    /// The type and catalogue of the game `id`.
     ///
     /// # Errors
     /// An unknown game.
@@ -76,28 +76,28 @@ impl Tables {
         self.registry.served(id).ok_or_else(|| self.unknown_game(id))
     }
 
-    /// The table of a game with this many seats and these options.
+    /// The table of a game with these seats and options. Equal calls share it while it is in use.
     ///
     /// # Errors
-    /// An unknown game, seats or options it does not have.
+    /// An unknown game, or seats or options that the game does not have.
     pub fn table<'a>(
         &self,
         game: &str,
         seats: u32,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Arc<Table>, Error> {
-        let game_type = self.registry.game_type(game).ok_or_else(|| self.unknown_game(game))?;
+        let entry = self.registry.entry(game).ok_or_else(|| self.unknown_game(game))?;
+        let game_type = entry.game_type();
         let options = Options::resolve(&game_type, options).map_err(|error| setup(game_type.id, error))?;
         let key = (game_type.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(table);
         }
-        let rules = self.registry.set_up(game, seats, &options).ok_or_else(|| self.unknown_game(game))?;
-        let rules = rules.map_err(|error| setup(game_type.id, error))?;
+        let rules = entry.set_up(seats, &options).map_err(|error| setup(game_type.id, error))?;
         let decisions = metrics::counter!(DECISIONS, "game" => game_type.id);
         let table = Arc::new(Table { digest: rules.info().digest(), decisions, rules });
-        in_use.retain(|_, unused| unused.strong_count() > 0);
+        in_use.retain(|_, table| table.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
         Ok(table)
     }
