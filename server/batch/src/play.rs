@@ -84,7 +84,7 @@ impl<G: Estimate> Insight for Knowledge<G> {
     }
 }
 
-/// An episode of any game. The methods are those of [`Episode`] and [`Game`].
+/// An episode of any game. The methods are those of [`Episode`] and [`Game`](boardwire_kernel::Game).
 pub trait Play: Send + Sync {
     /// The seats that owe a decision.
     fn pending(&self) -> SeatSet;
