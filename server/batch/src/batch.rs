@@ -8,18 +8,18 @@
 
 mod advice;
 mod block;
+mod checkout;
 mod columns;
 mod environment;
-mod idle;
-mod ledger;
 mod opening;
+mod operation;
 mod plan;
+mod responses;
 mod select;
+mod slots;
 mod snapshot;
-mod taken;
 #[cfg(feature = "testkit")]
 mod testkit;
-mod todo;
 mod work;
 
 use std::ops::Range;
@@ -41,25 +41,25 @@ use crate::play::Insight;
 use crate::pool::{Group, Owner};
 use crate::tables::Table;
 use boardwire_api::Error;
-use columns::{Buffers, Widths, row_bytes};
-use idle::Idle;
-use ledger::{Asked, Ledger, Numbered};
+use checkout::{PlacedBlock, RunOn};
+use columns::{BufferCache, Widths, row_bytes};
+use operation::Operation;
+use responses::{NumberedRequest, RequestContent, ResponseCache};
+use slots::Slots;
 use snapshot::Saved;
-use taken::{Effort, Piece};
-use todo::Todo;
 
 /// What a message has beside its columns, at most.
 pub(crate) const MESSAGE_HEAD: usize = 1024;
 /// What an environment takes in a snapshot, at most: three quarters of it in The Golden Compass, whose states are the largest.
-const SAVED_BYTES: usize = 3 << 10;
+const MAX_SAVED_BYTES: usize = 3 << 10;
 /// Environments a block has when no bot of theirs thinks.
-const BLOCK: usize = 64;
+const BLOCK_SIZE: usize = 64;
 /// Environments a block has when bots think.
-const THINKING_BLOCK: usize = 8;
+const THINKING_BLOCK_SIZE: usize = 8;
 /// Up to this many environments without thinking bots the thread that has read the call steps alone: 0.1 ms.
-const ALONE: usize = 512;
+const CALLER_LIMIT: usize = 512;
 /// Up to this many it steps together with the pool: it begins at once, and others wait about 1 ms for it.
-const TOGETHER: usize = 2048;
+const SHARED_LIMIT: usize = 2048;
 
 /// One batch.
 pub struct Batch {
@@ -75,9 +75,9 @@ pub struct Batch {
     owner: Mutex<Arc<Owner>>,
     /// How many threads it has.
     threads: usize,
-    buffers: Buffers,
-    ledger: Mutex<Ledger>,
-    idle: Mutex<Idle>,
+    buffers: BufferCache,
+    responses: Mutex<ResponseCache>,
+    slots: Mutex<Slots>,
     freed: Notify,
 }
 
@@ -92,25 +92,25 @@ impl Batch {
         opening: Opening,
         group: &Group,
     ) -> Result<Arc<Self>, Error> {
-        let batch = Arc::new(Self::undealt(id, table, opening, group));
-        batch.take(batch.all()).await?.work(Todo::Open, None).await?;
+        let batch = Arc::new(Self::new(id, table, opening, group));
+        batch.take(batch.all()).await?.work(Operation::Open, None).await?;
         Ok(batch)
     }
 
-    fn undealt(id: String, table: Arc<Table>, opening: Opening, group: &Group) -> Self {
+    fn new(id: String, table: Arc<Table>, opening: Opening, group: &Group) -> Self {
         let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
         let widths = Widths::of(info, &plan);
         let whole = plan.is_quick() || plan.asks_policies();
-        let per_block = if whole { BLOCK } else { THINKING_BLOCK };
-        let piece = |first: usize| {
+        let per_block = if whole { BLOCK_SIZE } else { THINKING_BLOCK_SIZE };
+        let block_at = |first: usize| {
             let count = per_block.min(opening.environments - first);
             let number = opening.first.wrapping_add(first as u64);
             let rules = Arc::clone(&table.rules);
             let block = rules.environments(Arc::clone(&plan), opening.seed, number, count);
-            Some(Piece { block, first })
+            Some(PlacedBlock { block, first })
         };
-        let blocks = (0..opening.environments).step_by(per_block).map(piece).collect();
+        let blocks = (0..opening.environments).step_by(per_block).map(block_at).collect();
         Self {
             id,
             kind: Digest::of(&(table.digest, plan.skip_forced)),
@@ -119,9 +119,9 @@ impl Batch {
             per_block,
             owner: Mutex::new(Arc::new(group.owner())),
             threads: group.threads(),
-            buffers: Buffers::new(widths, opening.environments),
-            ledger: Mutex::new(Ledger::new(opening.environments)),
-            idle: Mutex::new(Idle::new(blocks)),
+            buffers: BufferCache::new(widths, opening.environments),
+            responses: Mutex::new(ResponseCache::new(opening.environments)),
+            slots: Mutex::new(Slots::new(blocks)),
             freed: Notify::new(),
             table,
             opening,
@@ -151,7 +151,7 @@ impl Batch {
     pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
         let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
         let environments = if mask.is_empty() { self.opening.environments } else { chosen };
-        (environments * SAVED_BYTES).min(self.opening.message_bytes)
+        (environments * MAX_SAVED_BYTES).min(self.opening.message_bytes)
     }
 
     /// The most bytes that the rows of `count` environments take, of all when it is 0.
@@ -165,8 +165,8 @@ impl Batch {
         0..self.opening.environments
     }
 
-    fn lock(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn owner(&self) -> Arc<Owner> {
@@ -181,8 +181,8 @@ impl Batch {
         std::mem::forget(std::mem::replace(&mut *owner, Arc::new(group.owner())));
     }
 
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn responses(&self) -> MutexGuard<'_, ResponseCache> {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
@@ -194,16 +194,16 @@ impl Batch {
 
     /// Ends the batch, since what worked on it has panicked.
     fn fail(&self) {
-        self.end(self.lost());
+        self.end(self.internal_error());
     }
 
-    fn lost(&self) -> Error {
+    fn internal_error(&self) -> Error {
         Error::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
     }
 
     /// Why the batch has ended.
-    fn reason(&self) -> Error {
-        self.lock().ended.clone().unwrap_or_else(|| self.lost())
+    fn end_reason(&self) -> Error {
+        self.lock().ended.clone().unwrap_or_else(|| self.internal_error())
     }
 
     /// Waits until the batch ends, and gives the reason.
@@ -219,16 +219,16 @@ impl Batch {
     }
 
     /// Puts blocks back in their places.
-    fn give_back(&self, pieces: impl IntoIterator<Item = Piece>) {
-        let mut pieces = pieces.into_iter().peekable();
-        if pieces.peek().is_none() {
+    fn give_back(&self, blocks: impl IntoIterator<Item = PlacedBlock>) {
+        let mut blocks = blocks.into_iter().peekable();
+        if blocks.peek().is_none() {
             return;
         }
-        let mut idle = self.lock();
-        for piece in pieces {
-            idle.give_back(piece.first / self.per_block, piece);
+        let mut slots = self.lock();
+        for placed in blocks {
+            slots.give_back(placed.first / self.per_block, placed);
         }
-        drop(idle);
+        drop(slots);
         self.freed.notify_waiters();
     }
 
@@ -246,13 +246,14 @@ impl Batch {
         sequence: Option<u64>,
     ) -> Result<Step, Error> {
         let range = self.run_for(first, count, &actions)?;
-        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::step(&actions) });
-        let taken = self.take(range).await?;
-        if let Some(step) = taken.answered(request.as_ref())? {
+        let request =
+            sequence.map(|sequence| NumberedRequest { sequence, content: RequestContent::step(&actions) });
+        let checkout = self.take(range).await?;
+        if let Some(step) = checkout.repeated(request.as_ref())? {
             return Ok(step);
         }
-        taken.check(&actions)?;
-        taken.work(Todo::Step(actions), request).await
+        checkout.check(&actions)?;
+        checkout.work(Operation::Step(actions), request).await
     }
 
     /// Steps environments as [`step`](Self::step) does, if that takes no waiting and so little work that no thread is
@@ -270,13 +271,13 @@ impl Batch {
             Ok(range) => range,
             Err(refused) => return Ok(Err(refused)),
         };
-        if self.effort(&range) != Effort::Alone {
+        if self.run_on(&range) != RunOn::Caller {
             return Err(actions);
         }
         Ok(match self.take_now(&range) {
             Ok(None) => return Err(actions),
-            Ok(Some(taken)) => {
-                taken.check(&actions).and_then(|()| taken.work_alone(&Todo::Step(actions), None))
+            Ok(Some(checkout)) => {
+                checkout.check(&actions).and_then(|()| checkout.work_alone(&Operation::Step(actions), None))
             }
             Err(refused) => Err(refused),
         })
@@ -294,16 +295,17 @@ impl Batch {
             let expected = format!("empty or {} seeds", chosen.len());
             return Err(Error::field("seeds", format!("{} seeds", seeds.len()), expected));
         }
-        let mut hows = vec![None; self.opening.environments];
+        let mut begins = vec![None; self.opening.environments];
         for (at, &environment) in chosen.iter().enumerate() {
-            hows[environment] = Some(Begin { key: *seed, own: seeds.get(at).copied() });
+            begins[environment] = Some(Begin { batch_seed: *seed, episode_seed: seeds.get(at).copied() });
         }
-        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::reset(asked) });
-        let taken = self.take(self.all()).await?;
-        if let Some(step) = taken.answered(request.as_ref())? {
+        let request =
+            sequence.map(|sequence| NumberedRequest { sequence, content: RequestContent::reset(asked) });
+        let checkout = self.take(self.all()).await?;
+        if let Some(step) = checkout.repeated(request.as_ref())? {
             return Ok(step);
         }
-        taken.work(Todo::Reset(hows), request).await
+        checkout.work(Operation::Reset(begins), request).await
     }
 
     /// Saves all environments, or those of `mask`.
@@ -313,10 +315,10 @@ impl Batch {
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Error> {
         let chosen = self.chosen(mask)?;
         let (count, most) = (chosen.len(), self.opening.message_bytes);
-        let (key, taken) = (key.clone(), self.take(span(&chosen)).await?);
-        let snapshot = taken.apart(move |taken| {
-            let saved = chosen.iter().map(|&at| taken.save(at));
-            snapshot::seal(&key, &taken.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
+        let (key, checkout) = (key.clone(), self.take(run_covering(&chosen)).await?);
+        let snapshot = checkout.in_pool(move |checkout| {
+            let saved = chosen.iter().map(|&at| checkout.save(at));
+            snapshot::seal(&key, &checkout.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
         });
         let (_, snapshot) = snapshot.await?;
         let too_many = |fit| {
@@ -333,8 +335,9 @@ impl Batch {
     /// A mask of the wrong length; an environment that is over.
     pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Error> {
         let chosen = self.chosen(mask)?;
-        let taken = self.take(span(&chosen)).await?;
-        let copied = taken.apart(move |taken| chosen.iter().map(|&at| taken.insight(at)).collect());
+        let checkout = self.take(run_covering(&chosen)).await?;
+        let copied =
+            checkout.in_pool(move |checkout| chosen.iter().map(|&at| checkout.insight(at)).collect());
         let (_, insights) = copied.await?;
         insights
     }
@@ -349,8 +352,8 @@ impl Batch {
         if seat >= seats {
             return Err(Error::field("seat", seat, format!("below {seats}")));
         }
-        let taken = self.take(range.clone()).await?;
-        Ok(taken.text(range.start, Seat::new(seat)))
+        let checkout = self.take(range.clone()).await?;
+        Ok(checkout.text(range.start, Seat::new(seat)))
     }
 
     /// Puts saved environments in the places of all, or of those of `mask`.
@@ -365,28 +368,28 @@ impl Batch {
         mask: &[u8],
     ) -> Result<Step, Error> {
         let chosen = self.chosen(mask)?;
-        let (key, taken) = (key.clone(), self.take(self.all()).await?);
-        let checked = taken.apart(move |taken| {
-            let saved = snapshot::unseal(&key, &taken.batch.kind, &snapshot)?;
+        let (key, checkout) = (key.clone(), self.take(self.all()).await?);
+        let checked = checkout.in_pool(move |checkout| {
+            let saved = snapshot::unseal(&key, &checkout.batch.kind, &snapshot)?;
             if saved.len() != chosen.len() {
                 return Err(format!("it holds {} environments, not {}", saved.len(), chosen.len()));
             }
-            let mut places: Vec<Option<Saved>> = taken.batch.all().map(|_| None).collect();
+            let mut places: Vec<Option<Saved>> = checkout.batch.all().map(|_| None).collect();
             for (saved, at) in saved.into_iter().zip(chosen) {
-                taken.check_saved(at, &saved)?;
+                checkout.check_saved(at, &saved)?;
                 places[at] = Some(saved);
             }
             Ok(places)
         });
-        let (mut taken, places) = checked.await?;
+        let (mut checkout, places) = checked.await?;
         let places = places.map_err(|problem| Error::SnapshotInvalid { problem })?;
-        taken.effort = Effort::Apart;
-        taken.work(Todo::Load(places), None).await
+        checkout.run_on = RunOn::Pool;
+        checkout.work(Operation::Load(places), None).await
     }
 }
 
 /// From the first of some environments to the last.
-fn span(chosen: &[usize]) -> Range<usize> {
+fn run_covering(chosen: &[usize]) -> Range<usize> {
     chosen.first().zip(chosen.last()).map_or(0..0, |(first, last)| *first..last + 1)
 }
 

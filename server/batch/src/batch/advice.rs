@@ -61,7 +61,7 @@ impl<G: Estimate> Advice<G> {
     }
 
     /// Writes the columns that tell it.
-    pub(super) fn show(&self, row: usize, rows: &mut Rows) {
+    pub(super) fn write(&self, row: usize, rows: &mut Rows) {
         let (action, weights) = match self {
             Self::Given(action, weights) => (Some(*action), weights.as_slice()),
             Self::Unasked | Self::Thinking(_) => (None, [].as_slice()),

@@ -10,8 +10,8 @@ use boardwire_kernel::{Estimate, Seat};
 use super::advice::Advice;
 use super::columns::{Column, Ends, NOBODY, Rows};
 use super::environment::{Due, End, Environment};
+use super::operation::{Operation, Output, Span, Stage};
 use super::snapshot::Saved;
-use super::todo::{Output, Span, Stage, Todo};
 use super::{Begin, Plan, flag};
 use crate::play::Insight;
 use crate::pool::Slice;
@@ -27,8 +27,13 @@ pub trait Block: Send {
     ///
     /// # Errors
     /// A bot that cannot choose: the block is of no more use.
-    fn advance(&mut self, todo: &Todo, span: Span, out: &mut Output, slice: &Slice)
-    -> Result<bool, BotFault>;
+    fn advance(
+        &mut self,
+        op: &Operation,
+        span: Span,
+        out: &mut Output,
+        slice: &Slice,
+    ) -> Result<bool, BotFault>;
 
     /// The same environments, in memory of their own; no bot may be thinking.
     fn copy(&self) -> Box<dyn Block>;
@@ -115,8 +120,15 @@ impl<G: Estimate> Environments<G> {
         flags(end.as_ref())
     }
 
-    fn show_one(&self, at: usize, row: usize, rows: &mut Rows) {
+    /// Writes the columns of a row that every call writes; the reward and the flags only if no step has written them.
+    fn write_row(&self, op: &Operation, span: Span, row: usize, rows: &mut Rows) {
+        let at = span.from + row;
         let (environment, due) = (&self.all[at], &self.dues[at]);
+        if !op.steps(span, row) {
+            rows.put(Column::Reward, row, 0);
+            let flags = if due.seat.is_none() { flags(environment.end().as_ref()) } else { 0 };
+            rows.put(Column::Flags, row, flags);
+        }
         rows.put(Column::Seat, row, due.seat.map_or(NOBODY, Seat::number));
         rows.put_number(Column::Ply, row, environment.ply());
         rows.put_number(Column::Episode, row, environment.index());
@@ -124,15 +136,15 @@ impl<G: Estimate> Environments<G> {
         let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_agent);
         environment.view(shown, rows.cell(Column::View, row));
         if let Some(advice) = self.advice.get(at) {
-            advice.show(row, rows);
+            advice.write(row, rows);
         }
         if self.plan.columns.oracle {
-            self.show_all(at, row, rows);
+            self.write_oracle(at, row, rows);
         }
     }
 
     /// Writes what all seats see and may choose, from the one that decides on; zeros if none does.
-    fn show_all(&self, at: usize, row: usize, rows: &mut Rows) {
+    fn write_oracle(&self, at: usize, row: usize, rows: &mut Rows) {
         let (info, environment) = (self.game.info(), &self.all[at]);
         let Some(first) = self.dues[at].seat else {
             rows.cell(Column::Oracle, row).fill(0);
@@ -150,19 +162,19 @@ impl<G: Estimate> Environments<G> {
     }
 
     /// Begins what is to be done in a row; whether another action is played for the one given.
-    fn begin(&mut self, todo: &Todo, span: Span, row: usize, out: &mut Output) -> bool {
+    fn begin(&mut self, op: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
         if let Some(advice) = self.advice.get_mut(at)
-            && todo.changes(span, row)
+            && op.changes(span, row)
         {
             *advice = Advice::Unasked;
         }
-        match todo {
-            Todo::Open => {
+        match op {
+            Operation::Open => {
                 let number = self.first.wrapping_add(at as u64);
                 self.all.push(Environment::open(&self.game, plan, self.seed, number));
             }
-            Todo::Step(actions) => {
+            Operation::Step(actions) => {
                 let Some(action) = actions.at(span.row + row) else { return false };
                 let Due { seat, legal } = self.dues[at];
                 if let Some(seat) = seat {
@@ -171,12 +183,12 @@ impl<G: Estimate> Environments<G> {
                 }
                 self.all[at].begin(plan, Begin::default());
             }
-            Todo::Reset(hows) => {
-                if let Some(how) = hows[span.environment + row] {
+            Operation::Reset(begins) => {
+                if let Some(how) = begins[span.environment + row] {
                     self.all[at].begin(plan, how);
                 }
             }
-            Todo::Load(saved) => {
+            Operation::Load(saved) => {
                 if let Some(saved) = &saved[span.environment + row] {
                     let restored = self.all[at].restored(&self.game, plan, saved);
                     self.all[at] = restored.expect("it was checked");
@@ -189,7 +201,7 @@ impl<G: Estimate> Environments<G> {
     /// Goes on with some rows, together; whether they are done.
     fn advance_rows(
         &mut self,
-        todo: &Todo,
+        op: &Operation,
         span: Span,
         rows: Range<usize>,
         out: &mut Output,
@@ -198,40 +210,40 @@ impl<G: Estimate> Environments<G> {
         let places = span.from + rows.start..span.from + rows.end;
         if out.stage == Stage::New {
             for row in rows.clone() {
-                let substituted = self.begin(todo, span, row, out);
-                if !matches!(todo, Todo::Open) {
+                let substituted = self.begin(op, span, row, out);
+                if !matches!(op, Operation::Open) {
                     out.rows.put(Column::Flags, row, if substituted { flag::SUBSTITUTED } else { 0 });
                 }
             }
             out.stage = Stage::Playing;
         }
         if out.stage == Stage::Playing {
-            if !self.settle(places.clone(), slice)? {
+            if !self.play_to_decision(places.clone(), slice)? {
                 return Ok(false);
             }
-            let restarted = self.report(todo, span, rows.clone(), out);
+            let restarted = self.report(op, span, rows.clone(), out);
             out.stage = if restarted { Stage::Restarted } else { Stage::Played };
         }
         if out.stage == Stage::Restarted {
-            if !self.settle(places.clone(), slice)? {
+            if !self.play_to_decision(places.clone(), slice)? {
                 return Ok(false);
             }
             out.stage = Stage::Played;
         }
-        if matches!(todo, Todo::Open) {
+        if matches!(op, Operation::Open) {
             return Ok(true);
         }
         if !self.advise(places, slice)? {
             return Ok(false);
         }
-        rows.for_each(|row| self.show(todo, span, row, out));
+        rows.for_each(|row| self.write_row(op, span, row, &mut out.rows));
         Ok(true)
     }
 
     /// Writes rewards, and results of the episodes that a step has ended; whether any has begun its next.
-    fn report(&mut self, todo: &Todo, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
+    fn report(&mut self, op: &Operation, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
         let mut restarted = false;
-        for row in rows.filter(|&row| todo.steps(span, row)) {
+        for row in rows.filter(|&row| op.steps(span, row)) {
             let at = span.from + row;
             if self.dues[at].seat.is_some() {
                 out.rows.put(Column::Reward, row, 0);
@@ -248,22 +260,10 @@ impl<G: Estimate> Environments<G> {
         restarted
     }
 
-    /// Writes what a row shows.
-    fn show(&self, todo: &Todo, span: Span, row: usize, out: &mut Output) {
-        let at = span.from + row;
-        if !todo.steps(span, row) {
-            out.rows.put(Column::Reward, row, 0);
-            let over = self.dues[at].seat.is_none();
-            let flags = if over { flags(self.all[at].end().as_ref()) } else { 0 };
-            out.rows.put(Column::Flags, row, flags);
-        }
-        self.show_one(at, row, &mut out.rows);
-    }
-
     /// Lets bots play in some environments; whether they have.
-    fn settle(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
-        each(places, slice, |at| {
-            let due = self.all[at].settle(&self.plan, slice)?;
+    fn play_to_decision(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
+        advance_all(places, slice, |at| {
+            let due = self.all[at].play_to_decision(&self.plan, slice)?;
             self.dues[at] = due.unwrap_or(self.dues[at]);
             Ok(due.is_some())
         })
@@ -272,7 +272,7 @@ impl<G: Estimate> Environments<G> {
     /// Lets the adviser think about the decisions of some environments; whether it has.
     fn advise(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
         let Some(adviser) = &self.plan.adviser else { return Ok(true) };
-        each(places, slice, |at| match self.dues[at].seat {
+        advance_all(places, slice, |at| match self.dues[at].seat {
             Some(seat) => self.advice[at].advance(adviser, &self.all[at], seat, slice),
             None => Ok(true),
         })
@@ -280,15 +280,15 @@ impl<G: Estimate> Environments<G> {
 }
 
 /// Goes on with each of some places until all are done or the slice is over; whether all are done.
-fn each(
+fn advance_all(
     places: Range<usize>,
     slice: &Slice,
-    mut go_on: impl FnMut(usize) -> Result<bool, BotFault>,
+    mut advance: impl FnMut(usize) -> Result<bool, BotFault>,
 ) -> Result<bool, BotFault> {
     loop {
         let mut all = true;
         for at in places.clone() {
-            if go_on(at)? {
+            if advance(at)? {
                 continue;
             }
             if slice.is_over() {
@@ -310,7 +310,7 @@ impl<G: Estimate> Block for Environments<G> {
 
     fn advance(
         &mut self,
-        todo: &Todo,
+        op: &Operation,
         span: Span,
         out: &mut Output,
         slice: &Slice,
@@ -319,7 +319,7 @@ impl<G: Estimate> Block for Environments<G> {
         let together = if self.plan.asks_policies() { span.rows } else { 1 };
         while out.done < span.rows {
             let rows = out.done..span.rows.min(out.done + together);
-            if !self.advance_rows(todo, span, rows.clone(), out, slice)? {
+            if !self.advance_rows(op, span, rows.clone(), out, slice)? {
                 return Ok(false);
             }
             (out.done, out.stage) = (rows.end, Stage::New);

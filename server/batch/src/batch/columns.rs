@@ -10,11 +10,11 @@ use super::Plan;
 /// The seat of a row that shows no decision, and the advice for it.
 pub(crate) const NOBODY: u8 = 255;
 /// The most buffers a batch keeps: two halves that are sent while two others are written.
-const KEPT: usize = 4;
+const MAX_CACHED_BUFFERS: usize = 4;
 /// The most rows that they have together, in steps of all environments.
-const KEPT_STEPS: usize = 2;
+const MAX_CACHED_STEPS: usize = 2;
 /// From so many bytes on a buffer is worth being kept: a fresh one would come as pages that are still to be mapped.
-const WORTH: usize = 32 << 10;
+const MIN_CACHED_BYTES: usize = 32 << 10;
 
 /// A column of the rows, in the order in which they lie in the buffer: numbers of four bytes first, so that they are
 /// aligned.
@@ -83,7 +83,7 @@ pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
 #[derive(Debug)]
 pub(super) struct Rows {
     widths: Widths,
-    sheet: Sheet,
+    storage: Storage,
     /// How many bytes the whole buffer takes.
     capacity: usize,
     /// Where the rows begin that are being written.
@@ -92,7 +92,7 @@ pub(super) struct Rows {
 
 /// Where rows are written.
 #[derive(Debug)]
-enum Sheet {
+enum Storage {
     /// All of them, by one thread: a buffer, and where each column begins in it.
     Whole(BytesMut, [usize; COLUMNS]),
     /// A part of every column, which any thread may write.
@@ -108,26 +108,26 @@ impl Rows {
             end += bytes * count;
             start
         });
-        Self { widths, capacity: buffer.capacity(), sheet: Sheet::Whole(buffer, starts), from: 0 }
+        Self { widths, capacity: buffer.capacity(), storage: Storage::Whole(buffer, starts), from: 0 }
     }
 
     /// The same, to be divided among threads.
     pub(super) fn divided(self, count: usize) -> Self {
         let widths = self.widths;
-        let sheet = match self.sheet {
-            Sheet::Whole(mut buffer, _) => {
-                Sheet::Part(Box::new(widths.0.map(|bytes| split(&mut buffer, bytes * count))))
+        let storage = match self.storage {
+            Storage::Whole(mut buffer, _) => {
+                Storage::Part(Box::new(widths.0.map(|bytes| split(&mut buffer, bytes * count))))
             }
-            part @ Sheet::Part(_) => part,
+            part @ Storage::Part(_) => part,
         };
-        Self { sheet, ..self }
+        Self { storage, ..self }
     }
 
     /// Takes the first `count` rows out of divided ones.
     pub(super) fn split_to(&mut self, count: usize) -> Self {
         let (widths, columns) = (self.widths, self.columns());
         let columns = std::array::from_fn(|at| split(&mut columns[at], widths.0[at] * count));
-        Self { widths, sheet: Sheet::Part(Box::new(columns)), capacity: 0, from: 0 }
+        Self { widths, storage: Storage::Part(Box::new(columns)), capacity: 0, from: 0 }
     }
 
     /// Puts the rows back that follow; nothing is copied, since they lie behind these.
@@ -138,9 +138,9 @@ impl Rows {
     }
 
     fn columns(&mut self) -> &mut [BytesMut; COLUMNS] {
-        match &mut self.sheet {
-            Sheet::Part(columns) => columns,
-            Sheet::Whole(..) => unreachable!("it has been divided"),
+        match &mut self.storage {
+            Storage::Part(columns) => columns,
+            Storage::Whole(..) => unreachable!("it has been divided"),
         }
     }
 
@@ -152,9 +152,9 @@ impl Rows {
     /// What a row has in a column, to be written: nothing if the column is not wanted.
     pub(super) fn cell(&mut self, column: Column, row: usize) -> &mut [u8] {
         let (bytes, row) = (self.widths.0[column as usize], self.from + row);
-        match &mut self.sheet {
-            Sheet::Whole(buffer, starts) => &mut buffer[starts[column as usize] + bytes * row..][..bytes],
-            Sheet::Part(columns) => &mut columns[column as usize][bytes * row..bytes * (row + 1)],
+        match &mut self.storage {
+            Storage::Whole(buffer, starts) => &mut buffer[starts[column as usize] + bytes * row..][..bytes],
+            Storage::Part(columns) => &mut columns[column as usize][bytes * row..bytes * (row + 1)],
         }
     }
 
@@ -204,7 +204,7 @@ pub struct Step {
     pub sequence: u64,
     widths: Widths,
     rows: usize,
-    sheet: Bytes,
+    bytes: Bytes,
     ends: Ends,
 }
 
@@ -227,7 +227,7 @@ impl Step {
 
     fn column(&self, column: Column) -> &[u8] {
         let before: usize = self.widths.0[..column as usize].iter().sum();
-        &self.sheet[before * self.rows..][..self.widths.0[column as usize] * self.rows]
+        &self.bytes[before * self.rows..][..self.widths.0[column as usize] * self.rows]
     }
 
     /// `ended` of the message.
@@ -256,44 +256,44 @@ impl Step {
 
     /// The columns, each by itself, and the ends.
     pub(crate) fn split(mut self) -> ([Bytes; COLUMNS], Ends) {
-        (self.widths.0.map(|bytes| self.sheet.split_to(bytes * self.rows)), self.ends)
+        (self.widths.0.map(|bytes| self.bytes.split_to(bytes * self.rows)), self.ends)
     }
 }
 
 /// Buffers that are used again once what they held has been sent.
 #[derive(Debug)]
-pub(super) struct Buffers {
+pub(super) struct BufferCache {
     /// The most bytes that are kept.
-    most: usize,
-    kept: Mutex<Vec<Kept>>,
+    max_bytes: usize,
+    cached: Mutex<Vec<CachedBuffer>>,
 }
 
 /// A buffer that may still be read, and how many bytes it takes.
 #[derive(Debug)]
-struct Kept {
+struct CachedBuffer {
     rows: Bytes,
     capacity: usize,
 }
 
-impl Buffers {
+impl BufferCache {
     /// Buffers for steps of up to `rows` rows.
     pub(super) fn new(widths: Widths, rows: usize) -> Self {
-        Self { most: KEPT_STEPS * widths.row() * rows, kept: Mutex::default() }
+        Self { max_bytes: MAX_CACHED_STEPS * widths.row() * rows, cached: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<CachedBuffer>> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `n` rows, to be written: all of them, since the buffer still holds those of an earlier step.
     pub(super) fn rows(&self, widths: Widths, n: usize) -> Rows {
         let bytes = widths.row() * n;
-        if bytes < WORTH {
+        if bytes < MIN_CACHED_BYTES {
             return Rows::whole(BytesMut::zeroed(bytes), widths, n);
         }
-        let mut kept = self.lock();
-        let sent = kept.iter().position(|kept| kept.rows.is_unique()).map(|at| kept.swap_remove(at));
-        drop(kept);
+        let mut cached = self.lock();
+        let sent = cached.iter().position(|cached| cached.rows.is_unique()).map(|at| cached.swap_remove(at));
+        drop(cached);
         let sent = sent.filter(|sent| sent.capacity >= bytes).and_then(|sent| sent.rows.try_into_mut().ok());
         let mut buffer = sent.unwrap_or_else(|| BytesMut::zeroed(bytes));
         buffer.resize(bytes, 0);
@@ -302,23 +302,23 @@ impl Buffers {
 
     /// The columns of written rows, which share their buffer.
     pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
-        let Rows { widths, sheet, capacity, .. } = rows;
-        let buffer = match sheet {
-            Sheet::Whole(buffer, _) => buffer,
-            Sheet::Part(columns) => columns.into_iter().fold(BytesMut::new(), |mut buffer, column| {
+        let Rows { widths, storage, capacity, .. } = rows;
+        let buffer = match storage {
+            Storage::Whole(buffer, _) => buffer,
+            Storage::Part(columns) => columns.into_iter().fold(BytesMut::new(), |mut buffer, column| {
                 buffer.unsplit(column);
                 buffer
             }),
         };
-        let (rows, sheet) = (buffer.len() / widths.row(), buffer.freeze());
-        if sheet.len() >= WORTH {
-            let mut kept = self.lock();
-            let bytes: usize = kept.iter().map(|kept| kept.capacity).sum();
-            if kept.len() < KEPT && bytes + capacity <= self.most {
-                kept.push(Kept { rows: sheet.clone(), capacity });
+        let (rows, bytes) = (buffer.len() / widths.row(), buffer.freeze());
+        if bytes.len() >= MIN_CACHED_BYTES {
+            let mut cached = self.lock();
+            let total: usize = cached.iter().map(|cached| cached.capacity).sum();
+            if cached.len() < MAX_CACHED_BUFFERS && total + capacity <= self.max_bytes {
+                cached.push(CachedBuffer { rows: bytes.clone(), capacity });
             }
         }
-        Step { first, sequence, widths, rows, sheet, ends }
+        Step { first, sequence, widths, rows, bytes, ends }
     }
 }
 

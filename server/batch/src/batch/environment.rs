@@ -87,16 +87,16 @@ impl<G: Estimate> Environment<G> {
     }
 
     /// Deals an episode.
-    pub(super) fn begin(&mut self, plan: &Plan, how: Begin) {
+    pub(super) fn begin(&mut self, plan: &Plan, begin: Begin) {
         let fresh = std::mem::replace(&mut self.fresh, false);
-        if fresh && how == Begin::default() {
+        if fresh && begin == Begin::default() {
             return;
         }
-        match how.key {
+        match begin.batch_seed {
             Some(seed) => (self.seed, self.index) = (seed, 0),
             None => self.index += u32::from(!fresh),
         }
-        let seed = how.own.unwrap_or_else(|| episode_seed(self.seed, self.stream, self.index));
+        let seed = begin.episode_seed.unwrap_or_else(|| episode_seed(self.seed, self.stream, self.index));
         self.episode.restart(seed);
         self.forfeited = None;
         self.substitutes = [0; MAX_SEATS];
@@ -139,7 +139,7 @@ impl<G: Estimate> Environment<G> {
 
     /// Plays what needs no agent: bots, then forced choices if they are skipped. Gives the decision that is due
     /// then; nothing when the slice is over before, or policies have just been asked.
-    pub(super) fn settle(&mut self, plan: &Plan, slice: &Slice) -> Result<Option<Due>, BotFault> {
+    pub(super) fn play_to_decision(&mut self, plan: &Plan, slice: &Slice) -> Result<Option<Due>, BotFault> {
         loop {
             if let Some(round) = &mut self.round {
                 while !round.advance()? {

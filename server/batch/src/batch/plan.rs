@@ -161,9 +161,9 @@ impl Plan {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Begin {
     /// The batch seed of which it begins episode 0; later ones follow from it.
-    pub key: Option<u64>,
+    pub batch_seed: Option<u64>,
     /// The seed of this one episode.
-    pub own: Option<u64>,
+    pub episode_seed: Option<u64>,
 }
 
 /// An action for each environment of a run.

@@ -12,10 +12,10 @@ impl Batch {
     /// # Panics
     /// If it has ended.
     pub async fn determinize(self: &Arc<Self>, rng: &mut RngStream) -> Vec<Box<dyn Block>> {
-        let mut taken = self.take(self.all()).await.expect("it goes on");
-        let before = taken.pieces.iter().map(|piece| piece.block.copy()).collect();
-        for piece in &mut taken.pieces {
-            piece.block.determinize(rng);
+        let mut checkout = self.take(self.all()).await.expect("it goes on");
+        let before = checkout.blocks.iter().map(|placed| placed.block.copy()).collect();
+        for placed in &mut checkout.blocks {
+            placed.block.determinize(rng);
         }
         before
     }
@@ -25,9 +25,9 @@ impl Batch {
     /// # Panics
     /// If it has ended.
     pub async fn put_back(self: &Arc<Self>, before: Vec<Box<dyn Block>>) {
-        let mut taken = self.take(self.all()).await.expect("it goes on");
-        for (piece, block) in taken.pieces.iter_mut().zip(before) {
-            piece.block = block;
+        let mut checkout = self.take(self.all()).await.expect("it goes on");
+        for (placed, block) in checkout.blocks.iter_mut().zip(before) {
+            placed.block = block;
         }
     }
 }

@@ -307,7 +307,7 @@ fn whoever_waits_is_not_overtaken() {
 fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
     let table = table("rauha", 2);
     let plain = plan(&["agent", "random"]);
-    for environments in [1, 3, BLOCK + 1, ALONE] {
+    for environments in [1, 3, BLOCK_SIZE + 1, CALLER_LIMIT] {
         let [asked, at_once] = [(); 2].map(|()| open(&table, &plain, environments, 0, 1));
         let (mut one, mut other) = (reset(&asked), reset(&at_once));
         for salt in 0..40 {
@@ -325,7 +325,7 @@ fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
         drop(held);
         assert!(at_once.step_at_once(0, 0, actions).is_ok_and(|step| step.is_ok()));
     }
-    for (plan, environments) in [(&plain, ALONE + 1), (&plan(&["agent", "greedy:2"]), 1)] {
+    for (plan, environments) in [(&plain, CALLER_LIMIT + 1), (&plan(&["agent", "greedy:2"]), 1)] {
         let batch = open(&table, plan, environments, 0, 1);
         let actions = Actions::of_all(choices(&reset(&batch), 0, 1).into());
         assert_eq!(batch.step_at_once(0, 0, actions.clone()), Err(actions), "there is more to do");

@@ -12,32 +12,32 @@ fn widths() -> Widths {
 }
 
 /// A step of so many rows, written by one thread or by several.
-fn step(buffers: &Buffers, rows: usize, divided: bool) -> Step {
+fn step(buffers: &BufferCache, rows: usize, divided: bool) -> Step {
     let written = buffers.rows(widths(), rows);
     let written = if divided { written.divided(rows) } else { written };
     let step = buffers.finish(written, 0, 1, Ends::default());
-    assert_eq!((step.rows, step.sheet.len()), (rows, rows * widths().row()));
+    assert_eq!((step.rows, step.bytes.len()), (rows, rows * widths().row()));
     step
 }
 
-fn kept(buffers: &Buffers) -> usize {
-    buffers.lock().iter().map(|kept| kept.capacity).sum()
+fn cached(buffers: &BufferCache) -> usize {
+    buffers.lock().iter().map(|cached| cached.capacity).sum()
 }
 
 #[test]
 fn two_whole_steps_are_kept_and_no_more() {
     for divided in [false, true] {
-        let (buffers, whole) = (Buffers::new(widths(), ROWS), ROWS * widths().row());
+        let (buffers, whole) = (BufferCache::new(widths(), ROWS), ROWS * widths().row());
         let all: Vec<Step> = (0..5).map(|_| step(&buffers, ROWS, divided)).collect();
-        assert_eq!(kept(&buffers), 2 * whole);
+        assert_eq!(cached(&buffers), 2 * whole);
         drop(all);
         // What a part is written to takes as much as before.
         let parts: Vec<Step> = (0..5).map(|_| step(&buffers, ROWS / 2, divided)).collect();
-        assert_eq!(kept(&buffers), 2 * whole);
+        assert_eq!(cached(&buffers), 2 * whole);
         drop(parts);
         let written = step(&buffers, ROWS, divided);
-        assert!(buffers.lock().iter().any(|kept| kept.rows.as_ptr() == written.sheet.as_ptr()));
-        assert_eq!(kept(&buffers), 2 * whole);
+        assert!(buffers.lock().iter().any(|cached| cached.rows.as_ptr() == written.bytes.as_ptr()));
+        assert_eq!(cached(&buffers), 2 * whole);
     }
 }
 
@@ -45,16 +45,16 @@ fn two_whole_steps_are_kept_and_no_more() {
 #[test]
 fn steps_and_halves_of_which_one_more_is_being_read_need_no_new_memory() {
     for (rows, read) in [(ROWS, 1), (ROWS / 2, 3)] {
-        let (buffers, mut sent) = (Buffers::new(widths(), ROWS), VecDeque::new());
+        let (buffers, mut sent) = (BufferCache::new(widths(), ROWS), VecDeque::new());
         for round in 0..50 {
             if sent.len() == read + 1 {
                 sent.pop_front();
             }
-            let (before, taken) = (kept(&buffers), step(&buffers, rows, round % 2 == 0));
-            assert!(round <= read || kept(&buffers) == before, "round {round}");
-            sent.push_back(taken);
+            let (before, checkout) = (cached(&buffers), step(&buffers, rows, round % 2 == 0));
+            assert!(round <= read || cached(&buffers) == before, "round {round}");
+            sent.push_back(checkout);
             assert!(sent.iter().all(|step: &Step| {
-                buffers.lock().iter().any(|kept| kept.rows.as_ptr() == step.sheet.as_ptr())
+                buffers.lock().iter().any(|cached| cached.rows.as_ptr() == step.bytes.as_ptr())
             }));
         }
     }
@@ -62,10 +62,10 @@ fn steps_and_halves_of_which_one_more_is_being_read_need_no_new_memory() {
 
 #[test]
 fn a_buffer_that_is_too_small_is_replaced() {
-    let buffers = Buffers::new(widths(), ROWS);
+    let buffers = BufferCache::new(widths(), ROWS);
     drop(step(&buffers, ROWS / 4, false));
     drop(step(&buffers, ROWS, false));
-    assert_eq!(kept(&buffers), ROWS * widths().row());
+    assert_eq!(cached(&buffers), ROWS * widths().row());
     drop(step(&buffers, ROWS / 4, true));
     assert_eq!(buffers.lock().len(), 1);
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 
 /// How many environments there are: stepped alone, and by the pool.
-const COUNTS: [usize; 2] = [5, TOGETHER + 1];
+const COUNTS: [usize; 2] = [5, SHARED_LIMIT + 1];
 
 /// A table of Faraway, and the counter of its decisions.
 fn counted() -> (Arc<Table>, Arc<AtomicU64>) {

@@ -3,36 +3,36 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::taken::Piece;
+use super::checkout::PlacedBlock;
 use boardwire_api::Error;
 
 /// The blocks that no call works on.
-pub(super) struct Idle {
-    blocks: Vec<Option<Piece>>,
+pub(super) struct Slots {
+    blocks: Vec<Option<PlacedBlock>>,
     /// The calls that wait, by number, and for which blocks; the earliest first.
-    waiting: VecDeque<(u64, Range<usize>)>,
+    queue: VecDeque<(u64, Range<usize>)>,
     /// How many have had to wait.
-    waited: u64,
+    last_number: u64,
     /// Why the batch has ended, if it has.
     pub(super) ended: Option<Error>,
 }
 
-impl Idle {
+impl Slots {
     /// All blocks of a batch.
-    pub(super) fn new(blocks: Vec<Option<Piece>>) -> Self {
-        Self { blocks, waiting: VecDeque::new(), waited: 0, ended: None }
+    pub(super) fn new(blocks: Vec<Option<PlacedBlock>>) -> Self {
+        Self { blocks, queue: VecDeque::new(), last_number: 0, ended: None }
     }
 
     /// Takes blocks, if no other call has any of them or has waited for one before: before the call `own`, if it waits itself.
     pub(super) fn take(
         &mut self,
         blocks: Range<usize>,
-        own: Option<u64>,
-    ) -> Result<Option<Vec<Piece>>, Error> {
+        waiter: Option<u64>,
+    ) -> Result<Option<Vec<PlacedBlock>>, Error> {
         if let Some(reason) = &self.ended {
             return Err(reason.clone());
         }
-        let mut ahead = self.waiting.iter().take_while(|(number, _)| Some(*number) != own);
+        let mut ahead = self.queue.iter().take_while(|(number, _)| Some(*number) != waiter);
         let is_behind = ahead.any(|(_, wanted)| wanted.start < blocks.end && blocks.start < wanted.end);
         let wanted = &mut self.blocks[blocks];
         let is_free = !is_behind && wanted.iter().all(Option::is_some);
@@ -40,19 +40,19 @@ impl Idle {
     }
 
     /// Puts a block back.
-    pub(super) fn give_back(&mut self, number: usize, piece: Piece) {
-        self.blocks[number] = Some(piece);
+    pub(super) fn give_back(&mut self, slot: usize, placed: PlacedBlock) {
+        self.blocks[slot] = Some(placed);
     }
 
     /// Lets a call wait for blocks behind all that do; gives its number.
     pub(super) fn enqueue(&mut self, blocks: Range<usize>) -> u64 {
-        self.waited += 1;
-        self.waiting.push_back((self.waited, blocks));
-        self.waited
+        self.last_number += 1;
+        self.queue.push_back((self.last_number, blocks));
+        self.last_number
     }
 
     /// Lets a call wait no longer.
-    pub(super) fn leave(&mut self, own: u64) {
-        self.waiting.retain(|(number, _)| *number != own);
+    pub(super) fn leave(&mut self, waiter: u64) {
+        self.queue.retain(|(number, _)| *number != waiter);
     }
 }

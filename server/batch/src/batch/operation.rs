@@ -6,7 +6,7 @@ use super::{Actions, Begin};
 
 /// What a call does to its environments. All actions have been checked.
 #[derive(Debug)]
-pub enum Todo {
+pub enum Operation {
     /// Deals the first episodes; shows nothing.
     Open,
     /// Makes decisions, by environment of the call.
@@ -17,13 +17,13 @@ pub enum Todo {
     Load(Vec<Option<Saved>>),
 }
 
-impl Todo {
+impl Operation {
     /// Whether it changes an environment that the call is about.
     pub(super) fn changes(&self, span: Span, row: usize) -> bool {
         match self {
             Self::Open => true,
             Self::Step(actions) => actions.at(span.row + row).is_some(),
-            Self::Reset(hows) => hows[span.environment + row].is_some(),
+            Self::Reset(begins) => begins[span.environment + row].is_some(),
             Self::Load(saved) => saved[span.environment + row].is_some(),
         }
     }

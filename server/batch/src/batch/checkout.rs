@@ -10,47 +10,47 @@ use tokio::sync::oneshot;
 
 use super::block::Block;
 use super::columns::Step;
-use super::ledger::Numbered;
+use super::responses::NumberedRequest;
 use super::snapshot::Saved;
-use super::{ALONE, Actions, Batch, TOGETHER};
+use super::{Actions, Batch, CALLER_LIMIT, SHARED_LIMIT};
 use crate::play::Insight;
 use crate::pool::Once;
 
 /// A block at its place in the batch.
-pub(super) struct Piece {
+pub(super) struct PlacedBlock {
     pub(super) block: Box<dyn Block>,
     /// The environment at its first place.
     pub(super) first: usize,
 }
 
 /// Blocks that a call has taken out of its batch; they go back when it is dropped.
-pub(super) struct Taken {
+pub(super) struct Checkout {
     pub(super) batch: Arc<Batch>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) blocks: Vec<PlacedBlock>,
     pub(super) range: Range<usize>,
-    pub(super) effort: Effort,
+    pub(super) run_on: RunOn,
 }
 
 /// How much a call has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effort {
+pub(super) enum RunOn {
     /// Less than asking for help costs: the thread that has read the call does it.
-    Alone,
+    Caller,
     /// That thread does it together with the pool, and does not wait for it.
-    Together,
+    CallerAndPool,
     /// So much, or such that bots think: the pool does it.
-    Apart,
+    Pool,
 }
 
 impl Batch {
     /// How much a step of these environments has to do.
-    pub(super) fn effort(&self, range: &Range<usize>) -> Effort {
-        if !self.plan.is_quick() || range.len() > TOGETHER {
-            Effort::Apart
-        } else if range.len() > ALONE {
-            Effort::Together
+    pub(super) fn run_on(&self, range: &Range<usize>) -> RunOn {
+        if !self.plan.is_quick() || range.len() > SHARED_LIMIT {
+            RunOn::Pool
+        } else if range.len() > CALLER_LIMIT {
+            RunOn::CallerAndPool
         } else {
-            Effort::Alone
+            RunOn::Caller
         }
     }
 
@@ -60,21 +60,21 @@ impl Batch {
     }
 
     /// Takes the blocks of these environments, if no other call has any of them or waits for one.
-    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Error> {
+    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Checkout>, Error> {
         self.take_as(range, None)
     }
 
     /// The same for a call that waits itself, if it has a number: those behind it do not count.
-    fn take_as(self: &Arc<Self>, range: &Range<usize>, own: Option<u64>) -> Result<Option<Taken>, Error> {
-        let pieces = self.lock().take(self.blocks_of(range), own)?;
-        let (batch, range, effort) = (Arc::clone(self), range.clone(), self.effort(range));
-        Ok(pieces.map(|pieces| Taken { batch, pieces, range, effort }))
+    fn take_as(self: &Arc<Self>, range: &Range<usize>, own: Option<u64>) -> Result<Option<Checkout>, Error> {
+        let blocks = self.lock().take(self.blocks_of(range), own)?;
+        let (batch, range, run_on) = (Arc::clone(self), range.clone(), self.run_on(range));
+        Ok(blocks.map(|blocks| Checkout { batch, blocks, range, run_on }))
     }
 
     /// Takes the blocks of these environments, once no other call has any of them: of those that wait, the earliest first.
-    pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Error> {
-        if let Some(taken) = self.take_now(&range)? {
-            return Ok(taken);
+    pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Checkout, Error> {
+        if let Some(checkout) = self.take_now(&range)? {
+            return Ok(checkout);
         }
         let number = self.lock().enqueue(self.blocks_of(&range));
         let queued = Queued { batch: self, number };
@@ -82,8 +82,8 @@ impl Batch {
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
             // They may have been given back before it was listened for.
-            if let Some(taken) = self.take_as(&range, Some(queued.number))? {
-                return Ok(taken);
+            if let Some(checkout) = self.take_as(&range, Some(queued.number))? {
+                return Ok(checkout);
             }
             freed.await;
         }
@@ -104,20 +104,20 @@ impl Drop for Queued<'_> {
     }
 }
 
-impl Taken {
+impl Checkout {
     /// The answer to a request that has been carried out already.
-    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, Error> {
-        request.map_or(Ok(None), |request| self.batch.ledger().answered(&self.range, request))
+    pub(super) fn repeated(&self, request: Option<&NumberedRequest>) -> Result<Option<Step>, Error> {
+        request.map_or(Ok(None), |request| self.batch.responses().repeated(&self.range, request))
     }
 
     /// Refuses actions that may not be chosen, naming the first environment.
     pub(super) fn check(&self, actions: &Actions) -> Result<(), Error> {
         let (batch, plan) = (&*self.batch, &*self.batch.plan);
         let space = &batch.table.rules.info().actions;
-        for piece in &self.pieces {
-            let within = self.within(piece);
+        for placed in &self.blocks {
+            let within = self.within(placed);
             for (due, environment) in
-                piece.block.dues()[within.clone()].iter().zip(piece.first + within.start..)
+                placed.block.dues()[within.clone()].iter().zip(placed.first + within.start..)
             {
                 let Some(action) = actions.at(environment - self.range.start) else { continue };
                 match due.seat {
@@ -149,13 +149,13 @@ impl Taken {
     }
 
     /// The places of a piece that the call is about.
-    pub(super) fn within(&self, piece: &Piece) -> Range<usize> {
-        let end = self.range.end.min(piece.first + piece.block.dues().len());
-        self.range.start.max(piece.first) - piece.first..end - piece.first
+    pub(super) fn within(&self, placed: &PlacedBlock) -> Range<usize> {
+        let end = self.range.end.min(placed.first + placed.block.dues().len());
+        self.range.start.max(placed.first) - placed.first..end - placed.first
     }
 
     /// Does something else with the blocks, in the pool; gives them back with what came of it.
-    pub(super) async fn apart<T: Send + 'static>(
+    pub(super) async fn in_pool<T: Send + 'static>(
         mut self,
         task: impl FnOnce(&mut Self) -> T + Send + 'static,
     ) -> Result<(Self, T), Error> {
@@ -164,44 +164,44 @@ impl Taken {
             let answer = task(&mut self);
             let _ = done.send((self, answer));
         }));
-        answer.await.map_err(|_| batch.reason())
+        answer.await.map_err(|_| batch.end_reason())
     }
 
     /// The piece with an environment, whose block has been taken.
-    fn piece(&self, at: usize) -> &Piece {
-        self.pieces.iter().rfind(|piece| piece.first <= at).expect("its block has been taken")
+    fn placed(&self, at: usize) -> &PlacedBlock {
+        self.blocks.iter().rfind(|placed| placed.first <= at).expect("its block has been taken")
     }
 
     /// What the seat knows whose decision an environment shows.
     pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Error> {
-        let piece = self.piece(at);
-        piece.block.insight(at - piece.first).ok_or(Error::EnvironmentOver { environment: at })
+        let placed = self.placed(at);
+        placed.block.insight(at - placed.first).ok_or(Error::EnvironmentOver { environment: at })
     }
 
     /// The position of an environment as a seat may know it.
     pub(super) fn text(&self, at: usize, seat: Seat) -> String {
-        let piece = self.piece(at);
-        piece.block.text(at - piece.first, seat)
+        let placed = self.placed(at);
+        placed.block.text(at - placed.first, seat)
     }
 
     /// Saves an environment.
     pub(super) fn save(&self, at: usize) -> Saved {
-        let piece = self.piece(at);
-        piece.block.save(at - piece.first)
+        let placed = self.placed(at);
+        placed.block.save(at - placed.first)
     }
 
     /// Looks whether a saved environment can take the place of one.
     pub(super) fn check_saved(&self, at: usize, saved: &Saved) -> Result<(), String> {
-        let piece = self.piece(at);
-        piece.block.check(at - piece.first, saved)
+        let placed = self.placed(at);
+        placed.block.check(at - placed.first, saved)
     }
 }
 
-impl Drop for Taken {
+impl Drop for Checkout {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.batch.fail();
         }
-        self.batch.give_back(self.pieces.drain(..));
+        self.batch.give_back(self.blocks.drain(..));
     }
 }
