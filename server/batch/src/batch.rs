@@ -1,22 +1,19 @@
 //! A batch: many environments of one table, stepped together.
 //!
-//! The environments lie in blocks. A call takes the blocks it needs out of the batch, works on them, on the
-//! threads of the pool if there is much to do, and puts them back: so no lock is held while anything is
-//! computed, calls for different environments run side by side, and calls for the same ones wait for each
-//! other without keeping a thread. Everything a step needs is checked before any environment is touched, and
-//! a caller that goes away while bots think leaves all environments as they were.
+//! The environments lie in blocks. A call checks out the blocks it needs, works on them, and gives them back. Large
+//! calls work on the threads of the pool. So no call computes under a lock, calls for different environments run side
+//! by side, and calls for the same environments wait for each other without blocking a thread. A call checks its
+//! request before it changes an environment. If the caller goes away while bots think, no environment changes.
 
 mod advice;
 mod block;
 mod checkout;
 mod columns;
 mod environment;
-mod opening;
 mod operation;
 mod plan;
 mod responses;
 mod select;
-mod slots;
 mod snapshot;
 #[cfg(feature = "testkit")]
 mod testkit;
@@ -33,32 +30,30 @@ pub use block::Block;
 pub(crate) use block::Environments;
 pub use columns::Step;
 pub(crate) use columns::{Column, NOBODY};
-pub use opening::Opening;
-pub use plan::{Actions, Adviser, Begin, Columns, LineUp, Plan, Reset, flag};
+pub use plan::{Actions, Adviser, Begin, Columns, LineUp, Opening, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::play::Insight;
 use crate::pool::{Group, Owner};
 use crate::tables::Table;
 use boardwire_api::Error;
-use checkout::{PlacedBlock, RunOn};
+use checkout::{PlacedBlock, RunOn, Slots};
 use columns::{BufferCache, Widths, row_bytes};
 use operation::Operation;
 use responses::{NumberedRequest, RequestContent, ResponseCache};
-use slots::Slots;
 use snapshot::Saved;
 
-/// What a message has beside its columns, at most.
+/// The most bytes of a message beside its columns.
 pub(crate) const MESSAGE_HEAD: usize = 1024;
-/// What an environment takes in a snapshot, at most: three quarters of it in The Golden Compass, whose states are the largest.
+/// The most bytes of an environment in a snapshot. The Golden Compass has the largest states and needs three quarters.
 const MAX_SAVED_BYTES: usize = 3 << 10;
-/// Environments a block has when no bot of theirs thinks.
+/// Environments in a block if no bot thinks.
 const BLOCK_SIZE: usize = 64;
-/// Environments a block has when bots think.
+/// Environments in a block if bots think.
 const THINKING_BLOCK_SIZE: usize = 8;
-/// Up to this many environments without thinking bots the thread that has read the call steps alone: 0.1 ms.
+/// Without thinking bots, the caller's thread steps up to this many environments alone: 0.1 ms.
 const CALLER_LIMIT: usize = 512;
-/// Up to this many it steps together with the pool: it begins at once, and others wait about 1 ms for it.
+/// It steps up to this many together with the pool: it starts at once, and other calls wait about 1 ms for it.
 const SHARED_LIMIT: usize = 2048;
 
 /// One batch.
@@ -69,11 +64,11 @@ pub struct Batch {
     plan: Arc<Plan>,
     widths: Widths,
     per_block: usize,
-    /// What a snapshot must be of.
+    /// The table and `skip_forced`: a snapshot of another kind is refused.
     kind: Digest,
-    /// On whose behalf the pool works.
+    /// The batch's queue in the pool.
     owner: Mutex<Arc<Owner>>,
-    /// How many threads it has.
+    /// Threads of the pool.
     threads: usize,
     buffers: BufferCache,
     responses: Mutex<ResponseCache>,
@@ -82,10 +77,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Deals the first episode of every environment. A caller that goes away leaves nothing.
+    /// Deals the first episode of every environment. If the caller goes away, nothing remains.
     ///
     /// # Errors
-    /// A pool that has stopped.
+    /// The pool has stopped.
     pub async fn open(
         id: String,
         table: Arc<Table>,
@@ -98,11 +93,10 @@ impl Batch {
     }
 
     fn new(id: String, table: Arc<Table>, opening: Opening, group: &Group) -> Self {
-        let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
-        let widths = Widths::of(info, &plan);
-        let whole = plan.is_quick() || plan.asks_policies();
-        let per_block = if whole { BLOCK_SIZE } else { THINKING_BLOCK_SIZE };
+        let widths = Widths::of(table.rules.info(), &plan);
+        let large = plan.is_quick() || plan.asks_policies();
+        let per_block = if large { BLOCK_SIZE } else { THINKING_BLOCK_SIZE };
         let block_at = |first: usize| {
             let count = per_block.min(opening.environments - first);
             let number = opening.first.wrapping_add(first as u64);
@@ -134,19 +128,19 @@ impl Batch {
         &self.id
     }
 
-    /// The table its environments are played at.
+    /// The table of its environments.
     #[must_use]
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// What it was opened with.
+    /// The settings it was opened with.
     #[must_use]
     pub fn opening(&self) -> &Opening {
         &self.opening
     }
 
-    /// The most bytes that a snapshot takes of all environments, or of those of `mask`.
+    /// The most bytes of a snapshot of the environments of `mask`; an empty mask means all.
     #[must_use]
     pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
         let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
@@ -154,7 +148,7 @@ impl Batch {
         (environments * MAX_SAVED_BYTES).min(self.opening.message_bytes)
     }
 
-    /// The most bytes that the rows of `count` environments take, of all when it is 0.
+    /// The most bytes that the rows of `count` environments take; 0 counts all environments.
     #[must_use]
     pub fn step_bytes(&self, count: u32) -> usize {
         let rows = if count == 0 { self.opening.environments } else { count as usize };
@@ -173,11 +167,11 @@ impl Batch {
         Arc::clone(&self.owner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets another pool do the work from now on: in a forked process, which has none of the threads of the last one.
-    /// Nothing may have been under way when it was forked.
+    /// Moves the batch to another pool, in a forked process, which has no threads of the old pool. No call may have been
+    /// running at the fork.
     pub fn adopt(&self, group: &Group) {
         let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        // The last pool's lock may be held for ever.
+        // A thread that the fork lost may hold the old pool's lock for ever.
         std::mem::forget(std::mem::replace(&mut *owner, Arc::new(group.owner())));
     }
 
@@ -185,14 +179,14 @@ impl Batch {
         self.responses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
+    /// Ends the batch: running, waiting and later calls fail with `reason`.
     pub fn end(&self, reason: Error) {
         self.lock().ended.get_or_insert(reason);
         self.owner().cancel();
         self.freed.notify_waiters();
     }
 
-    /// Ends the batch, since what worked on it has panicked.
+    /// Ends the batch after a panic during a call.
     fn fail(&self) {
         self.end(self.internal_error());
     }
@@ -201,12 +195,11 @@ impl Batch {
         Error::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
     }
 
-    /// Why the batch has ended.
     fn end_reason(&self) -> Error {
         self.lock().ended.clone().unwrap_or_else(|| self.internal_error())
     }
 
-    /// Waits until the batch ends, and gives the reason.
+    /// Waits until the batch ends; returns the reason.
     async fn ended(&self) -> Error {
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
@@ -218,7 +211,7 @@ impl Batch {
         }
     }
 
-    /// Puts blocks back in their places.
+    /// Puts blocks back into their slots.
     fn give_back(&self, blocks: impl IntoIterator<Item = PlacedBlock>) {
         let mut blocks = blocks.into_iter().peekable();
         if blocks.peek().is_none() {
@@ -226,18 +219,19 @@ impl Batch {
         }
         let mut slots = self.lock();
         for placed in blocks {
-            slots.give_back(placed.first / self.per_block, placed);
+            let slot = placed.first / self.per_block;
+            slots.blocks[slot] = Some(placed);
         }
         drop(slots);
         self.freed.notify_waiters();
     }
 
-    /// Steps `count` environments from `first` on, all that follow when it is 0. A repeated request with the
-    /// `sequence` number of the last answer is given that answer again.
+    /// Steps `count` environments from `first` on; 0 steps all that follow. A repeated request with the `sequence` number
+    /// of the last response gets that response again.
     ///
     /// # Errors
-    /// A run that does not fit, as many actions or a mask of as many as it does not have, a number that is not due, or an action that may
-    /// not be chosen; then no environment has been stepped.
+    /// The run, the number of actions, the length of the mask, the sequence number or an action is not allowed. Then no
+    /// environment changes.
     pub async fn step(
         self: &Arc<Self>,
         first: u32,
@@ -256,25 +250,22 @@ impl Batch {
         checkout.work(Operation::Step(actions), request).await
     }
 
-    /// Steps environments as [`step`](Self::step) does, if that takes no waiting and so little work that no thread is
-    /// asked for help; or else does nothing, and gives the actions back.
+    /// Steps environments like [`step`](Self::step), if the caller's thread can do it alone and without waiting.
     ///
     /// # Errors
-    /// The actions, or within them what [`step`](Self::step) refuses.
+    /// Returns the actions and does nothing if the call would wait or use the pool. The inner error is that of
+    /// [`step`](Self::step).
     pub fn step_at_once(
         self: &Arc<Self>,
         first: u32,
         count: u32,
         actions: Actions,
     ) -> Result<Result<Step, Error>, Actions> {
-        let range = match self.run_for(first, count, &actions) {
-            Ok(range) => range,
-            Err(refused) => return Ok(Err(refused)),
-        };
-        if self.run_on(&range) != RunOn::Caller {
-            return Err(actions);
-        }
-        Ok(match self.take_now(&range) {
+        let checkout = self.run_for(first, count, &actions).and_then(|range| match self.run_on(&range) {
+            RunOn::Caller => self.take_now(&range, None),
+            RunOn::CallerAndPool | RunOn::Pool => Ok(None),
+        });
+        Ok(match checkout {
             Ok(None) => return Err(actions),
             Ok(Some(checkout)) => {
                 checkout.check(&actions).and_then(|()| checkout.work_alone(&Operation::Step(actions), None))
@@ -283,13 +274,13 @@ impl Batch {
         })
     }
 
-    /// Begins episodes in all environments, or in those of a mask. A repeated request with the `sequence` number of the
-    /// last answer is given that answer again.
+    /// Begins episodes in the environments of a mask; an empty mask means all. A repeated request with the `sequence`
+    /// number of the last response gets that response again.
     ///
     /// # Errors
-    /// A mask of the wrong length, as many seeds as it does not have environments, or a number that is not due.
-    pub async fn reset(self: &Arc<Self>, asked: Reset, sequence: Option<u64>) -> Result<Step, Error> {
-        let Reset { mask, seed, seeds } = &asked;
+    /// The length of the mask, the number of seeds or the sequence number is wrong.
+    pub async fn reset(self: &Arc<Self>, reset: Reset, sequence: Option<u64>) -> Result<Step, Error> {
+        let Reset { mask, seed, seeds } = &reset;
         let chosen = self.chosen(mask)?;
         if !seeds.is_empty() && seeds.len() != chosen.len() {
             let expected = format!("empty or {} seeds", chosen.len());
@@ -300,7 +291,7 @@ impl Batch {
             begins[environment] = Some(Begin { batch_seed: *seed, episode_seed: seeds.get(at).copied() });
         }
         let request =
-            sequence.map(|sequence| NumberedRequest { sequence, content: RequestContent::reset(asked) });
+            sequence.map(|sequence| NumberedRequest { sequence, content: RequestContent::reset(reset) });
         let checkout = self.take(self.all()).await?;
         if let Some(step) = checkout.repeated(request.as_ref())? {
             return Ok(step);
@@ -308,59 +299,66 @@ impl Batch {
         checkout.work(Operation::Reset(begins), request).await
     }
 
-    /// Saves all environments, or those of `mask`.
+    /// Saves the environments of `mask`; an empty mask means all.
     ///
     /// # Errors
-    /// A mask of the wrong length, or of so many environments that they do not fit a message.
+    /// The mask has the wrong length, or its environments do not fit a message.
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Error> {
         let chosen = self.chosen(mask)?;
         let (count, most) = (chosen.len(), self.opening.message_bytes);
         let (key, checkout) = (key.clone(), self.take(run_covering(&chosen)).await?);
         let snapshot = checkout.in_pool(move |checkout| {
-            let saved = chosen.iter().map(|&at| checkout.save(at));
+            let saved = chosen.iter().map(|&at| {
+                let (block, place) = checkout.locate(at);
+                block.save(place)
+            });
             snapshot::seal(&key, &checkout.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
         });
-        let (_, snapshot) = snapshot.await?;
-        let too_many = |fit| {
+        snapshot.await?.1.map(Bytes::from).map_err(|fit| {
             let expected =
                 format!("at most the first {fit} environments, which fit a message of {most} bytes");
             Error::field("mask", format!("{count} environments"), expected)
-        };
-        snapshot.map(Bytes::from).map_err(too_many)
+        })
     }
 
-    /// What the seats know whose decisions are shown: by all environments, or by those of `mask`.
+    /// The deciding seats' knowledge in the environments of `mask`; an empty mask means all.
     ///
     /// # Errors
-    /// A mask of the wrong length; an environment that is over.
+    /// The mask has the wrong length, or the episode of an environment is over.
     pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Error> {
         let chosen = self.chosen(mask)?;
         let checkout = self.take(run_covering(&chosen)).await?;
-        let copied =
-            checkout.in_pool(move |checkout| chosen.iter().map(|&at| checkout.insight(at)).collect());
-        let (_, insights) = copied.await?;
-        insights
+        let insights = checkout.in_pool(move |checkout| {
+            let insight = |environment| {
+                let (block, place) = checkout.locate(environment);
+                block.insight(place).ok_or(Error::EnvironmentOver { environment })
+            };
+            chosen.into_iter().map(insight).collect()
+        });
+        insights.await?.1
     }
 
-    /// The position of an environment as a seat may know it, for people.
+    /// An environment's position as text for people, with the knowledge of a seat.
     ///
     /// # Errors
-    /// There is no such environment or seat.
+    /// The environment or the seat does not exist.
     pub async fn text(self: &Arc<Self>, environment: u32, seat: u8) -> Result<String, Error> {
         let range = self.run_of(environment, 1)?;
         let seats = self.table.rules.info().seats;
         if seat >= seats {
             return Err(Error::field("seat", seat, format!("below {seats}")));
         }
-        let checkout = self.take(range.clone()).await?;
-        Ok(checkout.text(range.start, Seat::new(seat)))
+        let environment = range.start;
+        let checkout = self.take(range).await?;
+        let (block, place) = checkout.locate(environment);
+        Ok(block.text(place, Seat::new(seat)))
     }
 
-    /// Puts saved environments in the places of all, or of those of `mask`.
+    /// Replaces the environments of `mask` by saved ones; an empty mask means all.
     ///
     /// # Errors
-    /// A mask of the wrong length, a snapshot that is none, of another kind of batch, or of another number
-    /// of environments; then everything is as it was.
+    /// The mask has the wrong length, or the snapshot is invalid, of another kind of batch or of another number of
+    /// environments. Then no environment changes.
     pub async fn load(
         self: &Arc<Self>,
         key: &SnapshotKey,
@@ -374,21 +372,22 @@ impl Batch {
             if saved.len() != chosen.len() {
                 return Err(format!("it holds {} environments, not {}", saved.len(), chosen.len()));
             }
-            let mut places: Vec<Option<Saved>> = checkout.batch.all().map(|_| None).collect();
-            for (saved, at) in saved.into_iter().zip(chosen) {
-                checkout.check_saved(at, &saved)?;
-                places[at] = Some(saved);
+            let mut replacements: Vec<Option<Saved>> = checkout.batch.all().map(|_| None).collect();
+            for (saved, environment) in saved.into_iter().zip(chosen) {
+                let (block, place) = checkout.locate(environment);
+                block.check(place, &saved)?;
+                replacements[environment] = Some(saved);
             }
-            Ok(places)
+            Ok(replacements)
         });
-        let (mut checkout, places) = checked.await?;
-        let places = places.map_err(|problem| Error::SnapshotInvalid { problem })?;
+        let (mut checkout, replacements) = checked.await?;
+        let replacements = replacements.map_err(|problem| Error::SnapshotInvalid { problem })?;
         checkout.run_on = RunOn::Pool;
-        checkout.work(Operation::Load(places), None).await
+        checkout.work(Operation::Load(replacements), None).await
     }
 }
 
-/// From the first of some environments to the last.
+/// The run from the first of the chosen environments to the last.
 fn run_covering(chosen: &[usize]) -> Range<usize> {
     chosen.first().zip(chosen.last()).map_or(0..0, |(first, last)| *first..last + 1)
 }

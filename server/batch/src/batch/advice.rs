@@ -1,7 +1,7 @@
-//! Advice: what a bot would choose where environments show decisions.
+//! Advice: what a bot would choose in the agents' decisions.
 //!
-//! It follows from what the deciding seat knows, and from words of a stream that nothing else draws from and whose place
-//! depends on the ply alone. So it is the same whenever it is asked for, and nothing needs to be saved of it.
+//! It depends on the deciding seat's knowledge and on a separate random stream, whose position depends only on the
+//! ply. So it is the same at every request, and a snapshot need not hold it.
 
 use boardwire_bots::{BotFault, Thought};
 use boardwire_kernel::{Estimate, Seat};
@@ -11,13 +11,13 @@ use super::columns::{Column, NOBODY, Rows};
 use super::environment::Environment;
 use crate::pool::Slice;
 
-/// The advice for the decision that an environment shows, as far as it has come.
+/// The advice for an environment's decision.
 pub(super) enum Advice<G: Estimate> {
-    /// Nobody has thought about it yet, or there is nothing to decide.
-    Unasked,
+    /// The bot has not begun, or there is no decision.
+    New,
     /// The bot thinks.
     Thinking(Box<Thought<G>>),
-    /// The action, and what speaks for each.
+    /// The bot's action, and weights of actions.
     Given(u8, Vec<(u8, u32)>),
 }
 
@@ -25,12 +25,12 @@ impl<G: Estimate> Advice<G> {
     /// The same advice; no bot may be thinking.
     pub(super) fn copy(&self) -> Self {
         match self {
-            Self::Unasked | Self::Thinking(_) => Self::Unasked,
+            Self::New | Self::Thinking(_) => Self::New,
             Self::Given(action, weights) => Self::Given(*action, weights.clone()),
         }
     }
 
-    /// Goes on thinking about the decision of `seat`, unless advice has been given; whether it has.
+    /// Continues to think about the decision of `seat`; returns whether it has finished.
     pub(super) fn advance(
         &mut self,
         adviser: &Adviser,
@@ -38,7 +38,7 @@ impl<G: Estimate> Advice<G> {
         seat: Seat,
         slice: &Slice,
     ) -> Result<bool, BotFault> {
-        if let Self::Unasked = self {
+        if let Self::New = self {
             let thought = environment.thought(&adviser.bot, seat);
             let has_asked = thought.has_asked();
             *self = Self::Thinking(Box::new(thought));
@@ -47,9 +47,9 @@ impl<G: Estimate> Advice<G> {
             }
         }
         let Self::Thinking(thought) = self else { return Ok(true) };
-        let failed = |fault: BotFault| BotFault { what: format!("as adviser: {}", fault.what), ..fault };
+        let as_adviser = |fault: BotFault| BotFault { what: format!("as adviser: {}", fault.what), ..fault };
         loop {
-            if let Some(action) = thought.advance().map_err(failed)? {
+            if let Some(action) = thought.advance().map_err(as_adviser)? {
                 let weights = if adviser.shares { thought.weights() } else { Vec::new() };
                 *self = Self::Given(action, weights);
                 return Ok(true);
@@ -60,11 +60,11 @@ impl<G: Estimate> Advice<G> {
         }
     }
 
-    /// Writes the columns that tell it.
+    /// Writes the columns of the advice.
     pub(super) fn write(&self, row: usize, rows: &mut Rows) {
         let (action, weights) = match self {
             Self::Given(action, weights) => (Some(*action), weights.as_slice()),
-            Self::Unasked | Self::Thinking(_) => (None, [].as_slice()),
+            Self::New | Self::Thinking(_) => (None, [].as_slice()),
         };
         rows.put(Column::Advice, row, action.unwrap_or(NOBODY));
         let shares = rows.cell(Column::Shares, row);
@@ -85,7 +85,6 @@ impl<G: Estimate> Advice<G> {
     }
 }
 
-/// A part of a sum.
 #[expect(clippy::cast_possible_truncation, reason = "a share needs no more than a float has")]
 fn share(weight: u32, sum: u32) -> f32 {
     (f64::from(weight) / f64::from(sum)) as f32

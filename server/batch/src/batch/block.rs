@@ -1,4 +1,4 @@
-//! A few environments of any game behind one interface: what one thread steps at a time.
+//! A block: some environments of any game behind one interface. One thread steps a block at a time.
 
 use boardwire_api::v1::AutoresetMode;
 use std::ops::Range;
@@ -15,18 +15,17 @@ use super::snapshot::Saved;
 use super::{Begin, Plan, flag};
 use crate::play::Insight;
 use crate::pool::Slice;
-use crate::reward;
-use crate::reward::forfeit_ranks;
+use crate::reward::{self, forfeit_ranks};
 
-/// A run of neighbouring environments, whichever the game. Places count from the block's first.
+/// Neighbouring environments of any game. Places count from the first environment of the block.
 pub trait Block: Send {
-    /// The decisions that the environments show.
+    /// The decisions that the environments wait for.
     fn dues(&self) -> &[Due];
 
-    /// Goes on with what is to be done, and writes rows and ends; whether it is done.
+    /// Continues an operation, and writes rows and ends; returns whether it is done.
     ///
     /// # Errors
-    /// A bot that cannot choose: the block is of no more use.
+    /// A bot cannot choose. The block is unusable then.
     fn advance(
         &mut self,
         op: &Operation,
@@ -35,25 +34,25 @@ pub trait Block: Send {
         slice: &Slice,
     ) -> Result<bool, BotFault>;
 
-    /// The same environments, in memory of their own; no bot may be thinking.
+    /// A copy; no bot may be thinking.
     fn copy(&self) -> Box<dyn Block>;
 
-    /// What the seat knows whose decision an environment shows; none if it is over.
+    /// The knowledge of the deciding seat of an environment; none if its episode is over.
     fn insight(&self, at: usize) -> Option<Box<dyn Insight>>;
 
-    /// What an environment shows of itself to a seat, for people to read.
+    /// An environment's position as text for people, with the knowledge of a seat.
     fn text(&self, at: usize, seat: Seat) -> String;
 
-    /// One environment as a value.
+    /// Saves an environment.
     fn save(&self, at: usize) -> Saved;
 
-    /// Looks whether a saved environment can take the place of one.
+    /// Checks whether a saved environment can replace one.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why it cannot.
     fn check(&self, at: usize, saved: &Saved) -> Result<(), String>;
 
-    /// Draws anew, in every environment, what the seat cannot know that decides.
+    /// Resamples, in every environment, what the deciding seat does not know.
     #[cfg(feature = "testkit")]
     fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream);
 }
@@ -65,21 +64,21 @@ pub(crate) struct Environments<G: Estimate> {
     seed: u64,
     first: u64,
     all: Vec<Environment<G>>,
-    /// Apart from the environments, so that checking a step's actions reads little memory.
+    /// Separate from the environments, so that checking a step's actions reads little memory.
     dues: Vec<Due>,
     /// The advice for each of them; empty without an adviser.
     advice: Vec<Advice<G>>,
 }
 
 impl<G: Estimate> Environments<G> {
-    /// Room for `count` environments, numbered from `first`, that are still to be opened.
+    /// A block for `count` environments, numbered from `first`. [`Operation::Open`] creates them.
     pub(crate) fn new(game: Arc<G>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Self {
         let advised = if plan.adviser.is_some() { count } else { 0 };
-        let advice = std::iter::repeat_with(|| Advice::Unasked).take(advised).collect();
+        let advice = (0..advised).map(|_| Advice::New).collect();
         Self { game, plan, seed, first, all: Vec::new(), dues: vec![Due::OVER; count], advice }
     }
 
-    /// Writes rewards and results of the episode that has just ended; gives its flags.
+    /// Writes rewards and results of an episode that has just ended; returns its flags.
     fn report_end(&self, at: usize, reward: &mut [u8], ends: &mut Ends, environment: usize) -> u8 {
         let (game, plan) = (&*self.game, &*self.plan);
         let info = game.info();
@@ -133,8 +132,8 @@ impl<G: Estimate> Environments<G> {
         rows.put_number(Column::Ply, row, environment.ply());
         rows.put_number(Column::Episode, row, environment.index());
         due.legal.write_bits(rows.cell(Column::Mask, row));
-        let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_agent);
-        environment.view(shown, rows.cell(Column::View, row));
+        let viewer = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_agent);
+        environment.view(viewer, rows.cell(Column::View, row));
         if let Some(advice) = self.advice.get(at) {
             advice.write(row, rows);
         }
@@ -143,7 +142,7 @@ impl<G: Estimate> Environments<G> {
         }
     }
 
-    /// Writes what all seats see and may choose, from the one that decides on; zeros if none does.
+    /// Writes views and masks of all seats, beginning with the deciding seat; zeros if no seat decides.
     fn write_oracle(&self, at: usize, row: usize, rows: &mut Rows) {
         let (info, environment) = (self.game.info(), &self.all[at]);
         let Some(first) = self.dues[at].seat else {
@@ -151,8 +150,8 @@ impl<G: Estimate> Environments<G> {
             return rows.cell(Column::OracleMask, row).fill(0);
         };
         let seats = || first.round(info.seats);
-        for (seat, view) in seats().zip(rows.cell(Column::Oracle, row).chunks_exact_mut(info.layout.bytes()))
-        {
+        let views = rows.cell(Column::Oracle, row);
+        for (seat, view) in seats().zip(views.chunks_exact_mut(info.layout.bytes())) {
             environment.view(seat, view);
         }
         let masks = rows.cell(Column::OracleMask, row);
@@ -161,13 +160,13 @@ impl<G: Estimate> Environments<G> {
         }
     }
 
-    /// Begins what is to be done in a row; whether another action is played for the one given.
+    /// Begins the operation in a row; returns whether another action replaced an illegal one.
     fn begin(&mut self, op: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
         if let Some(advice) = self.advice.get_mut(at)
             && op.changes(span, row)
         {
-            *advice = Advice::Unasked;
+            *advice = Advice::New;
         }
         match op {
             Operation::Open => {
@@ -191,14 +190,14 @@ impl<G: Estimate> Environments<G> {
             Operation::Load(saved) => {
                 if let Some(saved) = &saved[span.environment + row] {
                     let restored = self.all[at].restored(&self.game, plan, saved);
-                    self.all[at] = restored.expect("it was checked");
+                    self.all[at] = restored.expect("the call has checked it");
                 }
             }
         }
         false
     }
 
-    /// Goes on with some rows, together; whether they are done.
+    /// Continues some rows together; returns whether they are done.
     fn advance_rows(
         &mut self,
         op: &Operation,
@@ -240,7 +239,7 @@ impl<G: Estimate> Environments<G> {
         Ok(true)
     }
 
-    /// Writes rewards, and results of the episodes that a step has ended; whether any has begun its next.
+    /// Writes rewards, and results of episodes that a step has ended; returns whether a next episode has begun.
     fn report(&mut self, op: &Operation, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
         let mut restarted = false;
         for row in rows.filter(|&row| op.steps(span, row)) {
@@ -260,7 +259,7 @@ impl<G: Estimate> Environments<G> {
         restarted
     }
 
-    /// Lets bots play in some environments; whether they have.
+    /// Lets bots play in some environments; returns whether all are done.
     fn play_to_decision(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
         advance_all(places, slice, |at| {
             let due = self.all[at].play_to_decision(&self.plan, slice)?;
@@ -269,7 +268,7 @@ impl<G: Estimate> Environments<G> {
         })
     }
 
-    /// Lets the adviser think about the decisions of some environments; whether it has.
+    /// Lets the adviser think about the decisions of some environments; returns whether all are done.
     fn advise(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
         let Some(adviser) = &self.plan.adviser else { return Ok(true) };
         advance_all(places, slice, |at| match self.dues[at].seat {
@@ -279,7 +278,7 @@ impl<G: Estimate> Environments<G> {
     }
 }
 
-/// Goes on with each of some places until all are done or the slice is over; whether all are done.
+/// Advances each place until all are done or the slice is over; returns whether all are done.
 fn advance_all(
     places: Range<usize>,
     slice: &Slice,
@@ -294,7 +293,7 @@ fn advance_all(
             if slice.is_over() {
                 return Ok(false);
             }
-            // Policies have been asked: the others ask before anybody waits for an answer.
+            // It waits for a policy: the other places send their requests first, in one batch.
             all = false;
         }
         if all {
@@ -315,7 +314,7 @@ impl<G: Estimate> Block for Environments<G> {
         out: &mut Output,
         slice: &Slice,
     ) -> Result<bool, BotFault> {
-        // One by one while memory is warm; together where policies are asked, who answer many at once.
+        // One row at a time while its memory is cached; all rows together if a policy evaluates them in batches.
         let together = if self.plan.asks_policies() { span.rows } else { 1 };
         while out.done < span.rows {
             let rows = out.done..span.rows.min(out.done + together);
@@ -362,7 +361,7 @@ impl<G: Estimate> Block for Environments<G> {
                 environment.determinize(seat, rng);
             }
         }
-        self.advice.iter_mut().for_each(|advice| *advice = Advice::Unasked);
+        self.advice.iter_mut().for_each(|advice| *advice = Advice::New);
     }
 }
 

@@ -1,49 +1,84 @@
-//! What a call has taken out of its batch: looked at, checked, and given back.
+//! The slots of a batch's blocks, and the blocks that a call has checked out.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use boardwire_api::Error;
 use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy};
-use boardwire_kernel::Seat;
 use tokio::sync::oneshot;
 
 use super::block::Block;
 use super::columns::Step;
+use super::operation::Span;
 use super::responses::NumberedRequest;
-use super::snapshot::Saved;
 use super::{Actions, Batch, CALLER_LIMIT, SHARED_LIMIT};
-use crate::play::Insight;
 use crate::pool::Once;
 
-/// A block at its place in the batch.
+/// A block, and the number of its first environment in the batch.
 pub(super) struct PlacedBlock {
     pub(super) block: Box<dyn Block>,
-    /// The environment at its first place.
     pub(super) first: usize,
 }
 
-/// Blocks that a call has taken out of its batch; they go back when it is dropped.
+/// The slots of all blocks, and the queue of calls that wait for blocks.
+pub(super) struct Slots {
+    /// By slot; none while a call has checked the block out.
+    pub(super) blocks: Vec<Option<PlacedBlock>>,
+    /// The numbers of the waiting calls, and the slots they need; the earliest first.
+    queue: VecDeque<(u64, Range<usize>)>,
+    last_number: u64,
+    /// Why the batch has ended, if it has.
+    pub(super) ended: Option<Error>,
+}
+
+impl Slots {
+    pub(super) fn new(blocks: Vec<Option<PlacedBlock>>) -> Self {
+        Self { blocks, queue: VecDeque::new(), last_number: 0, ended: None }
+    }
+
+    /// Checks blocks out, if no other call has one of them or waits for one. Calls queued behind `waiter` do not count.
+    fn take(&mut self, slots: Range<usize>, waiter: Option<u64>) -> Result<Option<Vec<PlacedBlock>>, Error> {
+        if let Some(reason) = &self.ended {
+            return Err(reason.clone());
+        }
+        let mut ahead = self.queue.iter().take_while(|(number, _)| Some(*number) != waiter);
+        let is_behind = ahead.any(|(_, needed)| needed.start < slots.end && slots.start < needed.end);
+        let needed = &mut self.blocks[slots];
+        let is_free = !is_behind && needed.iter().all(Option::is_some);
+        Ok(is_free.then(|| needed.iter_mut().filter_map(Option::take).collect()))
+    }
+
+    /// Appends a call to the queue; returns its number.
+    fn enqueue(&mut self, slots: Range<usize>) -> u64 {
+        self.last_number += 1;
+        self.queue.push_back((self.last_number, slots));
+        self.last_number
+    }
+}
+
+/// Blocks that a call has checked out. Dropping it gives them back.
 pub(super) struct Checkout {
     pub(super) batch: Arc<Batch>,
     pub(super) blocks: Vec<PlacedBlock>,
+    /// The environments of the call.
     pub(super) range: Range<usize>,
     pub(super) run_on: RunOn,
 }
 
-/// How much a call has to do.
+/// The threads that do a call's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOn {
-    /// Less than asking for help costs: the thread that has read the call does it.
+    /// The caller's thread alone: the work costs less than waking a pool thread.
     Caller,
-    /// That thread does it together with the pool, and does not wait for it.
+    /// The caller's thread and the pool. The caller's thread does not wait for the pool.
     CallerAndPool,
-    /// So much, or such that bots think: the pool does it.
+    /// The pool alone: there is much work, or bots think.
     Pool,
 }
 
 impl Batch {
-    /// How much a step of these environments has to do.
+    /// The threads that step these environments.
     pub(super) fn run_on(&self, range: &Range<usize>) -> RunOn {
         if !self.plan.is_quick() || range.len() > SHARED_LIMIT {
             RunOn::Pool
@@ -54,35 +89,34 @@ impl Batch {
         }
     }
 
-    /// The blocks of these environments.
-    fn blocks_of(&self, range: &Range<usize>) -> Range<usize> {
+    fn slots_of(&self, range: &Range<usize>) -> Range<usize> {
         range.start / self.per_block..range.end.div_ceil(self.per_block)
     }
 
-    /// Takes the blocks of these environments, if no other call has any of them or waits for one.
-    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Checkout>, Error> {
-        self.take_as(range, None)
-    }
-
-    /// The same for a call that waits itself, if it has a number: those behind it do not count.
-    fn take_as(self: &Arc<Self>, range: &Range<usize>, own: Option<u64>) -> Result<Option<Checkout>, Error> {
-        let blocks = self.lock().take(self.blocks_of(range), own)?;
+    /// Checks out the blocks of these environments, if no other call has one of them or waits for one. Calls queued
+    /// behind `waiter` do not count.
+    pub(super) fn take_now(
+        self: &Arc<Self>,
+        range: &Range<usize>,
+        waiter: Option<u64>,
+    ) -> Result<Option<Checkout>, Error> {
+        let blocks = self.lock().take(self.slots_of(range), waiter)?;
         let (batch, range, run_on) = (Arc::clone(self), range.clone(), self.run_on(range));
         Ok(blocks.map(|blocks| Checkout { batch, blocks, range, run_on }))
     }
 
-    /// Takes the blocks of these environments, once no other call has any of them: of those that wait, the earliest first.
+    /// Checks out the blocks of these environments, once no other call has one of them. Calls wait in a queue.
     pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Checkout, Error> {
-        if let Some(checkout) = self.take_now(&range)? {
+        if let Some(checkout) = self.take_now(&range, None)? {
             return Ok(checkout);
         }
-        let number = self.lock().enqueue(self.blocks_of(&range));
+        let number = self.lock().enqueue(self.slots_of(&range));
         let queued = Queued { batch: self, number };
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
-            // They may have been given back before it was listened for.
-            if let Some(checkout) = self.take_as(&range, Some(queued.number))? {
+            // Another call may have given the blocks back before `enable`.
+            if let Some(checkout) = self.take_now(&range, Some(queued.number))? {
                 return Ok(checkout);
             }
             freed.await;
@@ -90,7 +124,7 @@ impl Batch {
     }
 }
 
-/// A call's place among those that wait, until it has what it waits for or goes away.
+/// A call in the queue. Dropping it removes the call.
 struct Queued<'a> {
     batch: &'a Batch,
     number: u64,
@@ -98,102 +132,74 @@ struct Queued<'a> {
 
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
-        self.batch.lock().leave(self.number);
-        // Those behind may have waited for this one alone.
+        self.batch.lock().queue.retain(|(number, _)| *number != self.number);
+        // Later calls may have waited only for this one.
         self.batch.freed.notify_waiters();
     }
 }
 
 impl Checkout {
-    /// The answer to a request that has been carried out already.
+    /// The cached response, if the call repeats the last request.
     pub(super) fn repeated(&self, request: Option<&NumberedRequest>) -> Result<Option<Step>, Error> {
         request.map_or(Ok(None), |request| self.batch.responses().repeated(&self.range, request))
     }
 
-    /// Refuses actions that may not be chosen, naming the first environment.
+    /// Refuses actions that are not allowed; the error names the first environment with one.
     pub(super) fn check(&self, actions: &Actions) -> Result<(), Error> {
-        let (batch, plan) = (&*self.batch, &*self.batch.plan);
-        let space = &batch.table.rules.info().actions;
+        let plan = &*self.batch.plan;
+        let space = &self.batch.table.rules.info().actions;
         for placed in &self.blocks {
-            let within = self.within(placed);
-            for (due, environment) in
-                placed.block.dues()[within.clone()].iter().zip(placed.first + within.start..)
-            {
+            let span = self.span(placed);
+            let dues = &placed.block.dues()[span.from..span.from + span.rows];
+            for (due, environment) in dues.iter().zip(span.environment..) {
                 let Some(action) = actions.at(environment - self.range.start) else { continue };
-                match due.seat {
-                    None if plan.autoreset == AutoresetMode::Disabled => {
+                let Some(seat) = due.seat else {
+                    if plan.autoreset == AutoresetMode::Disabled {
                         return Err(Error::EnvironmentOver { environment });
                     }
-                    None => {}
-                    Some(_) if due.legal.contains(action) => {}
-                    Some(seat) => match space.label(action) {
-                        None => {
-                            let (action, actions) = (action, space.count());
-                            return Err(Error::BatchActionOutOfRange { environment, action, actions });
-                        }
-                        Some(label) if plan.illegal_actions == IllegalActionPolicy::Reject => {
-                            let label = label.to_owned();
-                            return Err(Error::BatchActionIllegal {
-                                environment,
-                                seat: seat.number(),
-                                action,
-                                label,
-                            });
-                        }
-                        Some(_) => {}
-                    },
+                    continue;
+                };
+                if due.legal.contains(action) {
+                    continue;
+                }
+                let Some(label) = space.label(action) else {
+                    return Err(Error::BatchActionOutOfRange { environment, action, actions: space.count() });
+                };
+                if plan.illegal_actions == IllegalActionPolicy::Reject {
+                    let (seat, label) = (seat.number(), label.to_owned());
+                    return Err(Error::BatchActionIllegal { environment, seat, action, label });
                 }
             }
         }
         Ok(())
     }
 
-    /// The places of a piece that the call is about.
-    pub(super) fn within(&self, placed: &PlacedBlock) -> Range<usize> {
+    /// The environments of a block that the call concerns.
+    pub(super) fn span(&self, placed: &PlacedBlock) -> Span {
+        let environment = self.range.start.max(placed.first);
         let end = self.range.end.min(placed.first + placed.block.dues().len());
-        self.range.start.max(placed.first) - placed.first..end - placed.first
+        let (from, row) = (environment - placed.first, environment - self.range.start);
+        Span { from, rows: end - environment, environment, row }
     }
 
-    /// Does something else with the blocks, in the pool; gives them back with what came of it.
+    /// Runs a task on the pool; returns the blocks and the task's result.
     pub(super) async fn in_pool<T: Send + 'static>(
-        mut self,
-        task: impl FnOnce(&mut Self) -> T + Send + 'static,
+        self,
+        task: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<(Self, T), Error> {
-        let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
+        let (batch, (done, result)) = (Arc::clone(&self.batch), oneshot::channel());
         batch.owner().spawn(Once::new(move || {
-            let answer = task(&mut self);
-            let _ = done.send((self, answer));
+            let result = task(&self);
+            let _ = done.send((self, result));
         }));
-        answer.await.map_err(|_| batch.end_reason())
+        result.await.map_err(|_| batch.end_reason())
     }
 
-    /// The piece with an environment, whose block has been taken.
-    fn placed(&self, at: usize) -> &PlacedBlock {
-        self.blocks.iter().rfind(|placed| placed.first <= at).expect("its block has been taken")
-    }
-
-    /// What the seat knows whose decision an environment shows.
-    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Error> {
-        let placed = self.placed(at);
-        placed.block.insight(at - placed.first).ok_or(Error::EnvironmentOver { environment: at })
-    }
-
-    /// The position of an environment as a seat may know it.
-    pub(super) fn text(&self, at: usize, seat: Seat) -> String {
-        let placed = self.placed(at);
-        placed.block.text(at - placed.first, seat)
-    }
-
-    /// Saves an environment.
-    pub(super) fn save(&self, at: usize) -> Saved {
-        let placed = self.placed(at);
-        placed.block.save(at - placed.first)
-    }
-
-    /// Looks whether a saved environment can take the place of one.
-    pub(super) fn check_saved(&self, at: usize, saved: &Saved) -> Result<(), String> {
-        let placed = self.placed(at);
-        placed.block.check(at - placed.first, saved)
+    /// The block of an environment, and the environment's place in it.
+    pub(super) fn locate(&self, environment: usize) -> (&dyn Block, usize) {
+        let placed = self.blocks.iter().rfind(|placed| placed.first <= environment);
+        let PlacedBlock { block, first } = placed.expect("the call has checked out its block");
+        (&**block, environment - first)
     }
 }
 

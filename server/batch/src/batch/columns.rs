@@ -1,4 +1,4 @@
-//! The rows of a step, column by column in one buffer that is used again once the answer has been sent.
+//! The rows of a step, column by column in one buffer. The batch reuses the buffer after it has sent the response.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,17 +7,16 @@ use bytes::{Bytes, BytesMut};
 
 use super::Plan;
 
-/// The seat of a row that shows no decision, and the advice for it.
+/// The seat and the advice in a row without a decision.
 pub(crate) const NOBODY: u8 = 255;
-/// The most buffers a batch keeps: two halves that are sent while two others are written.
+/// The most cached buffers: two half steps that are being sent, and two that are being written.
 const MAX_CACHED_BUFFERS: usize = 4;
-/// The most rows that they have together, in steps of all environments.
+/// The most rows in cached buffers, in steps of all environments.
 const MAX_CACHED_STEPS: usize = 2;
-/// From so many bytes on a buffer is worth being kept: a fresh one would come as pages that are still to be mapped.
+/// Buffers of at least this size are cached: the system would have to map the pages of a new one.
 const MIN_CACHED_BYTES: usize = 32 << 10;
 
-/// A column of the rows, in the order in which they lie in the buffer: numbers of four bytes first, so that they are
-/// aligned.
+/// A column, in the order of the buffer. Columns of four-byte numbers come first, so that they are aligned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Column {
     Ply,
@@ -33,15 +32,13 @@ pub(crate) enum Column {
     View,
 }
 
-/// How many columns there are.
 const COLUMNS: usize = Column::View as usize + 1;
 
-/// How many bytes a row has in each column; none in a column that is not wanted.
+/// How many bytes a row has in each column; 0 in a column that was not requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Widths([usize; COLUMNS]);
 
 impl Widths {
-    /// Those of a plan at a table.
     pub(super) fn of(info: &GameInfo, plan: &Plan) -> Self {
         let (seats, view) = (usize::from(info.seats), info.layout.bytes());
         let has_shares = plan.adviser.as_ref().is_some_and(|adviser| adviser.shares);
@@ -71,7 +68,7 @@ impl Widths {
     }
 }
 
-/// The most bytes a step of one environment takes, its end included.
+/// The most bytes of one environment in a step, with the end of an episode.
 pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     let seats = usize::from(info.seats);
     let scores = if plan.columns.scores { 5 * seats } else { 0 };
@@ -79,23 +76,22 @@ pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     Widths::of(info, plan).row() + 4 + scores + views
 }
 
-/// A run of rows to be written.
+/// Rows that a call writes.
 #[derive(Debug)]
 pub(super) struct Rows {
     widths: Widths,
     storage: Storage,
-    /// How many bytes the whole buffer takes.
+    /// Bytes of the whole buffer.
     capacity: usize,
-    /// Where the rows begin that are being written.
-    from: usize,
+    /// The first row of the current block. Row numbers of cells count from it.
+    pub(super) first: usize,
 }
 
-/// Where rows are written.
 #[derive(Debug)]
 enum Storage {
-    /// All of them, by one thread: a buffer, and where each column begins in it.
+    /// One thread writes all rows: a buffer, and the offset of each column.
     Whole(BytesMut, [usize; COLUMNS]),
-    /// A part of every column, which any thread may write.
+    /// A part of every column. Several threads write a part each.
     Part(Box<[BytesMut; COLUMNS]>),
 }
 
@@ -108,10 +104,10 @@ impl Rows {
             end += bytes * count;
             start
         });
-        Self { widths, capacity: buffer.capacity(), storage: Storage::Whole(buffer, starts), from: 0 }
+        Self { widths, capacity: buffer.capacity(), storage: Storage::Whole(buffer, starts), first: 0 }
     }
 
-    /// The same, to be divided among threads.
+    /// Divides the buffer into columns, for several threads.
     pub(super) fn divided(self, count: usize) -> Self {
         let widths = self.widths;
         let storage = match self.storage {
@@ -123,14 +119,14 @@ impl Rows {
         Self { storage, ..self }
     }
 
-    /// Takes the first `count` rows out of divided ones.
+    /// Splits off the first `count` rows of divided ones.
     pub(super) fn split_to(&mut self, count: usize) -> Self {
         let (widths, columns) = (self.widths, self.columns());
         let columns = std::array::from_fn(|at| split(&mut columns[at], widths.0[at] * count));
-        Self { widths, storage: Storage::Part(Box::new(columns)), capacity: 0, from: 0 }
+        Self { widths, storage: Storage::Part(Box::new(columns)), capacity: 0, first: 0 }
     }
 
-    /// Puts the rows back that follow; nothing is copied, since they lie behind these.
+    /// Appends the rows that follow in the same buffer, without a copy.
     pub(super) fn join(&mut self, mut next: Self) {
         for (column, next) in self.columns().iter_mut().zip(next.columns()) {
             column.unsplit(std::mem::take(next));
@@ -144,39 +140,33 @@ impl Rows {
         }
     }
 
-    /// Writes the rows from here on.
-    pub(super) fn begin_at(&mut self, row: usize) {
-        self.from = row;
-    }
-
-    /// What a row has in a column, to be written: nothing if the column is not wanted.
+    /// A row's bytes in a column; empty if the column was not requested.
     pub(super) fn cell(&mut self, column: Column, row: usize) -> &mut [u8] {
-        let (bytes, row) = (self.widths.0[column as usize], self.from + row);
+        let (bytes, row) = (self.widths.0[column as usize], self.first + row);
         match &mut self.storage {
             Storage::Whole(buffer, starts) => &mut buffer[starts[column as usize] + bytes * row..][..bytes],
             Storage::Part(columns) => &mut columns[column as usize][bytes * row..bytes * (row + 1)],
         }
     }
 
-    /// Writes a byte.
     pub(super) fn put(&mut self, column: Column, row: usize, byte: u8) {
         self.cell(column, row).fill(byte);
     }
 
-    /// Writes a number of four bytes, if that column is wanted.
+    /// Writes a four-byte number, if the column was requested.
     pub(super) fn put_number(&mut self, column: Column, row: usize, number: u32) {
-        for (byte, of_number) in self.cell(column, row).iter_mut().zip(number.to_le_bytes()) {
-            *byte = of_number;
+        for (to, from) in self.cell(column, row).iter_mut().zip(number.to_le_bytes()) {
+            *to = from;
         }
     }
 }
 
-/// The first bytes of a buffer. Nothing shares no memory with it, so columns that are not wanted cost nothing.
+/// Splits off the first bytes of a buffer. An empty part does not share the buffer, so it costs nothing.
 fn split(buffer: &mut BytesMut, bytes: usize) -> BytesMut {
     if bytes == 0 { BytesMut::new() } else { buffer.split_to(bytes) }
 }
 
-/// The episodes that ended in a step, column by column.
+/// The episodes that have ended in a step, column by column.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Ends {
     pub(crate) environments: Vec<u8>,
@@ -186,7 +176,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Adds those of the environments that follow.
+    /// Appends the ends of the environments that follow.
     pub(super) fn append(&mut self, other: &Self) {
         self.environments.extend_from_slice(&other.environments);
         self.scores.extend_from_slice(&other.scores);
@@ -195,12 +185,12 @@ impl Ends {
     }
 }
 
-/// What a step gives back: the columns of `boardwire.v1.Step`, side by side in one buffer.
+/// The result of a step: the columns of `boardwire.v1.Step`, one after the other in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The environment of the first row.
     pub first: u32,
-    /// The number of the answer.
+    /// The sequence number of the response.
     pub sequence: u64,
     widths: Widths,
     rows: usize,
@@ -208,21 +198,27 @@ pub struct Step {
     ends: Ends,
 }
 
-/// The columns by their names, each in one piece.
-macro_rules! columns {
-    ($($name:ident $column:ident),*) => { $(
-        #[doc = concat!("`", stringify!($name), "` of the message; empty if it is not wanted.")]
+/// Makes accessors: of columns, and of fields of [`Ends`].
+macro_rules! accessors {
+    ($($name:ident $column:ident),*; $($end:ident $field:ident),*) => {
+        $(accessors!($name, |step| step.column(Column::$column));)*
+        $(accessors!($end, |step| &step.ends.$field);)*
+    };
+    ($name:ident, |$step:ident| $value:expr) => {
+        #[doc = concat!("`", stringify!($name), "` of the message; empty if it was not requested or has no rows.")]
         #[must_use]
         pub fn $name(&self) -> &[u8] {
-            self.column(Column::$column)
+            let $step = self;
+            $value
         }
-    )* };
+    };
 }
 
 impl Step {
-    columns!(
+    accessors!(
         seat Seat, flags Flags, ply Ply, reward Reward, mask Mask, episode Episode, advice Advice, advice_shares Shares,
-        oracle Oracle, oracle_mask OracleMask, view View
+        oracle Oracle, oracle_mask OracleMask, view View;
+        ended environments, scores scores, ranks ranks, final_view views
     );
 
     fn column(&self, column: Column) -> &[u8] {
@@ -230,53 +226,29 @@ impl Step {
         &self.bytes[before * self.rows..][..self.widths.0[column as usize] * self.rows]
     }
 
-    /// `ended` of the message.
-    #[must_use]
-    pub fn ended(&self) -> &[u8] {
-        &self.ends.environments
-    }
-
-    /// `scores` of the message; empty if they are not wanted.
-    #[must_use]
-    pub fn scores(&self) -> &[u8] {
-        &self.ends.scores
-    }
-
-    /// `ranks` of the message; empty if they are not wanted.
-    #[must_use]
-    pub fn ranks(&self) -> &[u8] {
-        &self.ends.ranks
-    }
-
-    /// `final_view` of the message; empty if it is not wanted.
-    #[must_use]
-    pub fn final_view(&self) -> &[u8] {
-        &self.ends.views
-    }
-
-    /// The columns, each by itself, and the ends.
+    /// The columns, each as bytes, and the ends.
     pub(crate) fn split(mut self) -> ([Bytes; COLUMNS], Ends) {
         (self.widths.0.map(|bytes| self.bytes.split_to(bytes * self.rows)), self.ends)
     }
 }
 
-/// Buffers that are used again once what they held has been sent.
+/// Buffers that the batch reuses after their response has been sent.
 #[derive(Debug)]
 pub(super) struct BufferCache {
-    /// The most bytes that are kept.
     max_bytes: usize,
     cached: Mutex<Vec<CachedBuffer>>,
 }
 
-/// A buffer that may still be read, and how many bytes it takes.
+/// A buffer, which may still be in use.
 #[derive(Debug)]
 struct CachedBuffer {
     rows: Bytes,
+    /// In bytes.
     capacity: usize,
 }
 
 impl BufferCache {
-    /// Buffers for steps of up to `rows` rows.
+    /// A cache for steps of up to `rows` rows.
     pub(super) fn new(widths: Widths, rows: usize) -> Self {
         Self { max_bytes: MAX_CACHED_STEPS * widths.row() * rows, cached: Mutex::default() }
     }
@@ -285,7 +257,7 @@ impl BufferCache {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `n` rows, to be written: all of them, since the buffer still holds those of an earlier step.
+    /// `n` rows. The caller must write all of them: the buffer still holds an earlier step.
     pub(super) fn rows(&self, widths: Widths, n: usize) -> Rows {
         let bytes = widths.row() * n;
         if bytes < MIN_CACHED_BYTES {
@@ -300,7 +272,7 @@ impl BufferCache {
         Rows::whole(buffer, widths, n)
     }
 
-    /// The columns of written rows, which share their buffer.
+    /// Makes a step of written rows and caches their buffer, without a copy.
     pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
         let Rows { widths, storage, capacity, .. } = rows;
         let buffer = match storage {

@@ -1,4 +1,4 @@
-//! One environment: episode after episode, in which agents decide and bots play their part.
+//! One environment: it plays episode after episode, with agents and bots at the seats.
 
 use boardwire_api::v1::IllegalActionPolicy;
 use std::sync::Arc;
@@ -13,42 +13,47 @@ use super::snapshot::Saved;
 use super::{Begin, LineUp, Plan};
 use crate::pool::Slice;
 
-/// The decision an environment shows.
+/// The decision that an environment waits for.
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
-    /// The agent's seat that decides; nobody when the episode is over.
+    /// The seat of the agent that decides; none if the episode is over.
     pub(super) seat: Option<Seat>,
-    /// What it may choose; nothing when the episode is over.
+    /// Its legal actions; empty if the episode is over.
     pub(super) legal: ActionSet,
+}
+
+impl Due {
+    /// The episode is over.
+    pub(super) const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
 }
 
 /// How an episode ended.
 pub(super) enum End {
-    /// By the rules.
+    /// The rules ended it.
     Scored(Outcome),
-    /// By an illegal action of this seat.
+    /// This seat chose an illegal action.
     Forfeited(Seat),
-    /// At its greatest length.
+    /// It was truncated at its greatest length.
     Truncated,
 }
 
 pub(super) struct Environment<G: Estimate> {
     episode: Episode<G>,
-    /// Its line-up, as the plan counts them.
+    /// The index of its line-up in the plan.
     line_up: usize,
-    /// The batch's seed and the environment's stream of it: what later episodes' seeds follow from.
+    /// The batch's seed and the environment's stream of it: the seeds of later episodes follow from them.
     seed: u64,
     stream: u64,
-    /// The number of the present episode.
+    /// The number of the current episode.
     index: u32,
     /// Whether it has been neither reset nor stepped.
     fresh: bool,
     forfeited: Option<Seat>,
-    /// The streams of the bots, in the order of their seats.
+    /// The random streams of the bots, in the order of their seats.
     rng: Vec<RngStream>,
-    /// Words used of the streams that substitutes are drawn from, by seat.
+    /// By seat, the words used of the stream that draws substitutes for illegal actions.
     substitutes: [u64; MAX_SEATS],
-    /// The bots that think.
+    /// The bots that think now.
     round: Option<Box<Round<G>>>,
 }
 
@@ -58,30 +63,29 @@ fn episode_seed(seed: u64, stream: u64, index: u32) -> u64 {
 }
 
 impl<G: Estimate> Environment<G> {
-    /// At the deal of episode 0.
+    /// Deals episode 0 of the environment with this number.
     pub(super) fn open(game: &Arc<G>, plan: &Plan, seed: u64, number: u64) -> Self {
         let (line_up, stream) = (plan.line_up_of(number), plan.seeds_of(number));
-        let own = episode_seed(seed, stream, 0);
+        let first = episode_seed(seed, stream, 0);
         Self {
-            episode: Episode::seeded(Arc::clone(game), own),
+            episode: Episode::seeded(Arc::clone(game), first),
             line_up,
             seed,
             stream,
             index: 0,
             fresh: true,
             forfeited: None,
-            rng: plan.line_ups[line_up].bots.iter().map(|&(seat, _)| bot_rng(own, seat)).collect(),
+            rng: plan.line_ups[line_up].bots.iter().map(|&(seat, _)| bot_rng(first, seat)).collect(),
             substitutes: [0; MAX_SEATS],
             round: None,
         }
     }
 
-    /// Who plays at its seats.
     pub(super) fn line_up<'a>(&self, plan: &'a Plan) -> &'a LineUp {
         &plan.line_ups[self.line_up]
     }
 
-    /// The same environment; no bot may be thinking.
+    /// A copy; no bot may be thinking.
     pub(super) fn copy(&self) -> Self {
         Self { episode: self.episode.clone(), rng: self.rng.clone(), round: None, ..*self }
     }
@@ -106,8 +110,8 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// Makes the decision of `seat`, which is due; whether another action was played for the one given. Only
-    /// actions that may be treated so come here.
+    /// Makes the decision of `seat`, which is due; returns whether another action replaced an illegal one. The caller
+    /// has refused actions that the plan rejects.
     pub(super) fn decide(&mut self, plan: &Plan, seat: Seat, legal: ActionSet, action: u8) -> bool {
         self.fresh = false;
         let substituted = !legal.contains(action);
@@ -137,8 +141,8 @@ impl<G: Estimate> Environment<G> {
         self.episode.apply(seat, action.into()).expect("it was chosen from the legal actions");
     }
 
-    /// Plays what needs no agent: bots, then forced choices if they are skipped. Gives the decision that is due
-    /// then; nothing when the slice is over before, or policies have just been asked.
+    /// Plays until an agent must decide: bots, then forced choices if the plan skips them. Returns that decision; none if
+    /// the slice ends before, or a bot has just sent a request to its policy.
     pub(super) fn play_to_decision(&mut self, plan: &Plan, slice: &Slice) -> Result<Option<Due>, BotFault> {
         loop {
             if let Some(round) = &mut self.round {
@@ -165,13 +169,13 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// Lets the bots among `pending` choose, or begin to think; whether there are any.
+    /// Lets the bots among `pending` choose or begin to think; returns whether there are any.
     fn play_bots(&mut self, plan: &Plan, pending: SeatSet) -> bool {
         let bots = &self.line_up(plan).bots;
         let mut due = bots.iter().zip(&mut self.rng).filter(|((seat, _), _)| pending.contains(*seat));
         let Some(((seat, bot), rng)) = due.next() else { return false };
         let legal = self.episode.game().legal(self.episode.state(), *seat);
-        // Bots that look at nothing but their legal actions may go one after the other.
+        // Bots that use only their legal actions may choose one after the other.
         let blind = if plan.has_quick_players() { bot.choose_blindly(legal, rng) } else { None };
         if let Some(action) = blind {
             self.play(*seat, action);
@@ -194,7 +198,7 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// An agent's choice without an alternative.
+    /// An agent's only legal action, if one has a single action.
     fn forced(&self, plan: &Plan) -> Option<(Seat, u8)> {
         self.line_up(plan).agents.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
     }
@@ -203,7 +207,7 @@ impl<G: Estimate> Environment<G> {
         if self.forfeited.is_some() { SeatSet::EMPTY } else { self.episode.pending() }
     }
 
-    /// The decision that is due, once everything has been played that needs no agent.
+    /// The decision of the lowest pending seat, which is an agent's.
     fn due(&self, pending: SeatSet) -> Due {
         pending.lowest().map_or(Due::OVER, |seat| Due {
             seat: Some(seat),
@@ -234,7 +238,7 @@ impl<G: Estimate> Environment<G> {
         self.episode.game().view(self.episode.state(), seat.into(), out);
     }
 
-    /// What a seat may choose; nothing if it owes no decision.
+    /// The legal actions of a seat; empty if it owes no decision.
     pub(super) fn legal(&self, seat: Seat) -> ActionSet {
         if self.pending().contains(seat) {
             self.episode.game().legal(self.episode.state(), seat)
@@ -243,7 +247,7 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// The position as a seat may know it, for people.
+    /// The position as text for people, with the knowledge of a seat.
     pub(super) fn text(&self, seat: Seat) -> String {
         let mut text = String::new();
         let written = self.episode.game().text(self.episode.state(), seat.into(), &mut text);
@@ -255,7 +259,7 @@ impl<G: Estimate> Environment<G> {
         self.episode.knowledge(seat)
     }
 
-    /// A decision of `seat` by a bot that does not play, with randomness that depends on the episode, the seat and the ply.
+    /// The thought of an adviser for `seat`. Its randomness depends on the episode, the seat and the ply.
     pub(super) fn thought(&self, bot: &Bot, seat: Seat) -> Thought<G> {
         let key = self.episode.chance().key().expect("no environment is scripted");
         let words = u64::from(self.ply()) << 32;
@@ -263,7 +267,7 @@ impl<G: Estimate> Environment<G> {
         Thought::new(bot, self.knowledge(seat), rng)
     }
 
-    /// Draws anew what `seat` cannot know.
+    /// Resamples what `seat` does not know.
     #[cfg(feature = "testkit")]
     pub(super) fn determinize(&mut self, seat: Seat, rng: &mut RngStream) {
         self.episode = boardwire_kernel::testkit::determinized(&self.episode, seat, rng);
@@ -283,25 +287,26 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// What goes on in the place of this one from what was saved, which is of the same line-up.
+    /// A saved environment of the same line-up, to replace this one.
     pub(super) fn restored(&self, game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<Self, String> {
-        let LineUp { bots, .. } = self.line_up(plan);
-        let players = self.line_up(plan).names();
+        let (bots, players) = (&self.line_up(plan).bots, self.line_up(plan).names());
         if saved.players != players {
-            let [saved, own] = [&saved.players, &players].map(|names| names.join(", "));
-            return Err(format!("it was played by {saved}, its place is for {own}"));
+            let [saved, expected] = [&saved.players, &players].map(|names| names.join(", "));
+            return Err(format!("its players are {saved}, not {expected}"));
         }
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
-        let own = episode.chance().key().ok_or("an episode without a seed")?;
+        let seed = episode.chance().key().ok_or("its episode has no seed")?;
         if saved.rng.len() != bots.len() {
-            return Err(format!("the rng of {} bots, not {}", saved.rng.len(), bots.len()));
+            return Err(format!("it has random streams of {} bots, not {}", saved.rng.len(), bots.len()));
         }
         saved.rng.iter().chain(&saved.substitutes).try_for_each(|&words| RngStream::check_words(words))?;
         if saved.index == u32::MAX {
-            return Err(format!("episode {}, which has none after it", saved.index));
+            return Err(format!("episode {} has no next episode", saved.index));
         }
         let forfeited = match saved.forfeited {
-            Some(seat) if seat >= game.info().seats => return Err(format!("forfeited by seat {seat}")),
+            Some(seat) if seat >= game.info().seats => {
+                return Err(format!("seat {seat} forfeited it, but there is no such seat"));
+            }
             seat => seat.map(Seat::new),
         };
         let rng = bots.iter().zip(&saved.rng);
@@ -313,16 +318,11 @@ impl<G: Estimate> Environment<G> {
             index: saved.index,
             fresh: saved.fresh,
             forfeited,
-            rng: rng.map(|((seat, _), &words)| RngStream::resume(own, bot_stream(*seat), words)).collect(),
+            rng: rng.map(|((seat, _), &words)| RngStream::resume(seed, bot_stream(*seat), words)).collect(),
             substitutes: saved.substitutes,
             round: None,
         })
     }
-}
-
-impl Due {
-    /// Nobody decides anything.
-    pub(super) const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
 }
 
 fn bot_stream(seat: Seat) -> u64 {

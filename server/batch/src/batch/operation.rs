@@ -1,24 +1,29 @@
-//! What a call does to the environments of a block, and how far it has come.
+//! What a call does to the environments of a block, and how far it is.
 
 use super::columns::{Ends, Rows};
 use super::snapshot::Saved;
 use super::{Actions, Begin};
 
-/// What a call does to its environments. All actions have been checked.
+/// What a call does to its environments. The call has checked the actions and the saved environments.
 #[derive(Debug)]
 pub enum Operation {
-    /// Deals the first episodes; shows nothing.
+    /// Deals the first episodes; writes no rows.
     Open,
     /// Makes decisions, by environment of the call.
     Step(Actions),
-    /// Begins the episodes that are named, by environment of the batch.
+    /// Begins episodes, by environment of the batch.
     Reset(Vec<Option<Begin>>),
-    /// Puts saved environments, which have been checked, in the places of some, by environment of the batch.
+    /// Replaces environments by saved ones, by environment of the batch.
     Load(Vec<Option<Saved>>),
 }
 
 impl Operation {
-    /// Whether it changes an environment that the call is about.
+    /// How many rows it writes for so many environments.
+    pub(super) fn rows(&self, environments: usize) -> usize {
+        if let Self::Open = self { 0 } else { environments }
+    }
+
+    /// Whether it changes an environment of the span.
     pub(super) fn changes(&self, span: Span, row: usize) -> bool {
         match self {
             Self::Open => true,
@@ -28,13 +33,13 @@ impl Operation {
         }
     }
 
-    /// Whether it makes a decision there, or begins the next episode after one.
+    /// Whether it makes a decision in an environment, or begins the next episode after the last decision.
     pub(super) fn steps(&self, span: Span, row: usize) -> bool {
         matches!(self, Self::Step(_)) && self.changes(span, row)
     }
 }
 
-/// Which environments of a block a call is about.
+/// The environments of a block that a call concerns.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     /// The place of the first in the block.
@@ -43,20 +48,20 @@ pub struct Span {
     pub(super) rows: usize,
     /// The number of the first in the batch.
     pub(super) environment: usize,
-    /// The same, counted from the first environment of the call.
+    /// The number of the first in the call.
     pub(super) row: usize,
 }
 
-/// What a call writes for a block, and how far it has come between two slices.
+/// What a call writes for a block, and how far it is between two slices.
 #[derive(Debug)]
 pub struct Output {
     pub(super) rows: Rows,
     pub(super) ends: Ends,
-    /// Decisions that have been made.
+    /// Decisions made.
     pub(super) decisions: u64,
-    /// Rows that are done.
+    /// Finished rows.
     pub(super) done: usize,
-    /// What has been done with the rows that come next.
+    /// The stage of the rows after them.
     pub(super) stage: Stage,
 }
 
@@ -65,13 +70,12 @@ impl Output {
         Self { rows, ends: Ends::default(), decisions: 0, done: 0, stage: Stage::New }
     }
 
-    /// Begins with another block, whose rows are written from this one on.
+    /// Begins with another block, whose first row is `row`.
     pub(super) fn begin_at(&mut self, row: usize) {
-        self.rows.begin_at(row);
-        (self.done, self.stage) = (0, Stage::New);
+        (self.rows.first, self.done, self.stage) = (row, 0, Stage::New);
     }
 
-    /// Adds what has been written for the rows that follow.
+    /// Appends the output of the next block.
     pub(super) fn join(&mut self, next: Self) {
         self.rows.join(next.rows);
         self.ends.append(&next.ends);
@@ -79,15 +83,15 @@ impl Output {
     }
 }
 
-/// What has been done with rows.
+/// How far the call is with some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Nothing.
+    /// It has done nothing.
     New,
-    /// Their decisions have been made, or episodes begun: bots play.
+    /// It has made their decisions or begun their episodes; bots play.
     Playing,
-    /// Next episodes have begun in the same step: bots play.
+    /// It has begun next episodes in the same step; bots play.
     Restarted,
-    /// All have played: the adviser thinks.
+    /// All bots have played; the adviser thinks.
     Played,
 }

@@ -1,77 +1,116 @@
-//! How the environments of a batch are played.
+//! The settings of a batch, and the parts of its requests.
 
 use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
 use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 use bytes::Bytes;
 
+use super::MESSAGE_HEAD;
+use super::columns::row_bytes;
 use crate::players::Player;
+use crate::tables::Table;
+use boardwire_api::Error;
+
+/// The settings that a batch is opened with, beside its table.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// How its environments are played.
+    pub plan: Plan,
+    /// How many environments there are.
+    pub environments: usize,
+    /// The number of the first environment.
+    pub first: u64,
+    /// The seed from which all episodes' seeds follow.
+    pub seed: u64,
+    /// The most bytes of a message that the batch's owner accepts.
+    pub message_bytes: usize,
+}
+
+impl Opening {
+    /// Refuses a batch without environments, or with so many that their rows do not fit a message.
+    ///
+    /// # Errors
+    /// `max_message_bytes` or `environments` is not allowed.
+    pub fn check(&self, table: &Table) -> Result<(), Error> {
+        let Self { environments, message_bytes, .. } = *self;
+        let row = row_bytes(table.rules.info(), &self.plan);
+        let most = message_bytes.saturating_sub(MESSAGE_HEAD) / row;
+        if most == 0 {
+            let expected = format!("at least {}, for one environment", MESSAGE_HEAD + row);
+            return Err(Error::field("max_message_bytes", message_bytes, expected));
+        }
+        if !(1..=most).contains(&environments) {
+            let expected = format!("from 1 to {most}, whose rows fit a message of {message_bytes} bytes");
+            return Err(Error::field("environments", environments, expected));
+        }
+        Ok(())
+    }
+}
 
 /// The bits of a row's flags.
 pub mod flag {
     /// The episode has ended by the rules or by a forfeit.
     pub const TERMINATED: u8 = 1;
-    /// It was cut at its greatest length.
+    /// The episode was truncated at its greatest length.
     pub const TRUNCATED: u8 = 2;
-    /// Another action was played for the illegal one given.
+    /// Another action was played instead of an illegal one.
     pub const SUBSTITUTED: u8 = 4;
-    /// It was forfeited by an illegal action.
+    /// An illegal action forfeited the episode.
     pub const FORFEITED: u8 = 8;
 }
 
-/// Columns that are written on request only.
+/// Optional columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each column is asked for by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each column is requested separately")]
 pub struct Columns {
-    /// Scores and ranks of episodes that ended.
+    /// Scores and ranks at the end of an episode.
     pub scores: bool,
-    /// What the agents' seats saw at their ends.
+    /// The views of the agents' seats at the end of an episode.
     pub final_views: bool,
-    /// The number of every environment's episode.
+    /// The number of the episode.
     pub episodes: bool,
-    /// What every seat sees.
+    /// The views and masks of all seats.
     pub oracle: bool,
 }
 
-/// Who is asked what it would choose where the agent decides.
+/// The bot that gives advice for the agents' decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adviser {
     /// The bot.
     pub bot: Bot,
-    /// Whether it tells what speaks for each action.
+    /// Whether it also gives a share for each action.
     pub shares: bool,
 }
 
-/// Who plays at the seats of an environment.
+/// The players of an environment.
 #[derive(Debug, Clone)]
 pub struct LineUp {
     /// By seat.
     pub players: Vec<Player>,
     /// The seats that bots play, ascending.
     pub bots: Vec<(Seat, Bot)>,
-    /// The other seats.
+    /// The seats that agents play.
     pub agents: SeatSet,
-    /// The lowest of them.
+    /// The lowest seat of an agent.
     pub first_agent: Seat,
 }
 
 impl LineUp {
-    /// The line-up of these players; none without an agent.
+    /// The line-up of these players, by seat; none without an agent.
     #[must_use]
     pub fn of(players: Vec<Player>) -> Option<Self> {
         let seats = || Seat::all(8).zip(&players);
-        let bots = seats().filter_map(|(seat, player)| match player {
+        let bot = |(seat, player): (Seat, &Player)| match player {
             Player::Agent => None,
             Player::Bot(bot) => Some((seat, bot.clone())),
-        });
-        let bots: Vec<_> = bots.collect();
+        };
+        let bots = seats().filter_map(bot).collect();
         let agents: SeatSet =
             seats().filter(|(_, player)| **player == Player::Agent).map(|(seat, _)| seat).collect();
         Some(Self { first_agent: agents.lowest()?, agents, bots, players })
     }
 
-    /// The players by their names, which is all that a snapshot says of them: a policy's may come to stand for another
-    /// network.
+    /// The players' names. A snapshot holds only these, so a policy's name may mean another network when it is loaded.
     pub(super) fn names(&self) -> Vec<String> {
         self.players.iter().map(ToString::to_string).collect()
     }
@@ -80,26 +119,26 @@ impl LineUp {
 /// How all environments of a batch are played.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Who plays where: environment number i has line-up `i % line_ups`. There is at least one.
+    /// Environment number i has line-up `i % line_ups`. There is at least one.
     pub line_ups: Vec<LineUp>,
-    /// Whether the line-ups in turn play the same episodes.
+    /// Whether all line-ups play the same episodes, in turn.
     pub duplicate_deals: bool,
     /// What seats are rewarded for.
     pub reward: RewardKind,
-    /// What becomes of an environment whose episode has ended.
+    /// What happens to an environment after its episode has ended.
     pub autoreset: AutoresetMode,
     /// What happens to illegal actions.
     pub illegal_actions: IllegalActionPolicy,
-    /// Whether decisions with a single legal action are played by the engine.
+    /// Whether the engine plays decisions that have a single legal action.
     pub skip_forced: bool,
-    /// The columns written on request.
+    /// The optional columns.
     pub columns: Columns,
-    /// Who advises the agent, if anybody does.
+    /// The bot that advises the agents, if there is one.
     pub adviser: Option<Adviser>,
 }
 
 impl Plan {
-    /// The plan in which every environment has one of these line-ups in turn, with defaults for the rest.
+    /// A plan with these line-ups and defaults for the rest.
     #[must_use]
     pub fn of(line_ups: Vec<LineUp>) -> Self {
         Self {
@@ -119,30 +158,30 @@ impl Plan {
         usize::try_from(number % self.line_ups.len() as u64).expect("there are few line-ups")
     }
 
-    /// The stream that the seeds of the environment with this number come from.
+    /// The random stream of the seeds of the environment with this number.
     pub(super) fn seeds_of(&self, number: u64) -> u64 {
         if self.duplicate_deals { number / self.line_ups.len() as u64 } else { number }
     }
 
-    /// The most agents' seats that a line-up has.
+    /// The largest number of agents in a line-up.
     #[must_use]
     pub fn agents(&self) -> usize {
         self.line_ups.iter().map(|line_up| line_up.agents.len() as usize).max().unwrap_or(0)
     }
 
-    /// Whether no bot that plays takes its time.
+    /// Whether no playing bot thinks.
     #[must_use]
     pub fn has_quick_players(&self) -> bool {
         self.players().all(Bot::is_quick)
     }
 
-    /// Whether no bot takes its time, neither who plays nor who advises.
+    /// Whether no bot thinks, neither a playing bot nor the adviser.
     #[must_use]
     pub fn is_quick(&self) -> bool {
         self.bots().all(Bot::is_quick)
     }
 
-    /// Whether some bot asks a policy.
+    /// Whether a bot uses a policy network.
     #[must_use]
     pub fn asks_policies(&self) -> bool {
         self.bots().any(|bot| matches!(bot, Bot::Policy(_)))
@@ -157,21 +196,21 @@ impl Plan {
     }
 }
 
-/// Which episode an environment begins: by default the next, or episode 0 if it has been neither reset nor stepped.
+/// The episode that an environment begins: by default the next, or episode 0 if it has been neither reset nor stepped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Begin {
-    /// The batch seed of which it begins episode 0; later ones follow from it.
+    /// A new batch seed: the environment begins its episode 0, and later episodes follow from it.
     pub batch_seed: Option<u64>,
-    /// The seed of this one episode.
+    /// The seed of this episode alone.
     pub episode_seed: Option<u64>,
 }
 
 /// An action for each environment of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actions {
-    /// The action's index, for every environment of the run.
+    /// The index of the action, for every environment of the run.
     pub indices: Bytes,
-    /// Which of them make a decision: the one at place i by bit `i % 8` of byte `i / 8`; all when it is empty.
+    /// The environments that make a decision: the i-th by bit `i % 8` of byte `i / 8`. An empty mask means all.
     pub mask: Bytes,
 }
 
@@ -182,7 +221,7 @@ impl Actions {
         Self { indices, mask: Bytes::new() }
     }
 
-    /// What the environment at this place does; nothing if it stays as it is.
+    /// The action of the environment at this place; none if the mask leaves it out.
     pub(super) fn at(&self, place: usize) -> Option<u8> {
         let due = self.mask.is_empty() || bit(&self.mask, place);
         due.then(|| self.indices[place])
@@ -194,13 +233,13 @@ pub(super) fn bit(mask: &[u8], place: usize) -> bool {
     mask[place / 8] >> (place % 8) & 1 == 1
 }
 
-/// Which environments are to begin an episode, and with which seeds; all begin their next by default.
+/// Which environments begin an episode, and with which seeds. By default all begin their next episode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reset {
     /// Environment i is bit `i % 8` of byte `i / 8`; empty for all.
     pub mask: Bytes,
-    /// A new batch seed, of which they begin episode 0.
+    /// A new batch seed: the environments begin its episode 0.
     pub seed: Option<u64>,
-    /// The seed of this one episode for each of them, ascending; or none.
+    /// For each environment of the mask, ascending, the seed of this episode alone; or empty.
     pub seeds: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! The numbers of a batch's answers, and the last ones: what keeps a repeated request from being carried out twice.
+//! Sequence numbers of a batch's responses, and the last responses: a repeated request does not run twice.
 
 use std::ops::Range;
 
@@ -8,41 +8,36 @@ use super::columns::Step;
 use super::{Actions, Reset};
 use boardwire_api::Error;
 
-/// What a request asked for, to tell a repetition from another request.
+/// What a request asks for, to recognize a repeated request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RequestContent {
-    /// A step with these actions.
     Step(Actions),
-    /// A reset.
     Reset(Reset),
 }
 
 impl RequestContent {
-    /// A step with these actions.
     pub(super) fn step(Actions { indices, mask }: &Actions) -> Self {
         Self::Step(Actions { indices: copied(indices), mask: copied(mask) })
     }
 
-    /// A reset.
-    pub(super) fn reset(content: Reset) -> Self {
-        Self::Reset(Reset { mask: copied(&content.mask), ..content })
+    pub(super) fn reset(reset: Reset) -> Self {
+        Self::Reset(Reset { mask: copied(&reset.mask), ..reset })
     }
 }
 
-/// The same in memory of their own: bytes of a request are parts of its message, which can be much longer, and would
-/// keep all of it.
+/// A copy: the bytes of a request share the memory of its message, which can be much longer.
 fn copied(bytes: &Bytes) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
 
-/// A request whose sender has stated the number of its answer.
-#[derive(Debug, Clone)]
+/// A request that states the sequence number of its response.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NumberedRequest {
     pub(super) sequence: u64,
     pub(super) content: RequestContent,
 }
 
-/// The last answer for a run of environments, to a request with a number.
+/// The last response for a run of environments, to a numbered request.
 #[derive(Debug)]
 struct CachedResponse {
     range: Range<usize>,
@@ -52,7 +47,7 @@ struct CachedResponse {
 
 #[derive(Debug)]
 pub(super) struct ResponseCache {
-    /// By environment, the highest number of the answers that have covered it.
+    /// By environment, the highest number of its responses.
     last_sequence: Vec<u64>,
     cached: Vec<CachedResponse>,
 }
@@ -62,34 +57,29 @@ impl ResponseCache {
         Self { last_sequence: vec![0; environments], cached: Vec::new() }
     }
 
-    /// The number of the next answer for these environments.
+    /// The number of the next response for these environments.
     pub(super) fn next_sequence(&self, range: &Range<usize>) -> u64 {
         self.last_sequence[range.clone()].iter().max().map_or(1, |last| last + 1)
     }
 
-    /// The answer to a request that has been carried out already; none of one that is to be carried out now.
+    /// The cached response to a repeated request; none if the request is new.
     ///
     /// # Errors
-    /// A request whose number is neither that of the next answer nor that of the last with what was asked then.
+    /// The number is neither that of the next response nor that of the last response to the same request.
     pub(super) fn repeated(
         &self,
         range: &Range<usize>,
         request: &NumberedRequest,
     ) -> Result<Option<Step>, Error> {
-        let expected = self.next_sequence(range);
-        if request.sequence == expected {
+        let (expected, sequence) = (self.next_sequence(range), request.sequence);
+        if sequence == expected {
             return Ok(None);
         }
-        let same = |cached: &&CachedResponse| {
-            cached.range == *range
-                && cached.request.sequence == request.sequence
-                && cached.request.content == request.content
-        };
-        let cached = self.cached.iter().find(same).map(|cached| cached.step.clone());
-        cached.map(Some).ok_or(Error::SequenceStale { expected, sequence: request.sequence })
+        let same = self.cached.iter().find(|cached| cached.range == *range && cached.request == *request);
+        same.map(|cached| Some(cached.step.clone())).ok_or(Error::SequenceStale { expected, sequence })
     }
 
-    /// Enters an answer; keeps it if its request had a number.
+    /// Records a response; caches it if its request is numbered.
     pub(super) fn record(&mut self, range: Range<usize>, step: &Step, request: Option<NumberedRequest>) {
         self.last_sequence[range.clone()].fill(step.sequence);
         self.cached.retain(|cached| cached.range.end <= range.start || range.end <= cached.range.start);

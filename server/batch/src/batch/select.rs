@@ -1,4 +1,4 @@
-//! Which environments a request is about.
+//! The environments that a request concerns.
 
 use std::ops::Range;
 
@@ -7,21 +7,23 @@ use super::{Actions, Batch};
 use boardwire_api::Error;
 
 impl Batch {
-    /// The environments from `first` on.
+    /// `count` environments from `first` on; 0 means all that follow.
     pub(super) fn run_of(&self, first: u32, count: u32) -> Result<Range<usize>, Error> {
         let (environments, first) = (self.opening.environments, first as usize);
         if first >= environments {
             return Err(Error::field("first", first, format!("below {environments}")));
         }
-        let left = environments - first;
+        let remaining = environments - first;
         match count as usize {
             0 => Ok(first..environments),
-            count if count <= left => Ok(first..first + count),
-            count => Err(Error::field("count", count, format!("at most {left} from environment {first}"))),
+            count if count <= remaining => Ok(first..first + count),
+            count => {
+                Err(Error::field("count", count, format!("at most {remaining} from environment {first}")))
+            }
         }
     }
 
-    /// The run that actions are for.
+    /// The run that these actions fit.
     pub(super) fn run_for(&self, first: u32, count: u32, actions: &Actions) -> Result<Range<usize>, Error> {
         let range = self.run_of(first, count)?;
         if actions.indices.len() != range.len() {
@@ -32,15 +34,15 @@ impl Batch {
         Ok(range)
     }
 
-    /// How many environments a mask chooses; all for an empty one.
+    /// How many environments a mask chooses; an empty mask means all.
     ///
     /// # Errors
-    /// A mask of the wrong length.
+    /// The mask has the wrong length.
     pub fn count(&self, mask: &[u8]) -> Result<usize, Error> {
         self.chosen(mask).map(|chosen| chosen.len())
     }
 
-    /// The environments of a mask, ascending; all of an empty one.
+    /// The environments of a mask, ascending; an empty mask means all.
     pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, Error> {
         let environments = self.opening.environments;
         check_mask(mask, environments)?;
@@ -48,8 +50,8 @@ impl Batch {
     }
 }
 
-/// Refuses a mask that is neither empty nor of so many environments.
-pub(super) fn check_mask(mask: &[u8], environments: usize) -> Result<(), Error> {
+/// Refuses a mask that is neither empty nor of this many environments.
+fn check_mask(mask: &[u8], environments: usize) -> Result<(), Error> {
     if mask.is_empty() {
         return Ok(());
     }

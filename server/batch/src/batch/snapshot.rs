@@ -1,29 +1,29 @@
-//! Environments as bytes that only a server with the same key accepts.
+//! Snapshots: environments as bytes that only a server with the same key accepts.
 
 use boardwire_kernel::{Digest, MAX_SEATS};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::release::Release;
 
-/// Release and authentication code, before the rest.
+/// Bytes of the release and the authentication code, which come first.
 const HEAD: usize = 34;
 
-/// The key that snapshots are authenticated with.
+/// The key that authenticates snapshots.
 #[derive(Clone)]
 pub struct SnapshotKey([u8; 32]);
 
 impl SnapshotKey {
-    /// The key that follows from a secret.
+    /// Derives the key from a secret.
     #[must_use]
     pub fn derive(secret: &[u8]) -> Self {
         Self(blake3::derive_key("boardwire.v1 2026 batch snapshots", secret))
     }
 }
 
-/// One environment as a value.
+/// A saved environment.
 #[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Saved {
-    /// Who played at its seats.
+    /// The names of its players, by seat.
     pub(super) players: Vec<String>,
     pub(super) seed: u64,
     pub(super) stream: u64,
@@ -35,10 +35,10 @@ pub struct Saved {
     pub(super) episode: Vec<u8>,
 }
 
-/// Writes environments of a batch of this `kind`: release, authentication code, kind, environments.
+/// Writes a snapshot: release, authentication code, `kind`, environments.
 ///
 /// # Errors
-/// How many environments fit, when all together take more than `limit` bytes; no more than one beyond has been saved then.
+/// How many environments fit, if all take more than `limit` bytes. Then at most one more has been saved.
 pub(super) fn seal(
     key: &SnapshotKey,
     kind: &Digest,
@@ -48,16 +48,16 @@ pub(super) fn seal(
     let (mut bytes, count) = (vec![0; HEAD], saved.len());
     let number = u32::try_from(count).expect("a batch has few environments");
     borsh::to_writer(&mut bytes, &(kind, number)).expect("writing to memory does not fail");
-    // One at a time: all of them as values would take as much memory again.
+    // One at a time: to hold all values would take as much memory again.
     for (at, one) in saved.enumerate() {
         let one = borsh::to_vec(&one).expect("writing to memory does not fail");
-        let left = limit.saturating_sub(bytes.len());
-        if one.len() > left {
+        let remaining = limit.saturating_sub(bytes.len());
+        if one.len() > remaining {
             return Err(at);
         }
         if one.len() > bytes.capacity() - bytes.len() {
-            // All take about the same: a buffer that doubles would take twice that.
-            bytes.reserve_exact(((one.len() + 64) * (count - at)).min(left));
+            // All have about the same size: doubling would reserve up to twice as much.
+            bytes.reserve_exact(((one.len() + 64) * (count - at)).min(remaining));
         }
         bytes.extend_from_slice(&one);
     }
@@ -67,20 +67,20 @@ pub(super) fn seal(
     Ok(bytes)
 }
 
-/// Reads what [`seal`] has written with the same key for a batch of the same kind.
+/// Reads a snapshot that [`seal`] has written with the same key and kind.
 pub(super) fn unseal(key: &SnapshotKey, kind: &Digest, bytes: &[u8]) -> Result<Vec<Saved>, String> {
     let Some((&[major, minor, ref code @ ..], body)) = bytes.split_first_chunk::<HEAD>() else {
         return Err(format!("{} bytes are too few", bytes.len()));
     };
     Release::of(u16::from_be_bytes([major, minor])).check()?;
-    // The comparison of hashes takes the same time wherever they differ.
+    // Hashes compare in constant time.
     if blake3::keyed_hash(&key.0, body) != *code {
         return Err("it was altered, or saved by a server with another key".to_owned());
     }
-    let (own, saved): (Digest, Vec<Saved>) =
+    let (sealed_kind, saved): (Digest, Vec<Saved>) =
         BorshDeserialize::try_from_slice(body).map_err(|error| error.to_string())?;
-    if own != *kind {
-        return Err("it is of another table or skip_forced".to_owned());
+    if sealed_kind != *kind {
+        return Err("it was saved at another table or with another skip_forced".to_owned());
     }
     Ok(saved)
 }

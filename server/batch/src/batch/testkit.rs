@@ -1,4 +1,4 @@
-//! Batches whose hidden parts are drawn anew, to test that nobody is told of them.
+//! Resamples the hidden information of a batch, to test that rows do not reveal it.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use boardwire_kernel::RngStream;
 use super::{Batch, Block};
 
 impl Batch {
-    /// Draws anew, in every environment, what the seat cannot know that decides; gives the blocks as they were.
+    /// Resamples, in every environment, what the deciding seat does not know; returns copies of the blocks before that.
     ///
     /// # Panics
-    /// If it has ended.
+    /// The batch has ended.
     pub async fn determinize(self: &Arc<Self>, rng: &mut RngStream) -> Vec<Box<dyn Block>> {
-        let mut checkout = self.take(self.all()).await.expect("it goes on");
+        let mut checkout = self.take(self.all()).await.expect("it has not ended");
         let before = checkout.blocks.iter().map(|placed| placed.block.copy()).collect();
         for placed in &mut checkout.blocks {
             placed.block.determinize(rng);
@@ -20,12 +20,12 @@ impl Batch {
         before
     }
 
-    /// Puts blocks back as they were.
+    /// Replaces all blocks by copies from [`determinize`](Self::determinize).
     ///
     /// # Panics
-    /// If it has ended.
+    /// The batch has ended.
     pub async fn put_back(self: &Arc<Self>, before: Vec<Box<dyn Block>>) {
-        let mut checkout = self.take(self.all()).await.expect("it goes on");
+        let mut checkout = self.take(self.all()).await.expect("it has not ended");
         for (placed, block) in checkout.blocks.iter_mut().zip(before) {
             placed.block = block;
         }

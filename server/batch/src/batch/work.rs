@@ -1,4 +1,4 @@
-//! The work of one call, on the blocks that it has taken out of its batch.
+//! The work of one call, on the blocks that it has checked out.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,16 +16,16 @@ use super::responses::NumberedRequest;
 use crate::pool::{Flow, Once, Slice, Work};
 use boardwire_api::Error;
 
-/// What a call does to one block.
+/// A call's work on one block.
 struct Job {
     placed: PlacedBlock,
     span: Span,
     out: Output,
-    /// The block before the call, once that has begun with it, if it may be given up in the middle.
+    /// A copy of the block from before the call, once a thread works on it, if the call can be undone.
     before: Option<Box<dyn Block>>,
 }
 
-/// A call under way: blocks that threads take up and put back, until all are done.
+/// A running call. Threads take jobs from a queue and put unfinished ones back, until all are done.
 struct RunningCall {
     batch: Arc<Batch>,
     op: Operation,
@@ -33,70 +33,61 @@ struct RunningCall {
     jobs: Mutex<Jobs>,
 }
 
+#[derive(Default)]
 struct Jobs {
     waiting: VecDeque<Job>,
     done: Vec<Job>,
-    /// How many are not done.
+    /// Jobs that are not done.
     unfinished: usize,
-    /// Where the rows stand that are not being written.
+    /// The end of the buffer, behind the rows of all jobs, which are joined to it.
     rest: Option<Rows>,
-    /// The request with its number, if its sender has stated one.
     request: Option<NumberedRequest>,
-    /// Takes the answer when all are done, or the reason why there is none.
+    /// Takes the response when all jobs are done, or the error.
     finished: Option<oneshot::Sender<Result<Step, Error>>>,
-    /// The caller has gone, or a bot has failed, and what has been done is undone.
+    /// The caller has gone away or a bot has failed: threads stop, and the blocks are restored.
     given_up: bool,
 }
 
 impl Checkout {
-    /// Does a call's work in the thread that asks for it, which is soon done; gives the rows of its environments.
+    /// Does a short call's work in the caller's thread; returns the rows of its environments.
     pub(super) fn work_alone(
         mut self,
         op: &Operation,
         request: Option<NumberedRequest>,
     ) -> Result<Step, Error> {
         let batch = Arc::clone(&self.batch);
-        let rows = if let Operation::Open = op { 0 } else { self.range.len() };
-        let mut out = Output::new(batch.buffers.rows(batch.widths, rows));
+        let mut out = Output::new(batch.buffers.rows(batch.widths, op.rows(self.range.len())));
         for at in 0..self.blocks.len() {
-            let within = self.within(&self.blocks[at]);
-            let placed = &mut self.blocks[at];
-            let environment = placed.first + within.start;
-            let row = environment - self.range.start;
-            let span = Span { from: within.start, rows: within.len(), environment, row };
-            out.begin_at(if rows == 0 { 0 } else { row });
-            let done = placed.block.advance(op, span, &mut out, &Slice::ENDLESS);
-            let done = done.map_err(|fault| batch.bot_failed(fault))?;
-            assert!(done, "no bot of it takes its time");
+            let span = self.span(&self.blocks[at]);
+            out.begin_at(op.rows(span.row));
+            let done = self.blocks[at].block.advance(op, span, &mut out, &Slice::ENDLESS);
+            assert!(done.map_err(|fault| batch.bot_failed(fault))?, "its bots are quick");
         }
-        Ok(batch.conclude(op, self.range.clone(), out, request))
+        Ok(batch.respond(op, self.range.clone(), out, request))
     }
 
-    /// Does a call's work and gives the rows of its environments.
+    /// Does a call's work; returns the rows of its environments.
     ///
-    /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
-    /// anything else is soon done. So does a bot that fails.
+    /// If bots think or environments are opened, a caller that goes away leaves the batch unchanged, and so does a bot
+    /// that fails. Other calls are short and finish.
     pub(super) async fn work(
         mut self,
         op: Operation,
         request: Option<NumberedRequest>,
     ) -> Result<Step, Error> {
-        let (batch, run_on) = (Arc::clone(&self.batch), self.run_on);
-        if run_on == RunOn::Caller {
-            return self.work_alone(&op, request);
-        }
+        let batch = Arc::clone(&self.batch);
+        let (tasks, caller_helps) = match self.run_on {
+            RunOn::Caller => return self.work_alone(&op, request),
+            RunOn::CallerAndPool => (batch.threads - 1, true),
+            RunOn::Pool => (batch.threads, false),
+        };
         let (finished, mut finish) = oneshot::channel();
         let run = StopOnDrop(Arc::new(RunningCall::new(&mut self, op, request, finished)));
         drop(self);
-        let helpers = match run_on {
-            RunOn::Caller => unreachable!("it needs no help"),
-            RunOn::CallerAndPool => batch.threads - 1,
-            RunOn::Pool => batch.threads,
-        };
         let owner = batch.owner();
-        (0..helpers).for_each(|_| owner.spawn(PoolTask(Arc::clone(&run.0))));
+        (0..tasks).for_each(|_| owner.spawn(PoolTask(Arc::clone(&run.0))));
         drop(owner);
-        if run_on != RunOn::Pool {
+        if caller_helps {
             run.0.help(&Slice::ENDLESS);
         }
         if let Ok(finished) = finish.try_recv() {
@@ -110,8 +101,8 @@ impl Checkout {
 }
 
 impl Batch {
-    /// Makes the answer of what has been written, enters it, and counts the decisions.
-    fn conclude(
+    /// Makes and records the response, and counts the decisions.
+    fn respond(
         &self,
         op: &Operation,
         range: Range<usize>,
@@ -130,7 +121,7 @@ impl Batch {
         step
     }
 
-    /// What is said of a bot that failed.
+    /// Logs a bot's failure; returns it as an error.
     fn bot_failed(&self, BotFault { seat, what }: BotFault) -> Error {
         tracing::error!(batch_id = self.id(), seat = seat.number(), what, "a bot failed");
         Error::BotFailed { id: self.id().to_owned(), seat: seat.number(), problem: what }
@@ -138,7 +129,7 @@ impl Batch {
 }
 
 impl RunningCall {
-    /// Divides the work among the blocks of `taken`, and the rows with it.
+    /// Makes a job of each block, with its part of the rows.
     fn new(
         checkout: &mut Checkout,
         op: Operation,
@@ -146,17 +137,14 @@ impl RunningCall {
         finished: oneshot::Sender<Result<Step, Error>>,
     ) -> Self {
         let (batch, range) = (Arc::clone(&checkout.batch), checkout.range.clone());
-        let rows = if let Operation::Open = op { 0 } else { range.len() };
+        let rows = op.rows(range.len());
         let mut rest = batch.buffers.rows(batch.widths, rows).divided(rows);
-        let withins: Vec<_> = checkout.blocks.iter().map(|placed| checkout.within(placed)).collect();
-        let start = checkout.range.start;
-        let job = |(placed, within): (PlacedBlock, Range<usize>)| {
-            let rows = if let Operation::Open = op { 0 } else { within.len() };
-            let environment = placed.first + within.start;
-            let span = Span { from: within.start, rows: within.len(), environment, row: environment - start };
-            Job { placed, span, out: Output::new(rest.split_to(rows)), before: None }
+        let blocks = std::mem::take(&mut checkout.blocks);
+        let job = |placed| {
+            let span = checkout.span(&placed);
+            Job { placed, span, out: Output::new(rest.split_to(op.rows(span.rows))), before: None }
         };
-        let waiting: VecDeque<Job> = checkout.blocks.drain(..).zip(withins).map(job).collect();
+        let waiting: VecDeque<Job> = blocks.into_iter().map(job).collect();
         let (unfinished, done) = (waiting.len(), Vec::with_capacity(waiting.len()));
         let (rest, finished) = (Some(rest), Some(finished));
         let jobs = Jobs { waiting, done, unfinished, rest, request, finished, given_up: false };
@@ -167,7 +155,7 @@ impl RunningCall {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up block after block until none waits or the slice is over.
+    /// Does waiting jobs until none waits or the slice is over.
     fn help(&self, slice: &Slice) -> Flow {
         let _failing = FailOnPanic(self);
         loop {
@@ -194,7 +182,12 @@ impl RunningCall {
                 Ok(false) => jobs.waiting.push_back(job),
                 Err(fault) => {
                     jobs.waiting.push_back(job);
-                    jobs.refuse(&self.batch, fault);
+                    jobs.given_up = true;
+                    let failed = self.batch.bot_failed(fault);
+                    if let Some(finished) = jobs.finished.take() {
+                        // The caller may have gone away.
+                        let _ = finished.send(Err(failed));
+                    }
                     return Flow::Done;
                 }
             }
@@ -205,14 +198,10 @@ impl RunningCall {
         }
     }
 
-    /// Makes the answer of what has been written, enters it, and gives everything back: whether or not the caller is
-    /// still there, since the environments have moved on.
+    /// Concludes the call and gives its blocks back. The environments have changed, so it does not matter whether the
+    /// caller is still there.
     fn conclude(&self) {
-        let (mut done, rest, request, finished) = {
-            let mut jobs = self.lock();
-            let Jobs { done, rest, request, finished, .. } = &mut *jobs;
-            (std::mem::take(done), rest.take(), request.take(), finished.take())
-        };
+        let Jobs { mut done, rest, request, finished, .. } = std::mem::take(&mut *self.lock());
         let (Some(rest), Some(finished)) = (rest, finished) else { return };
         done.sort_unstable_by_key(|job| job.placed.first);
         let (mut blocks, mut past) = (Vec::with_capacity(done.len()), vec![]);
@@ -223,41 +212,24 @@ impl RunningCall {
             all.join(out);
         }
         let batch = &self.batch;
-        let step = batch.conclude(&self.op, self.range.clone(), all, request);
+        let step = batch.respond(&self.op, self.range.clone(), all, request);
         batch.give_back(blocks);
         if !past.is_empty() {
-            // Giving back its memory takes a while.
+            // Freeing this memory takes a while.
             batch.owner().spawn(Once::new(move || drop(past)));
         }
-        // The caller may have gone.
+        // The caller may have gone away.
         let _ = finished.send(Ok(step));
     }
 
-    /// Whether blocks are kept as they were before the call.
+    /// Whether the blocks are copied, to restore them if the call does not finish.
     fn can_be_undone(&self) -> bool {
         !matches!(self.op, Operation::Open) && !self.batch.plan.is_quick()
-    }
-
-    /// Whether a caller that has gone leaves nothing done.
-    fn can_be_given_up(&self) -> bool {
-        matches!(self.op, Operation::Open) || !self.batch.plan.is_quick()
-    }
-}
-
-impl Jobs {
-    /// Gives the call up, since a bot has failed: the blocks go back as they were.
-    fn refuse(&mut self, batch: &Batch, fault: BotFault) {
-        self.given_up = true;
-        let failed = batch.bot_failed(fault);
-        if let Some(finished) = self.finished.take() {
-            // The caller may have gone.
-            let _ = finished.send(Err(failed));
-        }
     }
 }
 
 impl Drop for RunningCall {
-    /// Puts the blocks back that nobody has collected: as they were, if not all is done.
+    /// Gives the remaining blocks back, as they were before the call.
     fn drop(&mut self) {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         let whole = |Job { placed, before, .. }| match before {
@@ -269,18 +241,18 @@ impl Drop for RunningCall {
     }
 }
 
-/// The caller's hold on its call: when it lets go, threads stop working on it.
+/// The caller's handle: dropping it stops the threads, unless the call is short and need not be undone.
 struct StopOnDrop(Arc<RunningCall>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        if self.0.can_be_given_up() {
+        if matches!(self.0.op, Operation::Open) || !self.0.batch.plan.is_quick() {
             self.0.lock().given_up = true;
         }
     }
 }
 
-/// A thread of the pool that works on a call.
+/// A pool thread's part in a call.
 struct PoolTask(Arc<RunningCall>);
 
 impl Work for PoolTask {
@@ -289,7 +261,7 @@ impl Work for PoolTask {
     }
 }
 
-/// Ends the batch if what works on it panics: the block is lost.
+/// Ends the batch if the work panics, since the block is lost.
 struct FailOnPanic<'a>(&'a RunningCall);
 
 impl Drop for FailOnPanic<'_> {

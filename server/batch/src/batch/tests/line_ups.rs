@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// Both seats in turn against a bot.
+/// The agent has seat 0 or seat 1 in turn, against a bot.
 fn turns(duplicate_deals: bool) -> Plan {
     let one = |names: &[&str]| plan(names).line_ups.remove(0);
     let line_ups = vec![one(&["agent", "random"]), one(&["random", "agent"])];
     Plan { line_ups, duplicate_deals, ..plan(&["agent", "random"]) }
 }
 
-/// The digests of every environment's rows when the lowest legal action is always chosen.
+/// The digests of every environment's rows, with the lowest legal action in every decision.
 fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
     let mut shown = reset(batch);
     let rows = shown.seat().len();
@@ -23,7 +23,7 @@ fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
     all
 }
 
-/// The line-up of an environment as if it were the only one.
+/// A plan with only the line-up of this environment.
 fn only(number: u64) -> Plan {
     plan(if number.is_multiple_of(2) { &["agent", "random"] } else { &["random", "agent"] })
 }
@@ -40,7 +40,7 @@ fn each_environment_plays_as_if_its_line_up_were_the_only_one() {
     }
 }
 
-/// Environments 2k and 2k + 1 are dealt what environment k is without duplicates.
+/// Environments 2k and 2k + 1 play the episodes of environment k without duplicates.
 #[test]
 fn duplicate_deals_are_the_same_episodes_for_every_line_up() {
     for game in boardwire_games::IDS {
@@ -60,7 +60,7 @@ fn final_views_have_a_row_for_each_agent_of_the_fullest_line_up() {
     let batch = open(&table("faraway", 2), &Plan { line_ups, ..plan(&["agent"; 2]) }, 2, 0, 1);
     let mut shown = reset(&batch);
     let bytes = shown.view().len() / 2;
-    let mut seen = [false; 2];
+    let mut has_ended = [false; 2];
     for salt in 0.. {
         shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
         for (k, ended) in shown.ended().chunks(4).enumerate() {
@@ -77,16 +77,16 @@ fn final_views_have_a_row_for_each_agent_of_the_fullest_line_up() {
                 "environment {at} has {} agents",
                 at + 1
             );
-            seen[at] = true;
+            has_ended[at] = true;
         }
-        if seen == [true; 2] {
+        if has_ended == [true; 2] {
             return;
         }
     }
 }
 
 #[test]
-fn saved_environments_go_on_in_places_of_their_line_up_alone() {
+fn saved_environments_replace_only_environments_of_their_line_up() {
     let batch = open(&table("rauha", 2), &turns(false), 4, 0, 1);
     let shown = reset(&batch);
     let key = SnapshotKey::derive(b"a secret of sixteen bytes");
@@ -94,7 +94,7 @@ fn saved_environments_go_on_in_places_of_their_line_up_alone() {
     step(&batch, choices(&shown, 0, 0)).expect("legal");
     let refused = wait(batch.load(&key, snapshot.clone(), &[0b1000])).expect_err("another line-up");
     let Error::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
-    assert_eq!(problem, "it was played by agent, random, its place is for random, agent");
+    assert_eq!(problem, "its players are agent, random, not random, agent");
     let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
     let bytes = shown.view().len() / 4;
     assert_eq!(row(loaded.view(), 2, bytes), row(shown.view(), 0, bytes));

@@ -1,4 +1,4 @@
-//! Environments that are saved, altered, and brought back.
+//! Environments that are saved, altered and loaded.
 
 use super::super::snapshot::{Saved, seal, unseal};
 use super::*;
@@ -15,8 +15,8 @@ fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, Error
     wait(batch.load(&key(), snapshot.clone(), mask))
 }
 
-/// Steps on from `shown`; the digests of every row.
-fn go_on(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
+/// Steps on from `shown`; returns the digests of every row.
+fn continue_from(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
     let rows = |shown: &Step| (0..shown.seat().len()).map(|at| row_digest(shown, at)).collect();
     let next = |salt| {
         shown = step(batch, choices(&shown, 0, salt)).expect("legal");
@@ -26,7 +26,7 @@ fn go_on(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
 }
 
 #[test]
-fn a_loaded_batch_goes_on_as_the_one_saved() {
+fn a_loaded_batch_continues_like_the_saved_one() {
     for names in [["agent", "random"], ["greedy:1", "agent"]] {
         let table = table("faraway", 2);
         let plan = plan(&names);
@@ -36,19 +36,19 @@ fn a_loaded_batch_goes_on_as_the_one_saved() {
             shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
         }
         let snapshot = save(&batch, &[]);
-        let once = go_on(&batch, shown.clone(), 40);
+        let once = continue_from(&batch, shown.clone(), 40);
         let again = load(&batch, &snapshot, &[]).expect("it is whole");
-        assert_eq!(go_on(&batch, again, 40), once);
-        // Elsewhere: other numbers, another seed, and later episodes still follow from their own.
+        assert_eq!(continue_from(&batch, again, 40), once);
+        // A batch with other numbers and another seed: later episodes still follow from the saved seed.
         let opening = Opening { seed: 99, ..opening(&plan, 70, 1000) };
-        let other = wait(Batch::open(String::new(), table, opening, &pool(1).alone())).expect("it is opened");
+        let other = wait(Batch::open(String::new(), table, opening, &pool(1).alone())).expect("it opens");
         let there = load(&other, &snapshot, &[]).expect("it is of the same kind");
-        assert_eq!(go_on(&other, there, 40), once);
+        assert_eq!(continue_from(&other, there, 40), once);
     }
 }
 
 #[test]
-fn some_environments_are_saved_and_take_other_places() {
+fn some_environments_are_saved_and_replace_others() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 12, 0, 1);
     let shown = reset(&batch);
     let snapshot = save(&batch, &[0b0000_0110, 0b1000]);
@@ -64,24 +64,24 @@ fn some_environments_are_saved_and_take_other_places() {
 type Change = fn(&mut Saved);
 
 #[test]
-fn what_somebody_with_the_key_has_made_up_is_refused() {
+fn a_forged_snapshot_with_the_right_key_is_refused() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 2, 0, 1);
     reset(&batch);
     let snapshot = save(&batch, &[]);
     let changes: [(Change, &str); 6] = [
         (|saved| saved.rng[0] = u64::MAX, "words of chance"),
         (|saved| saved.substitutes[7] = u64::MAX, "words of chance"),
-        (|saved| saved.rng.clear(), "the rng of "),
+        (|saved| saved.rng.clear(), "random streams of "),
         (|saved| saved.index = u32::MAX, "episode 4294967295"),
-        (|saved| saved.forfeited = Some(2), "forfeited by seat 2"),
+        (|saved| saved.forfeited = Some(2), "seat 2 forfeited it"),
         (|saved| saved.episode.truncate(9), ""),
     ];
     for (at, (change, problem)) in changes.into_iter().enumerate() {
         let mut saved = unseal(&key(), &batch.kind, &snapshot).expect("it is whole");
         change(&mut saved[1]);
-        let made_up = seal(&key(), &batch.kind, saved.into_iter(), usize::MAX).expect("it fits").into();
-        match load(&batch, &made_up, &[]) {
-            Err(Error::SnapshotInvalid { problem: told }) => assert!(told.contains(problem), "{told}"),
+        let forged = seal(&key(), &batch.kind, saved.into_iter(), usize::MAX).expect("it fits").into();
+        match load(&batch, &forged, &[]) {
+            Err(Error::SnapshotInvalid { problem: text }) => assert!(text.contains(problem), "{text}"),
             other => panic!("change {at}: {other:?}"),
         }
         assert_eq!(snapshot, save(&batch, &[]), "nothing of it was loaded");
@@ -89,7 +89,7 @@ fn what_somebody_with_the_key_has_made_up_is_refused() {
 }
 
 #[test]
-fn whatever_was_altered_is_refused_and_changes_nothing() {
+fn an_altered_snapshot_is_refused_and_changes_nothing() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 3, 0, 1);
     reset(&batch);
     let snapshot = save(&batch, &[]);
@@ -112,13 +112,13 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
     assert!(other_key.is_err());
     let other = open(&table("faraway", 2), &plan(&["agent", "greedy"]), 3, 0, 1);
-    assert!(refused(&other, snapshot.to_vec()).contains("by agent, random, its place is for agent, greedy"));
+    assert!(refused(&other, snapshot.to_vec()).contains("its players are agent, random, not agent, greedy"));
     let other = open(&table("faraway", 3), &plan(&["agent", "random", "random"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another table"));
 }
 
 #[test]
-fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
+fn a_snapshot_stops_at_the_first_environment_that_does_not_fit() {
     let (table, plan) = (table("faraway", 2), plan(&["agent", "random"]));
     let batch = open(&table, &plan, 20, 0, 1);
     reset(&batch);
@@ -126,7 +126,7 @@ fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
     let (whole, some) = (save(&batch, &[]), save(&batch, &twelve));
     let message_bytes = MESSAGE_HEAD + some.len();
     let narrow = Opening { message_bytes, ..opening(&plan, 20, 0) };
-    let narrow = wait(Batch::open(String::new(), table, narrow, &pool(1).alone())).expect("it is opened");
+    let narrow = wait(Batch::open(String::new(), table, narrow, &pool(1).alone())).expect("it opens");
     reset(&narrow);
     assert_eq!(save(&narrow, &twelve), some);
     let refused = wait(narrow.save(&key(), &[])).expect_err("it takes more");
@@ -140,14 +140,14 @@ fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
     let mut saved = 0;
     let counted = all().inspect(|_| saved += 1);
     assert_eq!(seal(&key(), &batch.kind, counted, some.len()), Err(12));
-    assert_eq!(saved, 13, "those after it are not looked at");
+    assert_eq!(saved, 13, "later environments are not saved");
     let sealed = seal(&key(), &batch.kind, all().take(12), some.len()).expect("they fit");
     assert_eq!(sealed.capacity(), some.len(), "no more room is taken than they need");
     assert_eq!(sealed, some);
 }
 
 #[test]
-fn no_snapshot_takes_more_than_was_foretold() {
+fn no_snapshot_is_larger_than_snapshot_bytes() {
     for game in boardwire_games::IDS {
         for seats in 2..=6 {
             let Some(table) = seated(game, seats) else { continue };
@@ -155,8 +155,8 @@ fn no_snapshot_takes_more_than_was_foretold() {
             let mut shown = reset(&batch);
             for salt in 0..150 {
                 for mask in [&[][..], &[0b100]] {
-                    let (saved, foretold) = (save(&batch, mask).len(), batch.snapshot_bytes(mask));
-                    assert!(saved <= foretold, "{game} for {seats}: {saved} bytes, not {foretold}");
+                    let (saved, most) = (save(&batch, mask).len(), batch.snapshot_bytes(mask));
+                    assert!(saved <= most, "{game} for {seats}: {saved} bytes, not {most}");
                 }
                 shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
             }
