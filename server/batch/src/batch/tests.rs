@@ -1,4 +1,4 @@
-//! What a batch promises, game by game of the registry where it does not matter which.
+//! The promises of a batch. A promise that does not depend on the game is tested for every game of the registry.
 
 mod advice;
 mod decisions;
@@ -24,14 +24,14 @@ use crate::players::Player;
 use crate::pool::Pool;
 use crate::tables::Tables;
 
-/// What a large message has, at most.
+/// The most bytes of a message.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
     seated(game, seats).expect("a table")
 }
 
-/// A table of a game, if so many can play it.
+/// A table of a game, if it has this many seats.
 fn seated(game: &str, seats: u32) -> Option<Arc<Table>> {
     let tables = Tables::new(Registry::standard());
     tables.table(game, seats, []).ok()
@@ -44,7 +44,7 @@ fn pool(threads: usize) -> &'static Pool {
     &POOLS[threads - 1]
 }
 
-/// A plan from names, `agent` or a bot's.
+/// A plan from the names of players: `agent` or a bot.
 fn plan(names: &[&str]) -> Plan {
     let player = |name: &&str| match *name {
         "agent" => Player::Agent,
@@ -55,24 +55,22 @@ fn plan(names: &[&str]) -> Plan {
     Plan { columns, ..Plan::of(vec![line_up]) }
 }
 
-/// What a batch is opened with, but for its plan.
+/// An opening with this plan.
 fn opening(plan: &Plan, environments: usize, first: u64) -> Opening {
     Opening { plan: plan.clone(), environments, first, seed: 7, message_bytes: MAX_MESSAGE_BYTES }
 }
 
 fn open(table: &Arc<Table>, plan: &Plan, environments: usize, first: u64, threads: usize) -> Arc<Batch> {
-    let opening =
-        Opening { plan: plan.clone(), environments, first, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
-    wait(Batch::open("b".to_owned(), Arc::clone(table), opening, &pool(threads).alone()))
-        .expect("it is opened")
+    let opening = opening(plan, environments, first);
+    wait(Batch::open("b".to_owned(), Arc::clone(table), opening, &pool(threads).alone())).expect("it opens")
 }
 
-/// Awaits what needs no reactor.
+/// Awaits a future that needs no reactor.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-/// Awaits a call whose work is in a stepped pool, for at most so many slices; none if it takes more and is given up.
+/// Awaits a call in a stepped pool for at most this many slices; drops the call and returns none if it needs more.
 fn within<T>(pool: &Pool, slices: usize, call: impl Future<Output = T>) -> Option<T> {
     let ended = wait(async {
         let mut call = std::pin::pin!(call);
@@ -80,11 +78,11 @@ fn within<T>(pool: &Pool, slices: usize, call: impl Future<Output = T>) -> Optio
             if let Poll::Ready(ended) = futures_util::poll!(call.as_mut()) {
                 return Some(ended);
             }
-            assert!(left == 0 || pool.advance(), "the call waits for something else");
+            assert!(left == 0 || pool.advance(), "the call waits, but not for the pool");
         }
         None
     });
-    // What was given up is dropped.
+    // The pool drops the work of a dropped call.
     while pool.advance() {}
     ended
 }
@@ -97,7 +95,7 @@ fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, Error> {
     wait(batch.step(0, 0, Actions::of_all(actions.into()), None))
 }
 
-/// Row `at` of a column with rows of this many bytes.
+/// Row `at` of a column; `bytes` is the size of a row.
 fn row(column: &[u8], at: usize, bytes: usize) -> &[u8] {
     &column[at * bytes..(at + 1) * bytes]
 }
@@ -113,8 +111,7 @@ fn legal(step: &Step, at: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A legal action for every row, which depends on `salt`, the environment's number and nothing else; 0 for
-/// rows without one.
+/// A legal action for every row, which depends only on `salt` and the environment's number; 0 for rows without one.
 fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
     let choose = |at: usize| {
         let legal = legal(step, at);
@@ -124,7 +121,7 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
     (0..step.seat().len()).map(choose).collect()
 }
 
-/// The columns that have a row an environment.
+/// The columns that have one row for each environment.
 fn columns(step: &Step) -> [&[u8]; 11] {
     [
         step.seat(),
@@ -141,17 +138,17 @@ fn columns(step: &Step) -> [&[u8]; 11] {
     ]
 }
 
-/// All that a row says but for where it stands in the batch.
+/// A digest of a row in all columns, without its number.
 fn row_digest(step: &Step, at: usize) -> Digest {
     let n = step.seat().len();
     let row: Vec<&[u8]> = columns(step).into_iter().map(|column| row(column, at, column.len() / n)).collect();
     Digest::of(&row)
 }
 
-/// All environments as they stand: a reset of none.
-fn shown(batch: &Arc<Batch>) -> Step {
+/// The current rows of all environments, by a reset of none.
+fn current_rows(batch: &Arc<Batch>) -> Step {
     let mask = vec![0; batch.opening().environments.div_ceil(8)];
-    wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is shown")
+    wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it resets none")
 }
 
 /// The digests of every environment's rows over `steps` steps.
@@ -161,7 +158,7 @@ fn history(batch: &Arc<Batch>, steps: u64) -> Vec<Vec<Digest>> {
     let mut digests = vec![Vec::new(); shown.seat().len()];
     for salt in 0..steps {
         shown = step(batch, choices(&shown, first, salt)).expect("the actions are legal");
-        digests.iter_mut().enumerate().for_each(|(at, own)| own.push(row_digest(&shown, at)));
+        digests.iter_mut().enumerate().for_each(|(at, digests)| digests.push(row_digest(&shown, at)));
     }
     digests
 }
@@ -204,8 +201,8 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
             for run in runs {
                 let (first, count) =
                     (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
-                let own = Actions::of_all(Bytes::copy_from_slice(&actions[run.clone()]));
-                let part = wait(parted.step(first, count, own, None)).expect("legal");
+                let actions = Actions::of_all(Bytes::copy_from_slice(&actions[run.clone()]));
+                let part = wait(parted.step(first, count, actions, None)).expect("legal");
                 for at in run.clone() {
                     assert_eq!(row_digest(&part, at - run.start), row_digest(&shown, at));
                 }
@@ -252,7 +249,7 @@ fn a_refusal_changes_nothing() {
 }
 
 #[test]
-fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
+fn calls_wait_only_for_calls_of_the_same_environments() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["agent", "random"]), 256, 0, 2);
     let shown = reset(&batch);
@@ -260,19 +257,19 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
     wait(async {
         let held = batch.take(0..128).await.expect("it is idle");
         let other = batch.step(128, 128, Actions::of_all(Bytes::copy_from_slice(&actions[128..])), None);
-        other.await.expect("nobody has these");
+        other.await.expect("no call has them");
         let mut same =
             Box::pin(batch.step(0, 128, Actions::of_all(Bytes::copy_from_slice(&actions[..128])), None));
         let early = tokio::select! { biased; _ = &mut same => true, () = std::future::ready(()) => false };
         assert!(!early, "it waits");
         drop(held);
-        same.await.expect("now they are free");
+        same.await.expect("they are free now");
     });
 }
 
-/// Whoever wants many environments has them in time, however often others step some of them.
+/// A call for many environments gets them in time, however often other calls step some of them.
 #[test]
-fn whoever_waits_is_not_overtaken() {
+fn a_waiting_call_is_not_overtaken() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["agent", "random"]), 256, 0, 2);
     let actions = choices(&reset(&batch), 0, 0);
@@ -282,21 +279,21 @@ fn whoever_waits_is_not_overtaken() {
     wait(async {
         let held = batch.take(0..128).await.expect("it is idle");
         let mut save = Box::pin(batch.save(&key, &[]));
-        assert!(futures_util::poll!(&mut save).is_pending(), "one half is out");
+        assert!(futures_util::poll!(&mut save).is_pending(), "half of the blocks are checked out");
         let mut late = Box::pin(batch.step(128, 128, second.clone(), None));
-        assert!(futures_util::poll!(&mut late).is_pending(), "it is behind");
-        assert!(batch.step_at_once(128, 128, second.clone()).is_err(), "so is this");
+        assert!(futures_util::poll!(&mut late).is_pending(), "it is queued behind the save");
+        assert!(batch.step_at_once(128, 128, second.clone()).is_err(), "it would wait, too");
         drop(held);
         let mut again = Box::pin(batch.step(0, 128, first.clone(), None));
-        assert!(futures_util::poll!(&mut again).is_pending(), "whoever had it is behind now");
+        assert!(futures_util::poll!(&mut again).is_pending(), "it is queued behind the save");
         save.await.expect("it is saved");
         late.await.expect("it is stepped");
         again.await.expect("it is stepped");
-        // Whoever goes away is waited for by nobody, and who wants other blocks waits for nobody.
+        // No call waits for a dropped call, and calls for other blocks do not wait.
         let held = batch.take(0..128).await.expect("it is idle");
-        let mut gone = Box::pin(batch.save(&key, &[]));
-        assert!(futures_util::poll!(&mut gone).is_pending(), "one half is out");
-        drop(gone);
+        let mut dropped = Box::pin(batch.save(&key, &[]));
+        assert!(futures_util::poll!(&mut dropped).is_pending(), "half of the blocks are checked out");
+        drop(dropped);
         let mask: Vec<u8> = (0..32).map(|byte| u8::from(byte == 31)).collect();
         batch.save(&key, &mask).await.expect("the other half is idle");
         drop(held);
@@ -304,24 +301,24 @@ fn whoever_waits_is_not_overtaken() {
 }
 
 #[test]
-fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
+fn steps_at_once_are_the_same_steps_and_never_wait() {
     let table = table("rauha", 2);
     let plain = plan(&["agent", "random"]);
     for environments in [1, 3, BLOCK_SIZE + 1, CALLER_LIMIT] {
-        let [asked, at_once] = [(); 2].map(|()| open(&table, &plain, environments, 0, 1));
-        let (mut one, mut other) = (reset(&asked), reset(&at_once));
+        let [stepped, at_once] = [(); 2].map(|()| open(&table, &plain, environments, 0, 1));
+        let (mut one, mut other) = (reset(&stepped), reset(&at_once));
         for salt in 0..40 {
             assert_eq!(one, other);
             let actions = Actions::of_all(choices(&one, 0, salt).into());
-            one = wait(asked.step(0, 0, actions.clone(), None)).expect("it is stepped");
-            other = at_once.step_at_once(0, 0, actions).expect("nobody has it").expect("it is stepped");
+            one = wait(stepped.step(0, 0, actions.clone(), None)).expect("it is stepped");
+            other = at_once.step_at_once(0, 0, actions).expect("no call has it").expect("it is stepped");
         }
         let short = Actions::of_all(Bytes::from(vec![0; environments + 1]));
-        let refused = at_once.step_at_once(0, 0, short.clone()).expect("nobody has it");
-        assert_eq!(refused, wait(asked.step(0, 0, short, None)));
+        let refused = at_once.step_at_once(0, 0, short.clone()).expect("no call has it");
+        assert_eq!(refused, wait(stepped.step(0, 0, short, None)));
         let actions = Actions::of_all(choices(&other, 0, 40).into());
-        let held = wait(at_once.take(0..1)).expect("it is there");
-        assert_eq!(at_once.step_at_once(0, 0, actions.clone()), Err(actions.clone()), "others have it");
+        let held = wait(at_once.take(0..1)).expect("it is idle");
+        assert_eq!(at_once.step_at_once(0, 0, actions.clone()), Err(actions.clone()), "another call has it");
         drop(held);
         assert!(at_once.step_at_once(0, 0, actions).is_ok_and(|step| step.is_ok()));
     }
@@ -333,22 +330,21 @@ fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
 }
 
 #[test]
-fn a_batch_that_has_ended_refuses_those_who_wait() {
+fn a_batch_that_has_ended_refuses_waiting_calls() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["agent", "random"]), 4, 0, 1);
     wait(async {
         let held = batch.take(0..4).await.expect("it is idle");
         let mut waiting = Box::pin(batch.reset(Reset::default(), None));
-        tokio::select! { biased; _ = &mut waiting => panic!("it waits"), () = std::future::ready(()) => {} }
+        tokio::select! { biased; _ = &mut waiting => panic!("it must wait"), () = std::future::ready(()) => {} }
         batch.end(Error::ShuttingDown);
         assert_eq!(waiting.await, Err(Error::ShuttingDown));
         drop(held);
     });
 }
 
-/// A bot that takes its time, and a caller that does not: what was begun is undone.
 #[test]
-fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
+fn a_caller_that_goes_away_while_bots_think_changes_nothing() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["agent", "greedy:1024"]), 200, 0, 1);
     let shown = reset(&batch);
@@ -367,7 +363,7 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_batch_that_ends_while_bots_think_tells_its_caller() {
+fn a_call_fails_if_its_batch_ends_while_bots_think() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["agent", "greedy:1024"]), 200, 0, 1);
     let actions = Actions::of_all(choices(&reset(&batch), 0, 0).into());

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// How many rows the steps of these tests have at most.
+/// The most rows of a step.
 const ROWS: usize = 64;
 
 fn widths() -> Widths {
@@ -11,7 +11,7 @@ fn widths() -> Widths {
     Widths(widths)
 }
 
-/// A step of so many rows, written by one thread or by several.
+/// A step of this many rows, written by one thread or divided among several.
 fn step(buffers: &BufferCache, rows: usize, divided: bool) -> Step {
     let written = buffers.rows(widths(), rows);
     let written = if divided { written.divided(rows) } else { written };
@@ -25,13 +25,13 @@ fn cached(buffers: &BufferCache) -> usize {
 }
 
 #[test]
-fn two_whole_steps_are_kept_and_no_more() {
+fn at_most_two_whole_steps_are_cached() {
     for divided in [false, true] {
         let (buffers, whole) = (BufferCache::new(widths(), ROWS), ROWS * widths().row());
         let all: Vec<Step> = (0..5).map(|_| step(&buffers, ROWS, divided)).collect();
         assert_eq!(cached(&buffers), 2 * whole);
         drop(all);
-        // What a part is written to takes as much as before.
+        // A smaller step reuses a whole buffer.
         let parts: Vec<Step> = (0..5).map(|_| step(&buffers, ROWS / 2, divided)).collect();
         assert_eq!(cached(&buffers), 2 * whole);
         drop(parts);
@@ -41,18 +41,18 @@ fn two_whole_steps_are_kept_and_no_more() {
     }
 }
 
-/// Whatever is not kept comes from memory that is new.
+/// A step that is not in a cached buffer would have needed new memory.
 #[test]
-fn steps_and_halves_of_which_one_more_is_being_read_need_no_new_memory() {
+fn steps_and_half_steps_reuse_buffers_while_earlier_ones_are_read() {
     for (rows, read) in [(ROWS, 1), (ROWS / 2, 3)] {
         let (buffers, mut sent) = (BufferCache::new(widths(), ROWS), VecDeque::new());
         for round in 0..50 {
             if sent.len() == read + 1 {
                 sent.pop_front();
             }
-            let (before, checkout) = (cached(&buffers), step(&buffers, rows, round % 2 == 0));
+            let (before, written) = (cached(&buffers), step(&buffers, rows, round % 2 == 0));
             assert!(round <= read || cached(&buffers) == before, "round {round}");
-            sent.push_back(checkout);
+            sent.push_back(written);
             assert!(sent.iter().all(|step: &Step| {
                 buffers.lock().iter().any(|cached| cached.rows.as_ptr() == step.bytes.as_ptr())
             }));

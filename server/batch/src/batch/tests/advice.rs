@@ -1,4 +1,4 @@
-//! What a bot would choose in an agent's place.
+//! Advice of bots to agents.
 
 use boardwire_api::v1::AutoresetMode;
 use boardwire_bots::Bot;
@@ -25,7 +25,7 @@ fn shares(step: &Step, at: usize) -> Vec<f32> {
     row(step.advice_shares(), at, bytes).chunks(4).map(number).collect()
 }
 
-/// What a bot that sits at `seat` chooses with these words of chance.
+/// The choice of a bot that plays at `seat` with this random stream.
 fn chosen(play: &dyn Play, seat: Seat, bot: &Bot, rng: RngStream) -> u8 {
     let mut round = play.round(vec![(seat, bot.clone(), rng)]);
     while !round.advance().expect("it chooses") {}
@@ -33,7 +33,7 @@ fn chosen(play: &dyn Play, seat: Seat, bot: &Bot, rng: RngStream) -> u8 {
 }
 
 #[test]
-fn advice_is_what_the_bot_would_choose_that_sits_there() {
+fn advice_is_what_the_bot_would_choose_at_that_seat() {
     let bots = ["random", "greedy:2", "mc:4"];
     for (game, name) in boardwire_games::IDS.iter().flat_map(|&game| bots.map(|name| (game, name))) {
         let table = table(game, 3);
@@ -74,7 +74,7 @@ fn advice_is_what_the_bot_would_choose_that_sits_there() {
 }
 
 #[test]
-fn advice_does_not_depend_on_what_its_seat_cannot_know() {
+fn advice_does_not_depend_on_hidden_information() {
     let all =
         boardwire_games::IDS.iter().flat_map(|&game| ["greedy:2", "mc:4", "policy"].map(|bot| (game, bot)));
     for (game, bot) in all {
@@ -93,10 +93,10 @@ fn advice_does_not_depend_on_what_its_seat_cannot_know() {
         let mut now = reset(&batch);
         for salt in 0..40 {
             let truth = wait(batch.determinize(&mut rng));
-            let told = shown(&batch);
+            let resampled = current_rows(&batch);
             wait(batch.put_back(truth));
             assert_eq!(
-                (told.advice(), told.advice_shares()),
+                (resampled.advice(), resampled.advice_shares()),
                 (now.advice(), now.advice_shares()),
                 "{game}, {bot}"
             );
@@ -106,7 +106,7 @@ fn advice_does_not_depend_on_what_its_seat_cannot_know() {
 }
 
 #[test]
-fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
+fn advice_does_not_depend_on_batch_size_threads_or_other_environments() {
     for (game, bot) in
         boardwire_games::IDS.iter().flat_map(|&game| ["random", "greedy:1", "mc:4"].map(|bot| (game, bot)))
     {
@@ -120,7 +120,7 @@ fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
 }
 
 #[test]
-fn who_takes_advice_plays_the_same_episodes() {
+fn episodes_are_the_same_with_and_without_advice() {
     let line_ups = [["agent", "random"], ["greedy:1", "agent"]];
     for (game, names) in boardwire_games::IDS.iter().flat_map(|&game| line_ups.map(|names| (game, names))) {
         for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -161,11 +161,11 @@ fn shares_sum_to_one_over_legal_actions() {
                     assert_eq!(shares.len(), table.rules.info().actions.count());
                     let sum: f32 = shares.iter().sum();
                     assert!((sum - 1.0).abs() < 1e-5, "{game}, {bot}: {sum}");
-                    let spoken_for = (0..=255_u8).zip(&shares).filter(|(_, share)| **share > 0.0);
-                    let spoken_for: Vec<u8> = spoken_for.map(|(action, _)| action).collect();
-                    assert!(spoken_for.iter().all(|action| legal.contains(action)));
-                    assert!(spoken_for.contains(&shown.advice()[at]));
-                    divided += u32::from(spoken_for.len() > 1);
+                    let positive = (0..=255_u8).zip(&shares).filter(|(_, share)| **share > 0.0);
+                    let positive: Vec<u8> = positive.map(|(action, _)| action).collect();
+                    assert!(positive.iter().all(|action| legal.contains(action)));
+                    assert!(positive.contains(&shown.advice()[at]));
+                    divided += u32::from(positive.len() > 1);
                     // The action that is chosen in the end has had as many playouts as any.
                     let most = shares.iter().copied().fold(0.0, f32::max);
                     let of_choice = shares[usize::from(shown.advice()[at])];
@@ -182,7 +182,7 @@ fn shares_sum_to_one_over_legal_actions() {
 }
 
 #[test]
-fn rows_take_as_many_bytes_as_are_counted() {
+fn row_bytes_counts_the_bytes_of_a_row() {
     for game in boardwire_games::IDS {
         let (table, plan) = (table(game, 3), plan(&["agent", "random", "agent"]));
         let plan = Plan { columns: Columns { oracle: true, ..plan.columns }, ..advised(plan, "random") };
@@ -195,7 +195,7 @@ fn rows_take_as_many_bytes_as_are_counted() {
 }
 
 #[test]
-fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
+fn rows_keep_their_advice_unless_they_are_reset_or_loaded() {
     let table = table("rauha", 2);
     let plain = plan(&["agent", "random"]);
     let batch = open(&table, &advised(plain.clone(), "mc:9"), 12, 0, 2);
@@ -211,7 +211,7 @@ fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
         assert_eq!(row_digest(&partly, at) == row_digest(&now, at), at != 0 && at != 2);
     }
     let expected = step(&batch, choices(&partly, 0, 99)).expect("legal");
-    // What was saved is the same with and without advice, and so is the advice wherever it goes on.
+    // A snapshot is the same with and without advice, and the advice is the same wherever it is loaded.
     let without = open(&table, &plain, 12, 0, 2);
     let loaded = wait(without.load(&key, snapshot.clone(), &[])).expect("it is of the same kind");
     assert_eq!(wait(without.save(&key, &[])).expect("it is saved"), snapshot);
@@ -227,7 +227,7 @@ fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
     }
 }
 
-/// A batch whose adviser fails in the second round, one without an adviser, and the latter's environments there.
+/// A batch whose adviser fails in the second round, and the same batch without an adviser.
 fn failing_batches() -> [Arc<Batch>; 2] {
     let (table, plan) = with_policy("faraway", &["agent", "policy:lion"], failing);
     let (_, lion) = plan.line_ups[0].bots[0].clone();
@@ -237,11 +237,11 @@ fn failing_batches() -> [Arc<Batch>; 2] {
 }
 
 #[test]
-fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
+fn a_failing_adviser_is_an_error_and_changes_nothing() {
     let [batch, plain] = failing_batches();
     let key = SnapshotKey::derive(b"a secret");
     let save = |batch: &Arc<Batch>| wait(batch.save(&key, &[])).expect("it is saved");
-    let is_told = |refused: Error| match refused {
+    let check_error = |refused: Error| match refused {
         Error::BotFailed { seat, problem, .. } => {
             assert_eq!(seat, 0);
             assert!(problem.starts_with("as adviser: policy `lion`: it gave inf for action "), "{problem}");
@@ -251,47 +251,46 @@ fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
     let (mut shown, _) = (reset(&batch), reset(&plain));
     let before = loop {
         let (actions, before) = (choices(&shown, 0, 0), save(&batch));
-        step(&plain, actions.clone()).expect("nobody is asked");
+        step(&plain, actions.clone()).expect("it has no adviser");
         match step(&batch, actions) {
             Ok(next) => shown = next,
             Err(refused) => {
-                is_told(refused);
+                check_error(refused);
                 break before;
             }
         }
     };
     assert_eq!(save(&batch), before);
-    // What is loaded is thought about, too.
+    // The adviser thinks about loaded environments, too.
     let later = save(&plain);
-    is_told(wait(batch.load(&key, later, &[])).expect_err("it fails there"));
+    check_error(wait(batch.load(&key, later, &[])).expect_err("it fails there"));
     assert_eq!(save(&batch), before);
     let again = reset(&batch);
     step(&batch, choices(&again, 0, 0)).expect("the first round is still fine");
 }
 
 #[test]
-fn a_caller_that_goes_away_while_the_adviser_thinks_leaves_everything_as_it_was() {
+fn a_caller_that_goes_away_while_the_adviser_thinks_changes_nothing() {
     let table = table("faraway", 2);
     let plain = plan(&["agent", "random"]);
     let (pool, key) = (Pool::stepped(), SnapshotKey::derive(b"a secret"));
     let opening = opening(&advised(plain.clone(), "mc:20"), 20, 0);
     let batch =
         within(&pool, usize::MAX, Batch::open("b".to_owned(), Arc::clone(&table), opening, &pool.alone()));
-    let batch = batch.expect("it ends").expect("it is opened");
+    let batch = batch.expect("it ends").expect("it opens");
     let save = || within(&pool, usize::MAX, batch.save(&key, &[])).expect("it ends").expect("it is saved");
     let shown = within(&pool, usize::MAX, batch.reset(Reset::default(), None)).expect("it ends");
     let actions = Actions::of_all(choices(&shown.expect("it is reset"), 0, 0).into());
     let before = save();
     let other = open(&table, &plain, 20, 50, 1);
     reset(&other);
-    let elsewhere = wait(other.save(&key, &[])).expect("it is saved");
+    let snapshot = wait(other.save(&key, &[])).expect("it is saved");
     let slices = || (0..usize::BITS).map(|power| (1 << power) - 1);
     let given_up = |slices: &usize| within(&pool, *slices, batch.step(0, 0, actions.clone(), None)).is_none();
-    // At whatever point of the checks and the adviser's thought, until the call is made in time.
+    // The caller goes away after more and more slices, until the call finishes first.
     let times = slices().take_while(given_up).inspect(|_| assert_eq!(save(), before)).count();
     assert!(times > 2, "the adviser thinks in the pool");
-    let given_up =
-        |slices: &usize| within(&pool, *slices, batch.load(&key, elsewhere.clone(), &[])).is_none();
+    let given_up = |slices: &usize| within(&pool, *slices, batch.load(&key, snapshot.clone(), &[])).is_none();
     let stepped = save();
     let times = slices().take_while(given_up).inspect(|_| assert_eq!(save(), stepped)).count();
     assert!(times > 2, "the adviser thinks in the pool");

@@ -1,10 +1,10 @@
-//! What counts as a decision: what an agent has chosen, once.
+//! The count of decisions: each choice of an agent counts once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 
-/// How many environments there are: stepped alone, and by the pool.
+/// Numbers of environments: the caller's thread steps the first, the pool the second.
 const COUNTS: [usize; 2] = [5, SHARED_LIMIT + 1];
 
 /// A table of Faraway, and the counter of its decisions.
@@ -15,7 +15,7 @@ fn counted() -> (Arc<Table>, Arc<AtomicU64>) {
 }
 
 #[test]
-fn every_choice_of_a_agent_counts_and_no_other() {
+fn only_choices_of_agents_count() {
     for environments in COUNTS {
         let ((table, counter), count) = (counted(), environments as u64);
         let made = || counter.swap(0, Ordering::Relaxed);
@@ -30,10 +30,10 @@ fn every_choice_of_a_agent_counts_and_no_other() {
         let mut mask = vec![0; environments.div_ceil(8)];
         mask[0] = 0b101;
         numbered(actions, mask, None).expect("legal");
-        assert_eq!(made(), 2, "the others are masked out");
-        let actions = choices(&super::shown(&batch), 0, 1);
+        assert_eq!(made(), 2, "the mask leaves out all other environments");
+        let actions = choices(&super::current_rows(&batch), 0, 1);
         for _ in 0..2 {
-            numbered(actions.clone(), vec![], Some(4)).expect("due, or answered again");
+            numbered(actions.clone(), vec![], Some(4)).expect("due, or cached");
         }
         assert_eq!(made(), count, "the same request twice");
         numbered(vec![255; environments], vec![], None).expect_err("there is no such action");

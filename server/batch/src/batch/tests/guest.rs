@@ -1,5 +1,4 @@
-//! A game that Boardwire does not know: it has no estimate, and can end after a few plies, since no game of ours is long
-//! enough to be cut.
+//! A game from outside Boardwire. It has no estimate, and it can be truncated after a few plies, as no game of ours is.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use boardwire_kernel::{
 
 use super::*;
 
-/// Faraway for so many plies, without its estimate.
+/// Faraway without its estimate, truncated after this many plies.
 struct Guest<const PLIES: u32> {
     whole: Faraway,
     info: GameInfo,
@@ -109,7 +108,7 @@ impl<const PLIES: u32> Estimate for Guest<PLIES> {
 }
 
 #[test]
-fn a_game_without_an_end_is_cut_and_says_so() {
+fn a_game_at_its_greatest_length_is_truncated() {
     let tables = Tables::new(Registry::standard().with::<Guest<10>>());
     let table = tables.table("guest", 2, []).expect("a table");
     let batch = open(&table, &plan(&["agent", "agent"]), 3, 0, 1);
@@ -132,14 +131,14 @@ fn a_game_without_an_end_is_cut_and_says_so() {
     assert_eq!((shown.ended().len(), shown.ranks().len(), shown.scores().len()), (12, 6, 24));
 }
 
-/// Who has won a match of two bots, if one of them alone has.
+/// The winner of a match of two bots, if there is a single one.
 fn winner(table: &Table, bots: [&str; 2], seed: u64) -> Option<usize> {
     let mut episode = Arc::clone(&table.rules).deal(seed.into());
     let bots = bots.map(|bot| bot.parse::<Bot>().expect("a bot"));
     let mut rng = [0, 1].map(|seat| RngStream::new(seed, BOT_STREAM + seat));
     while !episode.pending().is_empty() {
-        let due = |seat: Seat| (seat, bots[seat.index()].clone(), rng[seat.index()].clone());
-        let mut round = episode.round(episode.pending().iter().map(due).collect());
+        let player = |seat: Seat| (seat, bots[seat.index()].clone(), rng[seat.index()].clone());
+        let mut round = episode.round(episode.pending().iter().map(player).collect());
         while !round.advance().expect("these bots always choose") {}
         for Choice { seat, action, rng: used } in round.choices() {
             episode.apply(seat, action.into()).expect("a legal choice");
@@ -153,12 +152,13 @@ fn winner(table: &Table, bots: [&str; 2], seed: u64) -> Option<usize> {
 }
 
 #[test]
-fn bots_play_a_game_without_an_estimate_and_win_more_than_random_does() {
+fn bots_beat_random_in_a_game_without_an_estimate() {
     let tables = Tables::new(Registry::standard().with::<Guest<1000>>());
     let table = tables.table("guest", 2, []).expect("a table");
     for bot in ["greedy:16", "mc:80"] {
-        let wins =
-            |seats: [&str; 2], own| (0..10).filter(|&seed| winner(&table, seats, seed) == Some(own)).count();
+        let wins = |seats: [&str; 2], seat| {
+            (0..10).filter(|&seed| winner(&table, seats, seed) == Some(seat)).count()
+        };
         let won = wins([bot, "random"], 0) + wins(["random", bot], 1);
         assert!(won >= 15, "{bot} won {won} of 20");
     }

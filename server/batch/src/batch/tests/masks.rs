@@ -5,7 +5,7 @@ use boardwire_api::v1::AutoresetMode;
 
 const N: usize = 150;
 
-/// The mask of the environments that `chosen` likes.
+/// The mask of the environments for which `chosen` is true.
 fn mask(chosen: impl Fn(usize) -> bool) -> Bytes {
     let mut bits = vec![0; N.div_ceil(8)];
     (0..N).filter(|&at| chosen(at)).for_each(|at| bits[at / 8] |= 1 << (at % 8));
@@ -23,9 +23,9 @@ fn ends(step: &Step) -> Vec<[&[u8]; 4]> {
     (0..count).map(|at| columns.map(|column| row(column, at, column.len() / count))).collect()
 }
 
-/// Two steps of half of the environments each are one of all, and leave the other half as it was.
+/// Two steps of half of the environments each equal one step of all, and do not change the other half.
 #[test]
-fn environments_that_are_masked_out_stay_as_they_are() {
+fn masked_out_environments_do_not_change() {
     for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep, AutoresetMode::Disabled] {
         let table = table("faraway", 2);
         let plan = Plan { autoreset, ..plan(&["agent", "agent"]) };
@@ -39,13 +39,13 @@ fn environments_that_are_masked_out_stay_as_they_are() {
             let actions = choices(&before, 0, salt);
             let Ok(both) = masked(&whole, &actions, mask(live)) else { panic!("they are legal") };
             let first = masked(&parted, &actions, mask(one)).expect("legal");
-            let kept = shown(&parted);
+            let current = current_rows(&parted);
             let second = masked(&parted, &actions, mask(|at| live(at) && !one(at))).expect("legal");
             for at in 0..N {
                 let half = if one(at) { &first } else { &second };
                 assert_eq!(row_digest(half, at), row_digest(&both, at), "{autoreset:?}");
                 if !one(at) {
-                    assert_eq!(row_digest(&first, at), row_digest(&kept, at), "as a reset of none shows it");
+                    assert_eq!(row_digest(&first, at), row_digest(&current, at), "like a reset of none");
                     let bytes = before.view().len() / N;
                     assert_eq!(row(first.view(), at, bytes), row(before.view(), at, bytes));
                 }
@@ -63,34 +63,34 @@ fn environments_that_are_masked_out_stay_as_they_are() {
 }
 
 #[test]
-fn actions_that_are_masked_out_are_not_looked_at() {
+fn masked_out_actions_are_not_checked() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), N, 0, 1);
     let mut actions = choices(&reset(&batch), 0, 0);
     actions[70] = 255;
     let refused = masked(&batch, &actions, mask(|at| at == 70)).expect_err("there is no such action");
     assert!(matches!(refused, Error::BatchActionOutOfRange { environment: 70, .. }), "{refused}");
-    masked(&batch, &actions, mask(|at| at != 70)).expect("the others are legal");
+    masked(&batch, &actions, mask(|at| at != 70)).expect("all other actions are legal");
 }
 
 #[test]
-fn a_mask_that_does_not_fit_is_told_what_is_wrong_with_it() {
+fn an_error_says_what_is_wrong_with_a_mask() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), N, 0, 1);
     let actions = choices(&reset(&batch), 0, 0);
-    let told =
+    let refused =
         |mask: Vec<u8>| masked(&batch, &actions, mask.into()).expect_err("it does not fit").to_string();
     assert_eq!(
-        told(vec![0xFF; 18]),
+        refused(vec![0xFF; 18]),
         "`mask` must be a bit for each of 150 environments, and 0 in the bits after them; got `18 bytes`"
     );
     let beyond =
         "`mask` must be a bit for each of 150 environments, and 0 in the bits after them; got `1 in bit 151`";
     let mut last = mask(|_| true).to_vec();
     last[18] |= 1 << 7;
-    assert_eq!(told(last), beyond);
+    assert_eq!(refused(last), beyond);
 }
 
 #[test]
-fn a_repetition_has_the_same_mask() {
+fn a_repeated_request_has_the_same_mask() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), N, 0, 1);
     let indices = Bytes::from(choices(&reset(&batch), 0, 0));
     let step = |mask| wait(batch.step(0, 0, Actions { indices: indices.clone(), mask }, Some(2)));

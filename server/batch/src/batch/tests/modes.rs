@@ -1,4 +1,4 @@
-//! What becomes of environments whose episodes end, and of illegal actions.
+//! Autoreset modes and policies for illegal actions.
 
 use super::*;
 use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
@@ -8,7 +8,7 @@ fn batch(autoreset: AutoresetMode, illegal_actions: IllegalActionPolicy) -> Arc<
     open(&table("faraway", 3), &plan, 40, 0, 2)
 }
 
-/// Steps until an episode has ended; gives the step before and that step.
+/// Steps until an episode has ended; returns the step before and that step.
 fn until_end(batch: &Arc<Batch>) -> (Step, Step) {
     let mut shown = reset(batch);
     for salt in 0.. {
@@ -36,10 +36,10 @@ fn view_bytes(step: &Step) -> usize {
 }
 
 /// What all modes have in common in the step in which an episode ends.
-fn an_end_is_told(last: &Step) {
+fn check_ends(last: &Step) {
     let ended = ended(last);
-    let told: Vec<_> = (0..40).filter(|&at| last.flags()[at] != 0).collect();
-    assert_eq!(ended, told);
+    let flagged: Vec<_> = (0..40).filter(|&at| last.flags()[at] != 0).collect();
+    assert_eq!(ended, flagged);
     assert_eq!(last.scores().len(), ended.len() * 12);
     assert_eq!(last.final_view().len(), ended.len() * 2 * view_bytes(last));
     for (k, &at) in ended.iter().enumerate() {
@@ -55,10 +55,10 @@ fn an_end_is_told(last: &Step) {
 }
 
 #[test]
-fn next_step_shows_the_end_and_then_begins() {
+fn next_step_shows_the_end_and_then_the_next_episode() {
     let batch = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
-    an_end_is_told(&last);
+    check_ends(&last);
     for (k, &at) in ended(&last).iter().enumerate() {
         assert_eq!((last.seat()[at], legal(&last, at)), (255, vec![]));
         let views = row(last.final_view(), k, 2 * view_bytes(&last));
@@ -81,14 +81,14 @@ fn next_step_shows_the_end_and_then_begins() {
 }
 
 #[test]
-fn same_step_tells_the_end_and_shows_the_beginning() {
+fn same_step_reports_the_end_and_shows_the_next_episode() {
     let (next_step, same_step) = (AutoresetMode::NextStep, AutoresetMode::SameStep);
-    let (_, told) = until_end(&batch(next_step, IllegalActionPolicy::Reject));
+    let (_, other) = until_end(&batch(next_step, IllegalActionPolicy::Reject));
     let batch = batch(same_step, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
-    an_end_is_told(&last);
+    check_ends(&last);
     assert_eq!(
-        (told.ended(), told.scores(), told.final_view()),
+        (other.ended(), other.scores(), other.final_view()),
         (last.ended(), last.scores(), last.final_view())
     );
     let fresh =
@@ -104,7 +104,7 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
 fn disabled_waits_for_a_reset() {
     let batch = batch(AutoresetMode::Disabled, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
-    an_end_is_told(&last);
+    check_ends(&last);
     let actions = choices(&last, 0, 99);
     let first = ended(&last)[0];
     let refused = step(&batch, actions.clone()).expect_err("one is over");
@@ -117,13 +117,13 @@ fn disabled_waits_for_a_reset() {
         wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is reset");
     for at in 0..40 {
         let same = row_digest(&shown, at) == row_digest(&last, at);
-        assert_eq!(same, !ended(&last).contains(&at), "only those of the mask begin anew");
+        assert_eq!(same, !ended(&last).contains(&at), "only environments of the mask restart");
     }
-    step(&batch, choices(&shown, 0, 99)).expect("all go on");
+    step(&batch, choices(&shown, 0, 99)).expect("all continue");
 }
 
 #[test]
-fn resets_begin_the_episodes_that_were_asked_for() {
+fn resets_begin_the_requested_episodes() {
     let batch = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
     let zero = reset(&batch);
     assert_eq!(row(zero.episode(), 0, 4), [0; 4]);
@@ -135,11 +135,15 @@ fn resets_begin_the_episodes_that_were_asked_for() {
         "as if opened with it"
     );
     assert_eq!(reset(&batch).view(), one.view());
-    // With both kinds of seeds each begins with its own, and later episodes follow from the batch's.
+    // With both kinds of seeds, this episode has the single seed, and later episodes follow from the batch seed.
     let both = Reset { seed: Some(7), seeds: vec![5; 40], ..Reset::default() };
-    let own = wait(batch.reset(both, None)).expect("reset");
-    assert_eq!(row(own.episode(), 0, 4), [0; 4]);
-    assert!((0..40).all(|at| row(own.view(), at, view_bytes(&own)) == row(own.view(), 0, view_bytes(&own))));
+    let single = wait(batch.reset(both, None)).expect("reset");
+    assert_eq!(row(single.episode(), 0, 4), [0; 4]);
+    assert!(
+        (0..40)
+            .all(|at| row(single.view(), at, view_bytes(&single))
+                == row(single.view(), 0, view_bytes(&single)))
+    );
     assert_eq!(reset(&batch).view(), one.view());
     let other = wait(batch.reset(Reset { seed: Some(8), ..Reset::default() }, None)).expect("reset");
     assert_ne!(other.view(), zero.view());
@@ -153,14 +157,14 @@ fn resets_begin_the_episodes_that_were_asked_for() {
 }
 
 #[test]
-fn illegal_actions_are_treated_as_was_asked() {
+fn illegal_actions_follow_their_policy() {
     let substitutes = |policy, wanted: &dyn Fn(&Step, &Step, usize)| {
         let batch = batch(AutoresetMode::NextStep, policy);
         let shown = reset(&batch);
         let mut actions = choices(&shown, 0, 0);
         let wrong = (0..113).find(|action| !legal(&shown, 7).contains(action)).expect("not all are legal");
         actions[7] = wrong;
-        let next = step(&batch, actions.clone()).expect("it is treated otherwise");
+        let next = step(&batch, actions.clone()).expect("the policy allows it");
         assert!((0..40).all(|at| at == 7 || next.flags()[at] == 0));
         wanted(&shown, &next, 7);
         actions[7] = 255;

@@ -1,11 +1,11 @@
-//! What every seat sees, for critics: where it was asked for, and nowhere else.
+//! The views of all seats, for centralized critics: only in batches that request them.
 
 use boardwire_kernel::{RESAMPLE_STREAM, Viewer};
 
 use super::*;
 use crate::play::Play;
 
-/// A plan in which all seats are an agent's, with every seat's views.
+/// A plan with agents at all seats and the views of all seats.
 fn all_seeing(seats: usize) -> Plan {
     let plan = plan(&vec!["agent"; seats]);
     Plan { columns: Columns { oracle: true, ..plan.columns }, ..plan }
@@ -16,7 +16,7 @@ fn tables() -> impl Iterator<Item = (&'static str, u8, Arc<Table>)> {
     boardwire_games::IDS.iter().flat_map(seats)
 }
 
-/// What the seats see, from `first` on.
+/// The views of all seats, from `first` on.
 fn views(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     let info = table.rules.info();
     let mut views = vec![0; usize::from(info.seats) * info.layout.bytes()];
@@ -26,7 +26,7 @@ fn views(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     views
 }
 
-/// What the seats may choose, from `first` on.
+/// The masks of all seats, from `first` on.
 fn masks(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     let (info, bytes) = (table.rules.info(), table.rules.info().actions.mask_bytes());
     let mut masks = vec![0; usize::from(info.seats) * bytes];
@@ -36,7 +36,7 @@ fn masks(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     masks
 }
 
-/// The episode that environment `number` plays first.
+/// Episode 0 of environment `number`.
 fn dealt(table: &Table, number: u64) -> Box<dyn Play> {
     Arc::clone(&table.rules).deal(RngStream::new(7, number).seed().into())
 }
@@ -79,7 +79,7 @@ fn a_row_has_the_views_of_all_seats_from_the_deciding_one_on() {
 }
 
 #[test]
-fn who_does_not_ask_for_it_gets_what_others_get_but_for_it() {
+fn without_the_views_of_all_seats_the_other_columns_are_the_same() {
     for (game, seats, table) in tables() {
         let seeing = all_seeing(seats.into());
         let blind = Plan { columns: Columns { oracle: false, ..seeing.columns }, ..seeing.clone() };
@@ -97,29 +97,29 @@ fn who_does_not_ask_for_it_gets_what_others_get_but_for_it() {
 }
 
 #[test]
-fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
+fn other_columns_do_not_depend_on_hidden_information() {
     for (game, seats, table) in tables() {
         let batch = open(&table, &all_seeing(seats.into()), 20, 0, 2);
         let (mut rng, mut differed) = (RngStream::new(seats.into(), RESAMPLE_STREAM), 0);
         let mut now = reset(&batch);
         for salt in 0..60 {
-            let expected = shown(&batch);
+            let expected = current_rows(&batch);
             let truth = wait(batch.determinize(&mut rng));
-            let told = shown(&batch);
+            let resampled = current_rows(&batch);
             wait(batch.put_back(truth));
-            differed += u32::from(told.oracle() != expected.oracle());
+            differed += u32::from(resampled.oracle() != expected.oracle());
             let expected = message(expected);
             let Message { oracle, oracle_mask, sequence, .. } = expected.clone();
-            let told = Message { sequence, oracle, oracle_mask, ..message(told) };
-            assert_eq!(told, expected, "{game}, {seats} seats");
+            let resampled = Message { sequence, oracle, oracle_mask, ..message(resampled) };
+            assert_eq!(resampled, expected, "{game}, {seats} seats");
             now = step(&batch, choices(&now, 0, salt)).expect("legal");
         }
-        assert!(differed > 30, "{game}: the views of others hardly differ");
+        assert!(differed > 30, "{game}: the views of other seats hardly differ");
     }
 }
 
-/// Plays two positions on in the same way, with the same chance; both must show every seat the same to the end.
-fn go_on_alike(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mut RngStream) {
+/// Plays two positions to the end with the same actions and the same chance; all seats must have the same views in both.
+fn check_same_continuation(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mut RngStream) {
     let name = table.rules.info().id;
     loop {
         assert_eq!(
@@ -138,9 +138,9 @@ fn go_on_alike(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mu
     }
 }
 
-/// A state holds nothing that nobody knows, so what no seat is shown follows from what all are shown.
+/// A state holds nothing beside what at least one seat knows.
 #[test]
-fn positions_that_look_the_same_to_all_seats_go_on_alike() {
+fn positions_with_the_same_views_continue_the_same() {
     let mut alike = 0;
     for game in boardwire_games::IDS {
         let (table, mut rng) = (table(game, 2), RngStream::new(2, RESAMPLE_STREAM));
@@ -153,8 +153,8 @@ fn positions_that_look_the_same_to_all_seats_go_on_alike() {
                     if other.digest() != play.digest() && looks(&*other) == looks(&*play) {
                         alike += 1;
                         let mut one = play.copy();
-                        let one = Arc::get_mut(&mut one).expect("nobody else has the copy");
-                        go_on_alike(&table, one, &mut *other, &mut rng);
+                        let one = Arc::get_mut(&mut one).expect("the copy has one owner");
+                        check_same_continuation(&table, one, &mut *other, &mut rng);
                     }
                 }
                 let action = rng.draw(&mut play.legal(seat));

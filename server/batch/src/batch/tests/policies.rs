@@ -1,4 +1,4 @@
-//! Networks as opponents.
+//! Policy networks as opponents.
 
 use boardwire_api::v1::AutoresetMode;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use boardwire_policy::{Policies, testkit::Linear};
 
 use super::*;
 
-/// The table of a game, and a plan in which `policy:lion` plays by a network that `change` has changed.
+/// The table of a game, and a plan in which `policy:lion` is a network that `change` has made.
 pub(super) fn with_policy(
     game: &str,
     names: &[&str],
@@ -33,7 +33,7 @@ pub(super) fn with_policy(
 }
 
 #[test]
-fn environments_do_not_depend_on_who_else_asks_the_policy() {
+fn environments_do_not_depend_on_other_requests_to_the_policy() {
     for game in boardwire_games::IDS {
         let names = ["agent", "policy:lion", "policy:lion:argmax"];
         let (table, plan) = with_policy(game, &names, |network, _| network.uneven(1));
@@ -51,7 +51,7 @@ fn environments_do_not_depend_on_who_else_asks_the_policy() {
     }
 }
 
-/// A network that values every action by the round, so high that from the second on it is no number any more.
+/// A network whose values grow with the round and overflow from the second round on.
 pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
     let mut fields = info.layout.with_offsets();
     let (round, _) = fields.find(|(_, field)| field.name == "round").expect("it has rounds");
@@ -61,7 +61,7 @@ pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
 }
 
 #[test]
-fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
+fn a_failing_policy_is_an_error_and_changes_nothing() {
     let (table, plan) = with_policy("faraway", &["agent", "policy:lion"], failing);
     let (batch, good) =
         (open(&table, &plan, 100, 0, 2), open(&table, &super::plan(&["agent", "random"]), 1, 0, 2));
@@ -78,12 +78,12 @@ fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
         }
     };
     let problem = "policy `lion`: it gave inf for action ";
-    let Error::BotFailed { id, seat, problem: told } = &refused else { panic!("{refused}") };
+    let Error::BotFailed { id, seat, problem: text } = &refused else { panic!("{refused}") };
     assert_eq!((id.as_str(), *seat), ("b", 1));
-    assert!(told.starts_with(problem), "{told}");
+    assert!(text.starts_with(problem), "{text}");
     let again = step(&batch, choices(&shown, 0, 0)).expect_err("nothing has changed");
     assert!(matches!(again, Error::BotFailed { .. }), "{again}");
-    // Others go on, and so does this batch once it is reset.
+    // Other batches continue, and so does this one after a reset.
     reset(&good);
     let shown = reset(&batch);
     step(&batch, choices(&shown, 0, 0)).expect("the first round is still fine");
