@@ -15,7 +15,7 @@ pub struct RequestId {
     /// The id that the caller chose.
     pub id: Uuid,
     /// The digest of the whole request.
-    pub asked: [u8; 32],
+    pub digest: [u8; 32],
     /// The caller's origin, if it names the caller.
     pub origin: Origin,
 }
@@ -109,8 +109,8 @@ mod tests {
 
     use super::*;
 
-    fn request(asked: u8, origin: Origin) -> RequestId {
-        RequestId { id: Uuid::from_u128(7), asked: [asked; 32], origin }
+    fn request(contents: u8, origin: Origin) -> RequestId {
+        RequestId { id: Uuid::from_u128(7), digest: [contents; 32], origin }
     }
 
     #[test]

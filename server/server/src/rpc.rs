@@ -64,8 +64,8 @@ fn request_id(
         _ => Origin::Unknown,
     };
     let mut hasher = blake3::Hasher::new();
-    let asked = *hasher.update(&request.encode_to_vec()).update(token.as_bytes()).finalize().as_bytes();
-    Ok(Some(RequestId { id, asked, origin }))
+    let digest = *hasher.update(&request.encode_to_vec()).update(token.as_bytes()).finalize().as_bytes();
+    Ok(Some(RequestId { id, digest, origin }))
 }
 
 #[cfg(test)]

@@ -240,7 +240,7 @@ impl State {
     }
 }
 
-/// Refuses a request for an episode that has not begun. `latest` is the present one.
+/// Refuses an episode after `latest`, the last one that the caller may know of.
 pub(super) fn check_at_most(latest: u32, episode: u32) -> Result<(), Error> {
     if episode <= latest {
         Ok(())

@@ -343,7 +343,7 @@ async fn a_repeated_creation_gets_the_same_match() {
     let matches = Matches::new(tables(), MatchLimits::default(), pool).kept_in(Arc::clone(&writing));
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
     let create = || {
-        let request = RequestId { id: Uuid::from_u128(5), asked: [1; 32], origin: Origin::Unknown };
+        let request = RequestId { id: Uuid::from_u128(5), digest: [1; 32], origin: Origin::Unknown };
         matches.create(Some(request), Origin::Unknown, Arc::clone(&table), settings(&[AGENT, RANDOM]))
     };
     drop(futures_util::FutureExt::now_or_never(create()));
