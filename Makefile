@@ -41,7 +41,8 @@ binary: | check-tools
 $(VENV)/bin/python: | check-tools
 	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); } || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.installed: client-py/pyproject.toml server/local/pyproject.toml Cargo.toml tools/install.sh | binary $(VENV)/bin/python
+# The folder of the package is newer when it has a new file.
+$(VENV)/.installed: client-py/pyproject.toml client-py/src/boardwire client-py/wheel/scripts/boardwire Cargo.toml tools/install.sh | binary $(VENV)/bin/python
 	tools/install.sh $(VENV) test
 	@touch $@
 
@@ -59,7 +60,7 @@ test-rust: | check-tools
 test-python: build
 	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile
 
-## test-grpcio: the tests of connections once more over grpcio, which the client uses without the extension
+## test-grpcio: the tests of connections once more over grpcio, which the client uses with TLS and in event loops
 test-grpcio: build
 	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q -rfEs tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
 
@@ -152,7 +153,7 @@ test-wheels: wheels
 
 ## crates: packs the crates as they are published, and builds each from its package
 crates: | check-tools
-	cargo package --workspace --exclude boardwire-local --exclude boardwire-agent --exclude boardwire-features --locked
+	cargo package --workspace --exclude boardwire-python --exclude boardwire-agent --exclude boardwire-features --locked
 
 ## pictures: draws the pictures of the docs anew, from matches of bots
 pictures: binary
@@ -165,7 +166,7 @@ lint: build
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	# As they are published: without what tests ask for.
 	cargo check --release --locked --quiet -p boardwire
-	cargo check --release --locked --quiet -p boardwire-local
+	cargo check --release --locked --quiet -p boardwire-python
 	cargo test --release --locked --workspace --quiet --test integration -- dependencies:: clauses::
 	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
@@ -210,7 +211,7 @@ $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml tools/instal
 bench: $(BENCH_VENV)/.installed
 	# As they are published, by themselves: with their own features alone.
 	cargo build --profile dist --locked -p boardwire
-	cargo build --profile dist --locked -p boardwire-local
+	cargo build --profile dist --locked -p boardwire-python
 	$(BENCH_VENV)/bin/python bench/run
 
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number

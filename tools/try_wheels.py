@@ -125,7 +125,7 @@ def try_wheels(folder: Path, python: str, where: Path, pins: list[str]) -> None:
     limits = where / "constraints.txt"
     limits.write_text("".join(f"{pin}\n" for pin in pins))
     find = ("--find-links", str(folder), "--constraint", str(limits))
-    environment.install(*find, "boardwire[gym,local]")
+    environment.install(*find, "boardwire[gym]")
     environment.run("python", "-m", "pip", "check")
     environment.play()
     environment.install(*find, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
@@ -157,12 +157,10 @@ def try_sources(source: Path, python: str, where: Path) -> None:
 
 def main(folder: Path) -> None:
     """Tries all of it."""
-    (client,), (engine,) = folder.glob("boardwire-*.whl"), folder.glob("boardwire_local-*.whl")
-    (source,) = folder.glob("boardwire-*.tar.gz")
-    for wheel in (client, engine):
-        say(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
-        has_licences(wheel)
-    told = metadata(client)
+    (wheel,), (source,) = folder.glob("boardwire-*.whl"), folder.glob("boardwire-*.tar.gz")
+    say(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
+    has_licences(wheel)
+    told = metadata(wheel)
     named = map(CLASSIFIER.fullmatch, told.get_all("Classifier", []))
     found = pythons(sorted(int(match[1]) for match in named if match))
     if not found:

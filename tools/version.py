@@ -16,7 +16,6 @@ HOME = ("Cargo.toml", r'(?<=^\[workspace\.package\]\nversion = ")([^"]+)')
 ELSEWHERE = (
     # Crates that are published name the versions of those that they use.
     ("Cargo.toml", r'^boardwire-\w+ = \{ version = "([^"]+)'),
-    ("client-py/pyproject.toml", r'(?<="boardwire-local==)([^"]+)'),
     ("CITATION.cff", r"(?<=^version: )(\S+)"),
 )
 #: The newest heading of the changelog, which another version is written to, and the newest that is a version:

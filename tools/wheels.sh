@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheels as they are published, and the sources that they can be built from, into target/wheels:
+# Builds the wheel as it is published, and the sources that they can be built from, into target/wheels:
 # wheels.sh ENVIRONMENT [TARGET]
 # ENVIRONMENT has maturin with zig, TARGET is Rust's name of a platform, by default this one. On Linux zig links against
 # an old C library, so that wheels load on every system that is not older.
@@ -14,8 +14,7 @@ case "$target" in
     *-apple-darwin) ;;
     *) echo "wheels: private servers listen on Unix sockets, which $target has not" >&2; exit 1 ;;
 esac
-for part in boardwire:client-py boardwire-local:server/local; do
-    folder=${part#*:}
-    python3 tools/licences.py "${part%:*}" "$target" "$folder/LICENSE-THIRD-PARTY.txt"
-    (cd "$folder" && maturin sdist --out "$CARGO_TARGET_DIR/wheels" && maturin build "${options[@]}")
-done
+python3 tools/licences.py boardwire-python "$target" client-py/LICENSE-THIRD-PARTY.txt
+cd client-py
+maturin sdist --out "$CARGO_TARGET_DIR/wheels"
+maturin build "${options[@]}"

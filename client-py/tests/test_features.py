@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tables import TABLES
 
 import boardwire
-from boardwire import FeatureLayout, GameSpec, _convert
+from boardwire import GameSpec, _convert
 from boardwire.v1 import catalog_pb2 as pb
 
 ID, COUNT = pb.VALUE_KIND_ID, pb.VALUE_KIND_COUNT
@@ -117,17 +117,6 @@ TOLD = {
     "where[cards 3].away": 1,
     "where[cards 4].away": 1,
 }
-
-
-@pytest.fixture(autouse=True, params=["extension", "numpy"])
-def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Features are written by the extension, or without it, as where it is not installed."""
-    if request.param == "numpy":
-        # A property hides what layouts have of their own, and later tests need: the client keeps its layouts.
-        nothing = property(lambda _: None, lambda layout, made: vars(layout).update(_writer=made))
-        monkeypatch.setattr(FeatureLayout, "_writer", nothing, raising=False)
-    written: str = request.param
-    return written
 
 
 @pytest.fixture
@@ -279,26 +268,9 @@ def test_views_need_not_lie_in_one_piece(spec: GameSpec, view: NDArray[np.uint8]
     np.testing.assert_array_equal(spec.features(views[::2].astype(np.int64)), spec.features(views[::2]))
 
 
-def test_a_copied_description_writes_the_same(spec: GameSpec, view: NDArray[np.uint8], writer: str) -> None:
+def test_a_copied_description_writes_the_same(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     copy = pickle.loads(pickle.dumps(spec))
-    assert (copy.layout._writer is not None) == (writer == "extension")
     np.testing.assert_array_equal(copy.features(view), spec.features(view))
-
-
-@pytest.mark.parametrize("writer", ["extension"], indirect=True)
-@pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_both_ways_to_write_features_agree(
-    client: boardwire.Client, game: str, seats: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with client.open_batch(game, seats=seats, environments=8, seed=5) as batch:
-        step, random, views = batch.reset(), np.random.default_rng(1), []
-        for _ in range(80):
-            step = batch.step((random.random(step.mask.shape) * step.mask).argmax(axis=1).astype(np.uint8))
-            views.append(step.view)
-        shown = np.concatenate(views)
-        written = batch.spec.features(shown)
-        monkeypatch.setattr(FeatureLayout, "_writer", property(lambda _: None), raising=False)
-        np.testing.assert_array_equal(batch.spec.features(shown), written)
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import pickle
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-import boardwire_local
 import numpy as np
 import pytest
 from carriers import SOON, THINKING, local, served
@@ -19,7 +16,7 @@ from tables import TABLES, lowest
 
 import boardwire
 from boardwire import aio
-from boardwire.errors import CallTimeout, InvalidSnapshot, NotServed, StartError, UnknownBatch
+from boardwire.errors import CallTimeout, InvalidSnapshot, NotServed, UnknownBatch
 
 __all__ = ["local", "served"]
 
@@ -222,21 +219,6 @@ def test_the_server_that_is_none(local: boardwire.Client) -> None:
     info = local.server()
     assert (info.version, info.protocols) == (boardwire.__version__, ("boardwire.v1",))
     assert local.target == "local:"
-
-
-def test_another_version_or_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(boardwire_local, "__version__", "0.0.1")
-        with pytest.raises(StartError, match=r"0\.0\.1 beside it: pip install 'boardwire-local=="):
-            boardwire.connect("local:")
-    monkeypatch.setitem(sys.modules, "boardwire_local", None)
-    with pytest.raises(StartError, match=r"pip install 'boardwire\[local\]'"):
-        boardwire.connect("local:")
-
-
-def test_the_extra_asks_for_the_engine_of_this_version() -> None:
-    asked = importlib.metadata.requires("boardwire") or []
-    assert f"boardwire-local=={boardwire.__version__} ; extra == 'local'" in asked
 
 
 def test_snapshots_go_from_one_engine_to_another_and_not_to_a_server(

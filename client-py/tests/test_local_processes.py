@@ -243,9 +243,10 @@ import boardwire
 os.register_at_fork(before=gc.collect)
 client = boardwire.connect("local:")
 client.open_batch("faraway", environments=1).search(1)
-del client
-for name in [name for name in sys.modules if name.startswith("boardwire_local")]:
+del client, boardwire
+for name in [name for name in sys.modules if name.startswith("boardwire")]:
     del sys.modules[name]
+import boardwire
 with boardwire.connect("local:") as client, client.open_batch("faraway", environments=3000) as batch:
     batch.reset()
     child = os.fork()

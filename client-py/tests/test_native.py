@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
 
-import boardwire_local
 import grpc
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from processes import in_child
 from proxies import proxy_of
 
 import boardwire
-from boardwire import _convert
+from boardwire import _convert, _core
 from boardwire._native import NativeChannel
 from boardwire.v1 import batch_pb2, catalog_pb2
 
@@ -42,7 +41,7 @@ def test_it_is_taken_where_it_can_be(address: str, monkeypatch: pytest.MonkeyPat
 def test_steps_are_not_copied(address: str) -> None:
     with boardwire.connect(address) as client, client.open_batch("faraway", environments=3, seed=1) as batch:
         kept = [batch.reset()]
-        assert isinstance(kept[0], boardwire_local.Step)
+        assert isinstance(kept[0], _core.Step)
         images = [kept[0].view.copy()]
         for _ in range(20):
             kept.append(batch.step(kept[-1].mask.argmax(axis=1)))

@@ -16,7 +16,7 @@ from importlib import metadata
 
 import boardwire
 
-from . import _extension
+from . import _core
 from ._connecting import add_connection, connected
 from ._server import find_binary
 from .errors import BoardwireError
@@ -38,14 +38,11 @@ def packages() -> str:
 
 
 def extension() -> str:
-    """The engine within the process."""
-    try:
-        _extension.check()
-    except ImportError as missing:
-        raise _Warning(
-            f"none ({missing}): `local:` and pictures need pip install 'boardwire[local]'"
-        ) from missing
-    return f"boardwire-local {metadata.version('boardwire-local')}"
+    """The compiled part of the package."""
+    own = boardwire.__version__
+    if _core.__version__ != own:
+        raise RuntimeError(f"it is of {_core.__version__}, not {own}: install the package again")
+    return f"{own} at {_core.__file__}"
 
 
 def binary() -> str:

@@ -1,8 +1,4 @@
-"""The parts of the features: each stands side by side, and is written in a way of its own.
-
-None of them loops over views or values. They are given few views at a time, so that what lies between views
-and features stays in the cache.
-"""
+"""The parts of the features: what each is named, and how the extension writes it."""
 
 from __future__ import annotations
 
@@ -16,11 +12,6 @@ from numpy.typing import NDArray
 
 from ._fields import Axis, Column, ComponentTable, ViewField
 
-#: The most views that are written at once: fewer take more calls, more do not stay in the cache.
-BLOCK = 256
-
-_Views = NDArray[np.uint8]
-_Floats = NDArray[np.float32]
 _Index = NDArray[np.intp]
 
 #: The first byte of a value, and whether another one follows it.
@@ -30,7 +21,7 @@ _Block: TypeAlias = tuple[int, int]
 
 
 class Plan(TypedDict):
-    """What `boardwire_local.Features` writes, value by value."""
+    """What `_core.Features` writes, value by value."""
 
     ones: list[tuple[_Value, _Block, float]]
     copies: list[tuple[_Value, _Block]]
@@ -86,40 +77,14 @@ class Part(ABC):
         """What is so of the field of each value."""
         return np.concatenate([np.arange(0), *(np.full(field.size, about(field)) for field in self._fields)])
 
-    def _values(self, view: _Views) -> NDArray[np.uint8] | NDArray[np.uint16]:
-        """The values of the part: `[n, values]`."""
-        values = view[:, self._bytes]
-        if not self._wide.size:
-            return values
-        wide = values.astype(np.uint16)
-        wide[:, self._wide] |= view[:, self._bytes[self._wide] + 1].astype(np.uint16) << np.uint16(8)
-        return wide
-
-    def _below(self, view: _Views, ends: _Index | int) -> NDArray[np.uint8] | NDArray[np.uint16]:
-        """The values of the part, if each is below its end."""
-        values = self._values(view)
-        wrong = values >= ends
-        if wrong.any():
-            row, at = np.argwhere(wrong)[0]
-            raise ValueError(f"no view of this table has {values[row, at]} at byte {self._bytes[at]}")
-        return values
-
     def _planned(self) -> list[_Value]:
-        """The values of the part, as the extension finds them."""
+        """Where the extension finds the values of the part."""
         wide = np.isin(np.arange(len(self._bytes)), self._wide)
         return list(zip(self._bytes.tolist(), wide.tolist(), strict=True))
 
     @abstractmethod
-    def write(self, view: _Views, out: _Floats) -> None:
-        """Writes the part for `uint8[n, bytes]` into `float32[n, features]`, for at most `BLOCK` views.
-
-        Raises:
-            ValueError: No view has such values.
-        """
-
-    @abstractmethod
     def plan(self, plan: Plan) -> None:
-        """Adds the same to what the extension writes."""
+        """Adds the part to what the extension writes."""
 
 
 class _Members(Part):
@@ -183,17 +148,10 @@ class Ones(_Members):
 
     def lay_out(self, first: int, features: int) -> None:
         super().lay_out(first, features)
-        self._places = self._first + features * np.arange(BLOCK)[:, None]
-        self._written = np.tile(np.concatenate(self._value).astype(np.float32), (BLOCK, 1))
-
-    def write(self, view: _Views, out: _Floats) -> None:
-        n = len(view)
-        out[:, self._columns] = 0
-        out.reshape(-1)[self._below(view, self._size) + self._places[:n]] = self._written[:n]
-        self._nones.write(view, out)
+        self._written = np.concatenate(self._value).astype(np.float32)
 
     def plan(self, plan: Plan) -> None:
-        plan["ones"] += zip(self._planned(), self._planned_blocks(), self._written[0].tolist(), strict=True)
+        plan["ones"] += zip(self._planned(), self._planned_blocks(), self._written.tolist(), strict=True)
         plan["empty"] += self._nones.planned()
 
 
@@ -215,15 +173,7 @@ class Copies(_Members):
 
     def lay_out(self, first: int, features: int) -> None:
         super().lay_out(first, features)
-        self._places = self._first - first + len(self.names) * np.arange(BLOCK)[:, None]
         self._greatest = np.array(self._most, dtype=np.float32)
-
-    def write(self, view: _Views, out: _Floats) -> None:
-        n = len(view)
-        places = self._below(view, self._size) + self._places[:n]
-        found = np.bincount(places.ravel(), minlength=n * len(self.names)).reshape(n, -1)
-        np.divide(found, self._greatest, out=out[:, self._columns], dtype=np.float32, casting="same_kind")
-        self._nones.write(view, out)
 
     def plan(self, plan: Plan) -> None:
         plan["copies"] += zip(self._planned(), self._planned_blocks(), strict=True)
@@ -249,11 +199,6 @@ class _Nones:
         if self._feature:
             self._columns = first + np.concatenate(self._feature)
             self._last = np.concatenate(self._bytes)
-
-    def write(self, view: _Views, out: _Floats) -> None:
-        """Writes them, after all else."""
-        if self._feature:
-            out[:, self._columns] = view[:, self._last] == 0
 
     def planned(self) -> list[tuple[int, int]]:
         """The byte that each is told by, and its feature."""
@@ -283,10 +228,6 @@ class Described(Part):
         self.low[first:] = np.tile(np.where((self._table < 0).any(axis=0), -1.0, 0.0), len(places)).tolist()
         self._fields.append(field)
 
-    def write(self, view: _Views, out: _Floats) -> None:
-        rows = self._table.take(self._below(view, self.rows), axis=0)
-        out[:, self._columns] = rows.reshape(len(view), -1)
-
     def plan(self, plan: Plan) -> None:
         plan["described"].append(
             {"first": self._columns.start, "values": self._planned(), "table": self._table.tolist()}
@@ -305,9 +246,6 @@ class Numbers(Part):
     def lay_out(self, first: int, features: int) -> None:
         super().lay_out(first, features)
         self._usual = self._of_each(lambda field: max(field.usual_max, 1)).astype(np.float32)
-
-    def write(self, view: _Views, out: _Floats) -> None:
-        np.divide(self._values(view), self._usual, out=out[:, self._columns], dtype=np.float32)
 
     def plan(self, plan: Plan) -> None:
         features = range(self._columns.start, self._columns.stop)

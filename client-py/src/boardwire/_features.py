@@ -1,19 +1,16 @@
-"""Where every value of a view goes among the features, and the loop over blocks of views."""
+"""Where every value of a view goes among the features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._extension import feature_writer
-from ._feature_parts import BLOCK, Copies, Described, Numbers, Ones, Part, Plan
+from . import _core
+from ._feature_parts import Copies, Described, Numbers, Ones, Part, Plan
 from ._fields import ComponentTable, ViewField
-
-if TYPE_CHECKING:
-    import boardwire_local
 
 
 class FeatureLayout:
@@ -68,11 +65,11 @@ class FeatureLayout:
             first += len(part.names)
         self._writer = self._planned()
 
-    def _planned(self) -> boardwire_local.Features | None:
+    def _planned(self) -> _core.Features:
         plan: Plan = {"ones": [], "copies": [], "greatest": [], "described": [], "numbers": [], "empty": []}
         for part in self._parts:
             part.plan(plan)
-        return feature_writer(self._view_bytes, len(self.names), plan)
+        return _core.Features(self._view_bytes, len(self.names), plan)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out what the extension made: another process may not have it."""
@@ -98,24 +95,13 @@ class FeatureLayout:
         Raises:
             ValueError: `out` has another shape or type, or no view of the table is as one of these.
         """
-        writer = self._writer if view.dtype == np.uint8 else None
-        if out is None and writer is not None:
-            return writer(np.ascontiguousarray(view))
-        if view.shape[-1] != self._view_bytes:
-            raise ValueError(f"a view has {self._view_bytes} bytes, not {view.shape[-1]}")
-        shape = (*view.shape[:-1], len(self.names))
+        view = np.ascontiguousarray(view, dtype=np.uint8)
         if out is None:
-            out = np.empty(shape, dtype=np.float32)
-        elif out.dtype != np.float32 or out.shape != shape:
+            return self._writer(view)
+        shape = (*view.shape[:-1], len(self.names))
+        if out.dtype != np.float32 or out.shape != shape:
             raise ValueError(f"out is float32{list(shape)}, not {out.dtype}{list(out.shape)}")
         if not out.flags.carray:
-            out[...] = self(view)
+            out[...] = self._writer(view)
             return out
-        if writer is not None:
-            return writer(np.ascontiguousarray(view), out)
-        views, features = view.reshape(-1, view.shape[-1]), out.reshape(-1, shape[-1])
-        for first in range(0, len(views), BLOCK):
-            block, into = views[first : first + BLOCK], features[first : first + BLOCK]
-            for part in self._parts:
-                part.write(block, into)
-        return out
+        return self._writer(view, out)

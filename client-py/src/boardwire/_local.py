@@ -1,4 +1,4 @@
-"""An engine in this process in the place of a server: the extension `boardwire_local`."""
+"""An engine in this process in the place of a server."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
-from . import _extension
+from . import _core
 from ._channel import REPEAT, Connection, Stubs, Unary, inherited, lock
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
@@ -16,11 +16,7 @@ from ._spec import GameSpec
 from ._status import error
 from ._types import BatchStep
 from ._ways import Way
-from .errors import StartError
 from .v1 import batch_pb2
-
-if TYPE_CHECKING:
-    import boardwire_local
 
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
@@ -33,23 +29,19 @@ class LocalConnection(Connection):
     """An engine, and the calls of the protocol that it answers. A forked process has one of its own."""
 
     def __init__(self, way: Way) -> None:
-        """Makes an engine.
-
-        Raises:
-            StartError: The extension is not installed, or of another version.
-        """
-        self._engine, self._pid = _engine(), os.getpid()
+        """Makes an engine."""
+        self._engine, self._pid = _core.Engine(), os.getpid()
         super().__init__(LOCAL, way, channel=cast(Any, _Channel(self)))
 
     @property
-    def engine(self) -> boardwire_local.Engine:
+    def engine(self) -> _core.Engine:
         """The engine of this process."""
         if self._pid != os.getpid():
             with lock():
                 if self._pid != os.getpid():
                     # Another thread may have worked on the parent's.
                     inherited.append(self._engine)
-                    self._engine, self._pid = _engine(), os.getpid()
+                    self._engine, self._pid = _core.Engine(), os.getpid()
         return self._engine
 
     async def call(
@@ -183,7 +175,7 @@ class LocalCarrier:
     def _way(self) -> Way:
         return self._connection.way
 
-    def _send(self, rows: slice, begin: Callable[[], boardwire_local.Sent]) -> _Sent:
+    def _send(self, rows: slice, begin: Callable[[], _core.Sent]) -> _Sent:
         sent = _Sent(rows, begin, self._resets.count)
         self._unfinished.append(sent)
         self._unanswered.append(sent)
@@ -215,10 +207,10 @@ class _Sent:
 
     __slots__ = ("begin", "doing", "failed", "resets", "rows")
 
-    def __init__(self, rows: slice, begin: Callable[[], boardwire_local.Sent], resets: int) -> None:
+    def __init__(self, rows: slice, begin: Callable[[], _core.Sent], resets: int) -> None:
         self.rows = rows
         self.begin = begin
-        self.doing: boardwire_local.Sent | None = None
+        self.doing: _core.Sent | None = None
         self.resets = resets
         self.failed = False
 
@@ -264,13 +256,3 @@ def _needs_server(path: str) -> NoReturn:
         f"{method} needs a server, since one process has no secrets from itself: connect without "
         f"{LOCAL!r} starts one",
     ) from None
-
-
-def _engine() -> boardwire_local.Engine:
-    try:
-        _extension.check()
-    except ImportError as missing:
-        raise StartError(f"{LOCAL!r} needs the engine: pip install 'boardwire[local]' ({missing})") from None
-    import boardwire_local
-
-    return boardwire_local.Engine()

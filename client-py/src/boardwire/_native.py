@@ -1,4 +1,4 @@
-"""The wire without grpcio: channels of the extension `boardwire_local`, for generated stubs to call by."""
+"""The wire without grpcio: channels of the extension, for generated stubs to call by."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from google.rpc import code_pb2
 
-from . import _extension
+from . import _core, _extension
 
 if TYPE_CHECKING:
-    import boardwire_local
-
     from ._spec import GameSpec
     from ._ways import Metadata
     from .v1 import batch_pb2
@@ -39,7 +37,7 @@ class Failed(grpc.RpcError):
 class NativeChannel:
     """A connection to one server, without TLS."""
 
-    def __init__(self, channel: boardwire_local.Channel) -> None:
+    def __init__(self, channel: _core.Channel) -> None:
         """Opens it with the first call."""
         self._channel = channel
 
@@ -76,7 +74,7 @@ class NativeChannel:
 
 
 def native_channel(target: str) -> NativeChannel | None:
-    """A channel of the extension's; nothing without the extension."""
+    """A channel of the extension; nothing where grpcio is asked for."""
     channel = _extension.channel(target)
     return None if channel is None else NativeChannel(channel)
 
@@ -93,15 +91,15 @@ class NativeMethod:
         rows: What the rows of its answers are shaped like, where it is a batch's stream.
     """
 
-    channel: boardwire_local.Channel
+    channel: _core.Channel
     path: str
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
-    rows: boardwire_local.Rows | None = None
+    rows: _core.Rows | None = None
 
     def of_rows(self, about: batch_pb2.Batch, spec: GameSpec) -> NativeMethod:
         """The same for the stream of a batch: its answers hold their rows, uncopied, as a `BatchStep`."""
-        rows = _extension.rows(about.SerializeToString(), spec.seats, spec.view_bytes, len(spec.actions))
+        rows = _core.Rows(about.SerializeToString(), spec.seats, spec.view_bytes, len(spec.actions))
         return replace(self, rows=rows)
 
     def pipe(self, metadata: Metadata, request: Any) -> NativePipe:
@@ -113,7 +111,7 @@ class NativeMethod:
 class NativePipe:
     """A stream that is read and written by who waits for its answers."""
 
-    def __init__(self, method: NativeMethod, pipe: boardwire_local.Pipe) -> None:
+    def __init__(self, method: NativeMethod, pipe: _core.Pipe) -> None:
         """Is open."""
         self._method = method
         self._pipe = pipe

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _extension
+from . import _core, _extension
 from ._entities import Entities, EntityLayout
 from ._features import FeatureLayout
 from ._fields import ComponentTable, ViewField
-
-if TYPE_CHECKING:
-    import boardwire_local
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +176,7 @@ class GameSpec:
         return {name: field.decode(view) for name, field in self.public_fields.items()}
 
     def picture(self, view: NDArray[np.uint8], *, seat: int | None = 0) -> str:
-        """Draws what a view shows; it takes the extension, as `connect("local:")` does.
+        """Draws what a view shows.
 
         Args:
             view: `uint8[bytes]`, a seat's view or the public's.
@@ -190,7 +186,6 @@ class GameSpec:
             A document of SVG, 960 pixels wide, without script, style or link.
 
         Raises:
-            ImportError: The extension is not installed.
             ValueError: It is no such view, or the server plays by a catalogue of its own.
         """
         return self._painter().svg(np.asarray(view, dtype=np.uint8).tobytes(), seat)
@@ -203,7 +198,6 @@ class GameSpec:
             seat: Whose view it is; None for the public's.
 
         Raises:
-            ImportError: The extension is not installed.
             ValueError: It is no such view, or the server plays by a catalogue of its own.
         """
         return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat)
@@ -212,12 +206,11 @@ class GameSpec:
         """Sees to it that `picture` and `pixels` can draw.
 
         Raises:
-            ImportError: The extension is not installed.
             ValueError: The server plays by a catalogue of its own.
         """
         self._painter()
 
-    def _painter(self) -> boardwire_local.Painter:
+    def _painter(self) -> _core.Painter:
         options = tuple(sorted(self.options.items()))
         return _extension.painter(self.game.id, self.seats, options, self.digest)
 

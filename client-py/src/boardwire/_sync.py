@@ -126,7 +126,7 @@ def connect(
     Args:
         target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
             it ends with the client, and at the latest with this process. `local:` is no server but an engine
-            in this process, which has batches and no matches (`pip install 'boardwire[local]'`).
+            in this process, which has batches and no matches.
         tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
             which says what other roots to trust, and how this client proves itself.
         token: The token of an account, for servers that serve accounts alone.

@@ -160,7 +160,7 @@ def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
 class _Rows(metaclass=ABCMeta):
     """Rows with masks of actions, and with flags: whether an episode, or a world of a search, has ended.
 
-    Its metaclass lets steps that the extension `boardwire_local` makes pass for a `BatchStep`.
+    Its metaclass lets steps that the extension makes pass for a `BatchStep`.
     """
 
     __slots__ = ("_mask",)

@@ -62,7 +62,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             max_cycles: An agent is truncated after so many decisions of its own.
             render_mode: What `render` does with the position as the agent selected may know it: `rgb_array`
                 gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
-                too; `ansi` gives it as text. Pictures take `boardwire[local]`.
+                too; `ansi` gives it as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
             over: `batch` to play over a batch of one environment, `match` for a match; by default a batch

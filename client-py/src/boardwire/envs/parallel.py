@@ -61,7 +61,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             max_cycles: After so many steps the episode is truncated.
             render_mode: What `render` does with the position as each agent may know it: `rgb_array`
                 gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
-                too; `ansi` gives it as text. Pictures take `boardwire[local]`.
+                too; `ansi` gives it as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
             over: `batch` to play over a batch of one environment, `match` for a match; by default a batch

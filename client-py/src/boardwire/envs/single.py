@@ -77,7 +77,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             skip_forced: Whether decisions with a single legal action are skipped.
             render_mode: What `render` does with the position as the agent's seat may know it: `rgb_array`
                 gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
-                too; `ansi` gives it as text. Pictures take `boardwire[local]`.
+                too; `ansi` gives it as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
             over: `batch` to play over a batch of one environment, `match` for a match; by default a batch

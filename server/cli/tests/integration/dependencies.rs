@@ -21,7 +21,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
     ),
     ("boardwire-draw", &["boardwire-kernel"]),
-    ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-kernel"]),
+    (
+        "boardwire-python",
+        &["boardwire", "boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-kernel"],
+    ),
     (
         "boardwire-server",
         &["boardwire-api", "boardwire-batch", "boardwire-bots", "boardwire-draw", "boardwire-kernel"],
@@ -166,15 +169,6 @@ fn batches_are_built_without_network_or_runtime() {
     let runtime: Vec<_> = runtime.into_iter().filter(|feature| batch.contains(*feature)).collect();
     assert_eq!(runtime, [""; 0]);
     assert!(batch.contains("tokio/sync"), "update this test: {batch:?}");
-}
-
-#[test]
-fn the_extension_has_a_client_and_no_server() {
-    let extension = features_needed_by("boardwire-local", "");
-    assert!(extension.contains("tonic/channel"), "the client calls over channels: {extension:?}");
-    for feature in ["tonic/server", "tonic/router", "hyper/server", "boardwire-api/server"] {
-        assert!(!extension.contains(feature), "the extension needs {feature}");
-    }
 }
 
 /// Every crate with its features, as `cargo --workspace` compiles it for these kinds of dependencies.

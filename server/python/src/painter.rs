@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::refuse::refused;
 
 /// Draws what the views of one table show.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Painter {
     table: Arc<Table>,
 }

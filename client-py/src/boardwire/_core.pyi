@@ -1,13 +1,16 @@
-"""Boardwire's engine in this process; see `boardwire.connect("local:")`."""
+"""The compiled part of the package: engine, connections to servers, features, pictures, and the program."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from boardwire import BatchStep
 from numpy.typing import NDArray
 
+from boardwire._types import BatchStep
+
 __version__: str
+
+def main(line: Sequence[str]) -> int: ...
 
 class Engine:
     def __init__(self) -> None: ...

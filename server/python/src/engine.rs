@@ -38,7 +38,7 @@ pub(crate) fn id() -> String {
 }
 
 /// Games, and the batches and searches of one client.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Engine(Arc<Core>);
 
 /// The same, for whoever works on it.

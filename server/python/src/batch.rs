@@ -25,7 +25,7 @@ use crate::wait::Doing;
 const FEW: usize = 16;
 
 /// Many environments of one table. It ends with this object.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Batch {
     inner: Arc<Inner>,
     shape: Arc<Shape>,

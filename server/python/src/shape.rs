@@ -54,7 +54,7 @@ impl Shape {
 }
 
 /// The shape of a server's batch.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Rows(pub(crate) Arc<Shape>);
 
 #[pymethods]

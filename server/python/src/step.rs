@@ -14,7 +14,7 @@ use crate::columns::Columns;
 use crate::shape::Shape;
 
 /// `boardwire.BatchStep`, whose columns are made when they are asked for.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Step {
     shape: Arc<Shape>,
     /// Nothing here ever changes: arrays lie over it.

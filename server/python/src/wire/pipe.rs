@@ -23,7 +23,7 @@ use crate::shape::Rows;
 const AHEAD: usize = 32;
 
 /// One opening of a stream. It ends with this object; the server hears of it when the connection is driven next.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Pipe(Own<Ends>);
 
 /// What is held of it here.

@@ -52,7 +52,7 @@ const LONGEST: Duration = Duration::from_hours(24);
 pub(crate) type Metadata = Vec<(String, String)>;
 
 /// A connection to one server, which opens with the first call and opens anew when it is lost.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Channel(Own<Arc<Wire>>);
 
 /// What calls of one channel share.

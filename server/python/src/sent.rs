@@ -19,7 +19,7 @@ use crate::wait::Doing;
 pub(crate) type Stepped = Result<batch::Step, Error>;
 
 /// A step or reset under way.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Sent {
     shape: Arc<Shape>,
     /// Until the answer has been received.

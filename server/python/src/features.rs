@@ -32,7 +32,7 @@ struct Plan {
 }
 
 /// Writes the features of views.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Features {
     view_bytes: usize,
     size: usize,

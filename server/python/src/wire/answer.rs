@@ -12,7 +12,7 @@ use crate::shape::Rows;
 use crate::step::Step;
 
 /// An answer.
-#[pyclass(frozen, module = "boardwire_local")]
+#[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Answer {
     #[pyo3(get)]
     tag: u32,

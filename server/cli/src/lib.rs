@@ -1,0 +1,84 @@
+//! The command line of `boardwire`: serves, plays and checks games with the library `boardwire_server`. The program and the
+//! Python package's extension both run [`main`].
+//!
+//! Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error.
+
+mod address;
+mod agent;
+mod agent_check;
+mod arena;
+mod completions;
+mod flags;
+mod games;
+mod health;
+mod json;
+mod local_server;
+mod man;
+mod play;
+mod proto;
+mod replay;
+mod serve;
+mod token;
+mod verify;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+/// Runs a command line and returns its exit code. The first word is the program's name.
+///
+/// Ends the process after help and usage errors.
+pub fn main(line: impl IntoIterator<Item = OsString>) -> u8 {
+    let result = match Cli::parse_from(line).command {
+        Command::Serve(serve) => serve.run(&Cli::command()),
+        Command::Games(games) => games.run(),
+        Command::Play(play) => play.run(),
+        Command::Arena(arena) => arena.run(),
+        Command::AgentCheck(check) => check.run(),
+        Command::Proto(proto) => proto.run(),
+        Command::Token(token) => token.run(),
+        Command::Replay(replay) => replay.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Health(health) => health.run(),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
+    };
+    match result {
+        Ok(code) => u8::from(code != ExitCode::SUCCESS),
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(usage) => usage.exit(),
+            Err(error) => {
+                eprintln!("boardwire: {error:#}");
+                1
+            }
+        },
+    }
+}
+
+/// A headless engine for modern board games, served over gRPC.
+#[derive(Debug, Parser)]
+#[command(name = "boardwire", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serves matches over gRPC until interrupted.
+    Serve(Box<serve::Serve>),
+    /// Lists the games; for one game, shows its actions, view fields and options.
+    Games(games::Games),
+    /// Plays one match of bots and prints a readable transcript.
+    Play(play::PlayOne),
+    Arena(arena::Arena),
+    AgentCheck(agent_check::AgentCheck),
+    Proto(proto::Proto),
+    Token(token::Token),
+    Replay(replay::Replay),
+    Verify(verify::Verify),
+    Health(health::Health),
+    Completions(completions::Completions),
+    Man(man::Man),
+}

@@ -1,0 +1,56 @@
+//! The extension of the Python package `boardwire`: the engine in the process, connections to servers, features of views, pictures, and
+//! the program.
+//!
+//! The engine plays what the server plays: the same batches and searches, refused in the same words. The client calls it
+//! by the messages of the protocol, but for steps, whose columns it is given as arrays over the memory that they were
+//! written to. Nothing is secret here: a process can read all its own memory, so it has no matches.
+
+mod array;
+mod batch;
+mod calls;
+mod columns;
+mod engine;
+mod features;
+mod fork;
+mod painter;
+mod refuse;
+mod sent;
+mod shape;
+mod step;
+mod wait;
+mod wire;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Matches are many small, short-lived allocations on several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Runs the program with a command line, whose first word is the program's name; gives its exit code.
+///
+/// Help, and what is wrong with the command line, end the process.
+#[pyfunction]
+fn main(py: Python<'_>, line: Vec<OsString>) -> u8 {
+    py.detach(|| boardwire::main(line))
+}
+
+/// The compiled part of the package `boardwire`.
+#[pymodule(gil_used = true)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Not in the midst of a fork.
+    engine::key();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<engine::Engine>()?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<features::Features>()?;
+    module.add_class::<painter::Painter>()?;
+    module.add_class::<sent::Sent>()?;
+    module.add_class::<step::Step>()?;
+    module.add_class::<wire::Channel>()?;
+    module.add_class::<wire::Pipe>()?;
+    module.add_class::<shape::Rows>()?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    fork::register(module)
+}
