@@ -21,6 +21,7 @@ mod wait;
 mod wire;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 
 use pyo3::prelude::*;
 
@@ -28,12 +29,17 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Runs the program with a command line, whose first word is the program's name; gives its exit code.
+/// Runs a command line of the program and returns its exit code. The first word is the program's name.
 ///
-/// Help, and what is wrong with the command line, end the process.
+/// Ends the process after help and usage errors.
 #[pyfunction]
 fn main(py: Python<'_>, line: Vec<OsString>) -> u8 {
-    py.detach(|| boardwire::main(line))
+    py.detach(|| {
+        let code = boardwire::main(line);
+        // A Rust program flushes when it ends; Python does not for it.
+        let _ = std::io::stdout().flush();
+        code
+    })
 }
 
 /// The compiled part of the package `boardwire`.
