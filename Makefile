@@ -42,7 +42,7 @@ $(VENV)/bin/python: | check-tools
 	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); } || { rm -rf $(VENV); exit 1; }
 
 # The folder of the package is newer when it has a new file.
-$(VENV)/.installed: client-py/pyproject.toml client-py/src/boardwire client-py/wheel/scripts/boardwire Cargo.toml tools/install.sh | binary $(VENV)/bin/python
+$(VENV)/.installed: client-py/pyproject.toml client-py/src/boardwire Cargo.toml tools/install.sh | binary $(VENV)/bin/python
 	tools/install.sh $(VENV) test
 	@touch $@
 

@@ -9,16 +9,17 @@ environment=$(realpath "$1") built=$PWD/target/${3:-release}
 export PATH="$environment/bin:$PATH"
 site=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 python -m pip install --quiet --upgrade pip 'maturin>=1.16,<2'
-rm -rf "$site"/boardwire{,_local}{,-*.dist-info} "$site"/boardwire*.pth "$environment/bin/boardwire"
+rm -rf "$site"/boardwire{,_local,_command}{,-*.dist-info} "$site"/boardwire*.pth "$environment/bin/boardwire"
 (cd client-py && maturin pep517 write-dist-info --metadata-directory "$site" --interpreter python >/dev/null 2>&1)
 mkdir "$site/boardwire"
 for part in client-py/src/boardwire/*; do
     [ "$(basename "$part")" = __pycache__ ] || ln -s "$PWD/$part" "$site/boardwire/"
 done
+ln -s "$PWD/client-py/src/boardwire_command" "$site/"
+printf '#!%s\nfrom boardwire_command import main\n\nmain()\n' "$environment/bin/python" >"$environment/bin/boardwire"
+chmod +x "$environment/bin/boardwire"
 extension=$built/lib_core.so
 [ "$(uname)" != Darwin ] || extension=$built/lib_core.dylib
 ln -s "$extension" "$site/boardwire/_core.abi3.so"
-sed "1s|.*|#!$environment/bin/python|" client-py/wheel/scripts/boardwire >"$environment/bin/boardwire"
-chmod +x "$environment/bin/boardwire"
 # What is left to install is what it needs.
 python -m pip install --quiet "boardwire[$2]"
