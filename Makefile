@@ -17,7 +17,7 @@ BINARY := target/release/boardwire
 # What `make test` runs. Suites that need PyTorch or another large package are in `make ci` alone.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
-.PHONY: demo test ci binary test-rust test-python test-grpcio test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test ci binary test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -52,17 +52,13 @@ test:
 
 ## ci: what a change must pass in 90 minutes; the last line names the suites for which there was no time
 ci:
-	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-grpcio=300 test-train=1200/20 test-rllib=900/20 test-wheels=1200
+	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-train=1200/20 test-rllib=900/20 test-wheels=1200
 
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
 
 test-python: build
 	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile
-
-## test-grpcio: the tests of connections once more over grpcio, which the client uses with TLS and in event loops
-test-grpcio: build
-	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q -rfEs tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
 
 ## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
 test-agents: build

@@ -51,11 +51,7 @@ LOCAL_GYM = "boardwire faraway gymnasium, local"
 #: What users call, without a server and with one.
 LOCAL = {
     f"boardwire faraway x{rows}, {way}": ["boardwire-batch", address, str(rows)]
-    for way, address in (
-        ("local", "local:"),
-        ("private server", "private"),
-        ("private server by grpcio", "grpcio"),
-    )
+    for way, address in (("local", "local:"), ("private server", "private"))
     for rows in (1, 16, 64, 1024)
 }
 USERS = {
@@ -194,12 +190,6 @@ def main(wire):
             ):
                 ratios = [a / b for a, b in zip(by_name[ours].rates, contestant.rates, strict=False)]
                 say(f"{ours}, against {name}", ratios, "times its rate")
-    for rows in (1, 16, 64, 1024):
-        name = f"boardwire faraway x{rows}, private server"
-        ours, theirs = by_name[name], by_name[f"{name} by grpcio"]
-        if not (ours.failed or theirs.failed):
-            ratios = [a / b for a, b in zip(ours.rates, theirs.rates, strict=False)]
-            say(f"{name}, against grpcio", ratios, "times its rate")
     for contestant in all_of_them:
         contestant.close()
     for process in (servers, catch):

@@ -269,9 +269,9 @@ table in the README and the chart. Do not edit this page: `bench/report.py` writ
 - The games differ: a decision of Hanabi is not one of Faraway. Peers play in the process of the policy, but
   for dm-env-rpc, which is behind TCP.
 - Boardwire plays Faraway for two: `local` in the process of the policy (`connect("local:")`), `private
-  server` behind a Unix socket as `connect()` starts it with the extension installed, `by grpcio` the same
-  without the extension. `unary`, `stream` and `halves` are single calls, a stream, and a stream with two
-  halves of the batch under way in turn, all by grpcio; `x1, stream` is a seat of a match against a bot.
+  server` behind a Unix socket as `connect()` starts it. `unary`, `stream` and `halves` are single calls, a
+  stream, and a stream with two halves of the batch under way in turn, by plain stubs of grpcio; `x1, stream`
+  is a seat of a match against a bot.
 - An echo server sends answers of the same size and plays nothing. What takes 1.3 times its time, say, costs
   0.3 of a bare round trip.
 - Ratios are medians of the ratios of rounds, so they differ a little from ratios of medians.

@@ -1,7 +1,5 @@
 """Boardwire as its users call it: our contestants, each a function that gives `about` and a step."""
 
-import os
-
 import numpy as np
 
 import boardwire
@@ -63,8 +61,6 @@ def by_match(address, _):
 def by_batch(address, rows, policy):
     """What users call, `Batch.step`: with the engine in this process, or a private server."""
     rows = int(rows)
-    if address == "grpcio":
-        os.environ["BOARDWIRE_WIRE"] = "grpcio"
     client = boardwire.connect("local:" if address == "local:" else None)
     batch = client.open_batch("faraway", environments=rows, autoreset="same_step", seed=7)
     shown = batch.reset()

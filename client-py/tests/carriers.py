@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import grpc
 import pytest
 from servers import client as served
 
 import boardwire
-from boardwire._twins import run
 from boardwire.envs import _shared
 
 #: What batches are opened with whose bot thinks 1,000 times as long as `SOON` (0.1 s on two cores).
@@ -18,7 +16,7 @@ THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:1000"}, "se
 #: A time-out that passes while a bot thinks, in seconds: nothing can hold a thought in this process.
 SOON = 0.0001
 
-__all__ = ["SOON", "THINKING", "client", "engine", "grpcio", "local", "served"]
+__all__ = ["SOON", "THINKING", "client", "engine", "local", "served"]
 
 
 @pytest.fixture(scope="session")
@@ -28,22 +26,10 @@ def local() -> Iterator[boardwire.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
-def grpcio() -> Iterator[boardwire.Client]:
-    """A client whose connection is grpcio's, as it is without the extension."""
-    with pytest.MonkeyPatch.context() as patched, boardwire.connect() as client:
-        patched.setenv("BOARDWIRE_WIRE", "grpcio")
-        run(client._connection.drop())
-        client.games()
-        assert isinstance(client._connection.stubs.channel, grpc.Channel)
-        patched.undo()
-        yield client
-
-
-@pytest.fixture(params=["stream", "grpcio", "local"])
+@pytest.fixture(params=["stream", "local"])
 def client(request: pytest.FixtureRequest) -> boardwire.Client:
     """A client by each carrier."""
-    name = {"stream": "served", "grpcio": "grpcio", "local": "local"}[request.param]
+    name = {"stream": "served", "local": "local"}[request.param]
     client: boardwire.Client = request.getfixturevalue(name)
     return client
 

@@ -18,7 +18,7 @@ from servers import tcp_server
 
 import boardwire
 from boardwire import errors, pettingzoo
-from boardwire._account import proof
+from boardwire._account import checked
 from boardwire._server import find_binary
 from boardwire.envs import BoardwireVectorEnv
 
@@ -100,7 +100,7 @@ def test_a_private_server_may_have_accounts_too(tokens: dict[str, str]) -> None:
 def test_a_token_is_sent_where_nobody_reads_along() -> None:
     near = ["unix:/tmp/b", "127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "localhost:1"]
     for target in near:
-        assert proof("word", target, insecure=False) == (("boardwire-token", "word"),)
+        assert checked("word", target, insecure=False) == "word"
     for target in ["192.0.2.1:1", "[2001:db8::1]:1", "0.0.0.0:1", "example.org:1", "localhost.example.org:1"]:
         with pytest.raises(
             ValueError, match=r"could be read on its way to .*: connect with tls=True"

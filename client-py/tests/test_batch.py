@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from outages import break_stream
 from proxies import proxy_of
 from tables import TABLES, lowest
@@ -16,7 +16,7 @@ from tables import TABLES, lowest
 import boardwire
 from boardwire._twins import run
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 
 def same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from tables import TABLES, lowest
 
 import boardwire
 from boardwire import NOBODY, Decisions
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)

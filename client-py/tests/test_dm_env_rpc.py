@@ -21,7 +21,7 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 from tables import IDS
 
 import boardwire
-from boardwire import _status
+from boardwire import _core
 from boardwire.dm_env_rpc import WORLDS, serve
 
 pack = tensor_utils.pack_tensor
@@ -188,7 +188,7 @@ def test_nested_settings_are_options_of_the_game(connection: Any) -> None:
     assert create(connection, {"game": "faraway", "options": {"variant": "advanced"}})
     with pytest.raises(error.DmEnvRpcError, match="option `variant` must be ") as caught:
         create(connection, {"game": "faraway", "options": {"variant": "wild"}})
-    assert _status.error_info(caught.value)[0] == "OPTION_VALUE_INVALID"
+    assert _core.refusal(caught.value._status_proto.SerializeToString()).reason == "OPTION_VALUE_INVALID"
 
 
 def test_an_illegal_action_is_replaced_or_refused_as_the_world_was_made(connection: Any) -> None:

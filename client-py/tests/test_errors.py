@@ -7,18 +7,13 @@ import pickle
 import re
 from pathlib import Path
 
-import grpc
 import pytest
-from fakes import FakeChannel, FakeStatus
+from fakes import fake_client
 from google.protobuf import any_pb2
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 import boardwire
-from boardwire import _status, errors
-from boardwire._channel import Connection
-from boardwire._twins import run
-from boardwire._ways import BLOCKING
-from boardwire.v1 import catalog_pb2
+from boardwire import _core, _status, errors
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "errors.tsv"
 
@@ -27,6 +22,11 @@ def rows() -> list[dict[str, str]]:
     """The errors of the service."""
     with TABLE.open(newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
+
+
+def refusal(status: status_pb2.Status) -> boardwire.BoardwireError:
+    """The exception for a status as it is sent."""
+    return _core.refusal(status.SerializeToString())
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["reason"])
@@ -42,48 +42,38 @@ def test_no_class_names_a_reason_the_service_does_not_have() -> None:
     assert reasons == {row["reason"] for row in rows()}
 
 
-@pytest.mark.parametrize("code", grpc.StatusCode, ids=lambda code: code.name)
-def test_every_status_is_mapped_and_no_grpc_error_escapes(code: grpc.StatusCode) -> None:
-    def answer(request: object) -> object:
-        raise FakeStatus(code, "words")
-
-    connection = Connection("fake:1", BLOCKING, channel=FakeChannel({"ListGames": answer}))
-    with pytest.raises(boardwire.BoardwireError) as caught:
-        run(connection.call(lambda on: on.catalog.ListGames, catalog_pb2.ListGamesRequest(), timeout=1))
-    assert caught.value.code == code.name
-    assert "words" in caught.value.message
-
-
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["reason"])
-def test_a_stream_refuses_with_the_exception_of_a_single_call(row: dict[str, str]) -> None:
-    info, status = any_pb2.Any(), status_pb2.Status
+def test_a_status_as_it_is_sent_becomes_an_exception(row: dict[str, str]) -> None:
+    info, code = any_pb2.Any(), code_pb2.Code.Value(row["code"])
     info.Pack(error_details_pb2.ErrorInfo(reason=row["reason"], metadata={"a": "b"}))
-    code = grpc.StatusCode[row["code"]].value[0]
-    failure = _status.refused(status(code=code, message="words", details=[any_pb2.Any(), info]))
+    failure = refusal(status_pb2.Status(code=code, message="words", details=[any_pb2.Any(), info]))
     assert type(failure) is type(_status.error(row["code"], row["reason"], "words"))
     assert (failure.code, failure.message, failure.metadata) == (row["code"], "words", {"a": "b"})
 
 
+@pytest.mark.parametrize("name", [name for name in code_pb2.Code.keys() if name != "OK"])  # noqa: SIM118
+def test_every_code_is_named_as_grpc_names_it(name: str) -> None:
+    failure = refusal(status_pb2.Status(code=code_pb2.Code.Value(name), message="words"))
+    assert (failure.code, failure.message) == (name, "words")
+
+
 def test_a_refusal_without_details_or_with_an_unknown_code_is_still_an_error_of_the_tree() -> None:
-    failure = _status.refused(status_pb2.Status(code=5, message="words"))
+    failure = refusal(status_pb2.Status(code=5, message="words"))
     assert (type(failure), failure.code, failure.reason) == (errors.NotFound, "NOT_FOUND", "")
-    failure = _status.refused(status_pb2.Status(code=99, message="words"))
+    failure = refusal(status_pb2.Status(code=99, message="words"))
     assert (type(failure), failure.code) == (errors.ServerFault, "UNKNOWN")
 
 
-def test_a_deadline_is_one_whichever_side_notices_it_first() -> None:
-    connection = Connection("fake:1", BLOCKING)
-    for words, reason in (("Deadline Exceeded", ""), ("the time is over", "TIMED_OUT")):
-        failure = run(connection.failure(FakeStatus(grpc.StatusCode.DEADLINE_EXCEEDED, words, reason)))
-        assert type(failure) is errors.CallTimeout
-        assert (failure.code, failure.reason) == ("DEADLINE_EXCEEDED", "TIMED_OUT")
+def test_a_deadline_has_its_reason_though_the_server_gives_none() -> None:
+    failure = refusal(status_pb2.Status(code=code_pb2.DEADLINE_EXCEEDED, message="words"))
+    assert (type(failure), failure.reason) == (errors.CallTimeout, "TIMED_OUT")
 
 
 def test_details_become_reason_and_metadata() -> None:
-    def answer(request: object) -> object:
-        raise FakeStatus(grpc.StatusCode.NOT_FOUND, "no chess", "GAME_UNKNOWN", {"game": "chess"})
+    def answer(request: object) -> bytes:
+        raise _status.error("NOT_FOUND", "GAME_UNKNOWN", "no chess", {"game": "chess"})
 
-    client = boardwire.Client(channel=FakeChannel({"GetGame": answer}))
+    client = fake_client({"GetGame": answer})
     with pytest.raises(errors.UnknownGame, match="no chess") as caught:
         client.game("chess")
     assert caught.value.metadata == {"game": "chess"}
@@ -103,13 +93,13 @@ def test_the_tree_is_drawn_as_it_is() -> None:
 
 
 def test_a_creation_is_repeated_once_when_the_connection_is_lost() -> None:
-    asked: list[object] = []
+    asked: list[bytes] = []
 
-    def answer(request: object) -> object:
+    def answer(request: bytes) -> bytes:
         asked.append(request)
-        raise FakeStatus(grpc.StatusCode.UNAVAILABLE, "gone")
+        raise errors.ConnectionLost("gone")
 
-    client = boardwire.Client(channel=FakeChannel({"CreateMatch": answer}))
+    client = fake_client({"CreateMatch": answer})
     with pytest.raises(errors.ConnectionLost, match="gone"):
         client.create_match("faraway", players=["agent"])
     assert len(asked) == 2

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from tables import GAMES, first_legal, last_legal
 
 import boardwire
 from boardwire import errors
 from boardwire._evaluation import bootstrap, bounds_of, controlled
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 
 @pytest.mark.parametrize("game", [game.id for game in GAMES])

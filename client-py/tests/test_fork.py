@@ -5,14 +5,11 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
-from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -33,12 +30,10 @@ from processes import (
 )
 
 import boardwire
-from boardwire import _channel, _ways
 from boardwire._stream import PlayStream, Stream
 from boardwire._twins import run
-from boardwire._ways import _BlockingPipe
 
-# Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+# Python 3.12 and later warn of every fork beside threads, which connections have.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
@@ -134,15 +129,13 @@ def test_a_loaders_forked_workers_read_batches_of_their_own() -> None:
 def gone(seat_or_batch: boardwire.Seat | boardwire.Batch) -> threading.Event:
     """Set once the call of a stream is no longer there."""
     if isinstance(seat_or_batch, boardwire.Batch):
-        stream: Stream[Any, Any] = stream_of(seat_or_batch)._stream
+        stream: Stream[Any] = stream_of(seat_or_batch)._stream
     else:
         assert isinstance(seat_or_batch._carrier, PlayStream)
         stream = seat_or_batch._carrier._stream
     assert stream.is_open
-    pipe = stream._pipe
-    held = pipe._answers if isinstance(pipe, _BlockingPipe) else pipe
     gone = threading.Event()
-    weakref.finalize(held, gone.set).atexit = False
+    weakref.finalize(stream, gone.set).atexit = False
     return gone
 
 
@@ -167,22 +160,6 @@ def test_a_forgotten_batch_or_seat_leaves_its_stream(client: boardwire.Client) -
     assert all(call.wait(20) for call in calls)
 
 
-@pytest.mark.usefixtures("no_collector")
-def test_a_fork_collects_no_garbage_of_its_parent_since_grpcio_would_wait_there_for_ever(
-    client: boardwire.Client,
-) -> None:
-    seat = client.create_match("faraway", players=["agent", "random"]).join(0).stream()
-    seat.observe()
-    call = gone(seat)
-    cycle: list[object] = [seat]
-    cycle.append(cycle)
-    del seat, cycle
-    assert in_child(lambda: (gc.collect(), call.is_set())[1]) == b"False"
-    assert gc.get_freeze_count() == 0
-    gc.collect()
-    assert call.wait(20)
-
-
 def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None:
     with boardwire.connect() as client:
         client.games()
@@ -194,35 +171,3 @@ def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert client.games()
-
-
-def test_a_fork_waits_until_grpcio_rests_where_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(_ways, "time", SimpleNamespace(sleep=waits.append))
-    monkeypatch.setattr(_ways, "grpcio", _ways._Grpcio())
-    monkeypatch.setattr(_channel, "grpcio", _ways.grpcio)
-    assert in_child(lambda: None) == b"None"
-    assert waits == []
-    run(_ways._Blocking().close(_ways._Blocking().open("unix:nobody", [], None)))
-    # A child that uses none of it has nothing to wait for.
-    assert in_child(lambda: (in_child(lambda: None), waits)[1]) == b"[0.05]"
-    assert waits == [0.05]
-
-
-SPY = """
-import importlib.abc, os, sys
-os.environ.pop("GRPC_ENABLE_FORK_SUPPORT", None)
-
-class Spy(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name == "grpc":
-            print(os.environ.get("GRPC_ENABLE_FORK_SUPPORT"))
-
-sys.meta_path.insert(0, Spy())
-import boardwire
-"""
-
-
-def test_grpcio_is_told_of_forks_before_it_is_imported() -> None:
-    told = subprocess.run([sys.executable, "-c", SPY], capture_output=True, text=True, check=True)
-    assert told.stdout == "1\n"

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from tables import lowest
 
 import boardwire
 from boardwire import Decisions
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 
 class Snapshot:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from tables import lowest
 
 import boardwire
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 
 def test_who_plays_is_told(client: boardwire.Client) -> None:

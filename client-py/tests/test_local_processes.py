@@ -20,7 +20,7 @@ from boardwire.errors import CallTimeout, ConnectionLost, InvalidSnapshot
 
 __all__ = ["local", "served"]
 
-#: Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+#: Python 3.12 and later warn of every fork beside threads, which connections have.
 FORKS = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 

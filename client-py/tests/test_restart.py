@@ -23,7 +23,7 @@ from boardwire._process import ServerProcess
 from boardwire._twins import run
 from boardwire._ways import BLOCKING
 
-# Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+# Python 3.12 and later warn of every fork beside threads, which connections have.
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 

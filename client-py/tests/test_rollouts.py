@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from numpy.typing import NDArray
 from tables import lowest
 
 import boardwire
 from boardwire import NOBODY, Decisions
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 GAMMA, LAM = 0.9, 0.7
 

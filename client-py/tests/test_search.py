@@ -225,10 +225,9 @@ def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Cl
     )
 
     def create(seat: boardwire.Seat) -> search_pb2.CreateSearchResponse:
-        call = client._connection.call(
-            lambda on: on.search.CreateSearch, request, timeout=60, token=seat.token
-        )
-        return run(call)
+        call = client._connection.call("SearchService/CreateSearch", request, timeout=60, token=seat.token)
+        answer: search_pb2.CreateSearchResponse = run(call)
+        return answer
 
     first, again = create(seats[0]), create(seats[0])
     assert first == again, "a lost response is sent again"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, grpcio, local, served
+from carriers import client, local, served
 from tables import TABLES
 
 import boardwire
 
-__all__ = ["client", "grpcio", "local", "served"]
+__all__ = ["client", "local", "served"]
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])

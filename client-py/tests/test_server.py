@@ -160,15 +160,12 @@ with match.join(0).stream() as seat:
     assert seats[0].observe().ply == 2
 
 
-@pytest.mark.parametrize("wire", ["native", "grpcio"])
 def test_a_private_server_starts_whatever_the_folder_of_temporary_files_is_called(
-    monkeypatch: pytest.MonkeyPatch, wire: str
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Below the usual one: pytest's own are too long for the path of a socket.
     folder = Path(tempfile.mkdtemp(suffix="100%41 #?ü"))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    if wire == "grpcio":
-        monkeypatch.setenv("BOARDWIRE_WIRE", wire)
     with boardwire.connect() as client:
         assert len(client.games()) == 3
     folder.rmdir()

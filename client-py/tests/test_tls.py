@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from servers import tcp_server
 
 import boardwire
 from boardwire import TLS, errors
-from boardwire._tls import why_not
 
 
 @dataclass(frozen=True)
@@ -112,10 +119,62 @@ def test_roots_are_the_systems_unless_others_are_given(
         assert client.games()
 
 
+def test_the_systems_roots_and_those_of_every_folder_are_read(
+    authority: Authority, secured: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [authority.folder / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    # Not all bytes of a file have to be text.
+    (folders[0] / "other.pem").write_bytes("Wurzel für Tests\n".encode("latin-1"))
+    (folders[1] / "one.pem").write_bytes(b"\xff\n" + authority.ca.read_bytes())
+    monkeypatch.setenv("SSL_CERT_DIR", os.pathsep.join(map(str, folders)))
+    with boardwire.connect(secured, tls=True) as client:
+        assert client.games()
+
+
+def self_signed(folder: Path, name: str, days: int) -> tuple[Path, Path]:
+    """A certificate as `openssl req -x509` makes it, valid for so many days, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "games")])
+    now = datetime.now(timezone.utc)
+    begin = now - timedelta(days=10)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(name))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / f"{name}.{days}.pem", folder / f"{name}.{days}.key"
+    files[0].write_bytes(made.public_bytes(Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return files
+
+
+def test_a_certificate_that_certifies_itself_is_trusted_where_it_is_given(
+    authority: Authority, tmp_path: Path
+) -> None:
+    cert, key = self_signed(tmp_path, "127.0.0.1", 10)
+    with tcp_server(f"--tls-cert={cert}", f"--tls-key={key}") as address:
+        with boardwire.connect(address, tls=TLS(ca=cert)) as client:
+            assert client.games()
+        assert "certificate is not trusted" in refused(address, TLS(ca=authority.ca)).message
+    other, key = self_signed(tmp_path, "127.0.0.2", 10)
+    with tcp_server(f"--tls-cert={other}", f"--tls-key={key}") as address:
+        assert "not valid for name" in refused(address, TLS(ca=other)).message
+
+
 def test_a_server_of_another_name_is_not_trusted(authority: Authority) -> None:
     cert, key = authority.certify("elsewhere.example", authority.servers)
     with tcp_server(f"--tls-cert={cert}", f"--tls-key={key}") as address:
-        assert "not valid for '127.0.0.1'" in refused(address, TLS(ca=authority.ca)).message
+        told = refused(address, TLS(ca=authority.ca)).message
+    assert "certificate is not trusted: certificate not valid for name" in told
 
 
 def test_a_server_may_ask_who_connects(authority: Authority, choosy: str) -> None:
@@ -130,9 +189,9 @@ def test_a_server_may_ask_who_connects(authority: Authority, choosy: str) -> Non
 
 def test_a_certificate_that_is_not_taken_is_told(authority: Authority, choosy: str) -> None:
     cert, key = authority.certify("stranger", authority.servers)
-    _, other = authority.certify("other", authority.clients)
-    for wrong in (TLS(authority.ca, cert, key), TLS(authority.ca, cert, other)):
-        assert "does not take this client's certificate" in refused(choosy, wrong).message
+    told = refused(choosy, TLS(authority.ca, cert, key))
+    assert "does not take this client's certificate" in told.message
+    assert told.reason == "NOT_CONNECTED"
 
 
 def test_who_does_not_speak_as_the_server_does_is_told_so(
@@ -140,20 +199,25 @@ def test_who_does_not_speak_as_the_server_does_is_told_so(
 ) -> None:
     for one in (secured, choosy):
         assert "the server speaks TLS: connect with tls=True" in refused(one, False).message
+    # It takes the greeting for a broken one, and hangs up.
     told = refused(address, TLS(authority.ca))
-    assert "the server does not speak this TLS, or none" in told.message
+    assert "perhaps it does not speak TLS" in told.message
 
 
 def test_nothing_is_said_of_tls_where_it_is_not_the_reason(authority: Authority) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         gone = f"127.0.0.1:{listener.getsockname()[1]}"
-    assert why_not(gone, None) == ""
-    assert why_not("nobody.invalid:1", None) == ""
-    assert "TLS" not in refused(gone, False).message
+    for nobody in (gone, "nobody.invalid:1"):
+        for tls in (False, TLS(authority.ca)):
+            told = refused(nobody, tls)
+            assert "TLS" not in told.message
+            assert "certificate" not in told.message
+            assert told.reason == ""
 
 
 def test_files_that_cannot_be_are_named(authority: Authority, tmp_path: Path) -> None:
     cert, key = authority.certify("trainer", authority.clients)
+    _, other = authority.certify("other", authority.clients)
     empty = tmp_path / "empty.pem"
     empty.write_text("nothing")
     for wrong, said in (
@@ -161,8 +225,9 @@ def test_files_that_cannot_be_are_named(authority: Authority, tmp_path: Path) ->
         (TLS(ca=b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"), "ca=the given bytes"),
         (TLS(authority.ca, empty, key), f"no certificate in PEM in cert='{empty}'"),
         (TLS(authority.ca, cert, empty), f"no private key in PEM in key='{empty}'"),
+        (TLS(authority.ca, cert, other), f"key='{other}' is not the key of cert='{cert}'"),
     ):
-        with pytest.raises(ValueError, match=r"^TLS: no ") as caught:
+        with pytest.raises(ValueError, match=r"^TLS: ") as caught:
             boardwire.connect("127.0.0.1:1", tls=wrong)
         assert said in str(caught.value)
     with pytest.raises(FileNotFoundError):

@@ -13,11 +13,9 @@ import grpc
 
 import boardwire
 from accounts import account
-from boardwire import _convert
-from boardwire._channel import Connection, Stubs, bearer
+from boardwire import _convert, _core
 from boardwire._twins import run
-from boardwire._ways import BLOCKING
-from boardwire.v1 import match_pb2
+from boardwire.v1 import match_pb2, match_service_pb2_grpc
 from boardwire.v1 import match_service_pb2 as pb
 from journals import served
 
@@ -37,7 +35,7 @@ def provokes(reason: str) -> Callable[[Any], Any]:
 
 def call(
     client: boardwire.Client,
-    method: Callable[[Stubs], Any],
+    method: str,
     request: Any,
     token: str = "",
 ) -> Any:
@@ -45,11 +43,26 @@ def call(
     return run(client._connection.call(method, request, timeout=60, token=token))
 
 
-def over_grpcio(client: boardwire.Client) -> Connection:
-    """Another connection to the server, over a channel on which any call can be made in any way."""
-    target = client._connection.target
-    channel = grpc.insecure_channel(target, options=[("grpc.default_authority", "localhost")])
-    return Connection(target, BLOCKING, channel=channel)
+def over_grpcio(client: boardwire.Client) -> grpc.Channel:
+    """Another connection to the server, on which any call can be made in any way."""
+    return grpc.insecure_channel(client.target, options=[("grpc.default_authority", "localhost")])
+
+
+def observing(client: boardwire.Client) -> Any:
+    """The method `Observe` over such a connection."""
+    return match_service_pb2_grpc.MatchServiceStub(over_grpcio(client)).Observe
+
+
+def bearer(token: str) -> tuple[tuple[str, str], ...]:
+    """The metadata of who has a token."""
+    return (("authorization", f"Bearer {token}"),)
+
+
+def refused(status: grpc.RpcError) -> boardwire.BoardwireError:
+    """The exception for a call that has failed so."""
+    assert isinstance(status, grpc.Call)
+    (details,) = (value for name, value in status.trailing_metadata() if name == "grpc-status-details-bin")
+    return _core.refusal(details)
 
 
 def begun(
@@ -110,7 +123,7 @@ def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     call(
         client,
-        lambda on: on.match.Reset,
+        "MatchService/Reset",
         pb.ResetRequest(match_id=match.id, episode=99),
         seat.token,
     )
@@ -168,7 +181,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("TOKEN_MISSING")
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]
-    call(client, lambda on: on.match.Observe, pb.ObserveRequest(match_id=match.id))
+    call(client, "MatchService/Observe", pb.ObserveRequest(match_id=match.id))
 
 
 @provokes("CALLER_TOKEN_MISSING")
@@ -199,7 +212,7 @@ def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     call(
         client,
-        lambda on: on.match.CloseMatch,
+        "MatchService/CloseMatch",
         pb.CloseMatchRequest(match_id=match.id),
         seat.token,
     )
@@ -280,14 +293,13 @@ def _(client: boardwire.Client) -> None:
         match, seat, seen = begun(strict, "agent")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        connection = over_grpcio(strict)
-        observe = connection.stubs.match.Observe
+        observe = observing(strict)
         calls = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
         while not any(waiting.done() for waiting in calls):
             pass
         status = next(waiting for waiting in calls if waiting.done()).exception()
         assert isinstance(status, grpc.RpcError)
-        raise run(connection.failure(status))
+        raise refused(status)
 
 
 @provokes("REQUEST_ID_REUSED")
@@ -298,7 +310,7 @@ def _(client: boardwire.Client) -> None:
             config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", bot])),
             request_id=request_id,
         )
-        call(client, lambda on: on.match.CreateMatch, request)
+        call(client, "MatchService/CreateMatch", request)
 
 
 @provokes("CALLER_FULL")
@@ -324,15 +336,16 @@ def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
         match, seat, seen = begun(doomed, "agent")
         seat.act(legal(seen), wait=False)
-        connection, server = over_grpcio(doomed), doomed._private
+        channel, server = over_grpcio(doomed), doomed._private
+        stub = match_service_pb2_grpc.MatchServiceStub(channel)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
+        waiting = stub.Observe.future(request, metadata=bearer(seat.token))
         # Answered on the same connection, so the server has the call before it by now.
         info = pb.GetMatchRequest(match_id=match.id)
-        run(connection.call(lambda on: on.match.GetMatch, info, timeout=60))
+        stub.GetMatch(info, timeout=60)
         assert server is not None
         assert server._process.stdin is not None
         server._process.stdin.close()
         status = waiting.exception()
         assert isinstance(status, grpc.RpcError)
-        raise run(connection.failure(status))
+        raise refused(status)

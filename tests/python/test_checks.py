@@ -146,7 +146,7 @@ def doctor(*arguments: str, **variables: str) -> dict[str, tuple[str, str]]:
 
 def test_an_installation_that_plays_is_told_so(address: str) -> None:
     found = doctor(address, BOARDWIRE_BINARY=str(find_binary()))
-    names = ["interpreter", "packages", "extension", "binary", "private server", "proxy", "server"]
+    names = ["interpreter", "packages", "extension", "binary", "private server", "server"]
     assert list(found) == names
     assert {status for status, _ in found.values()} == {"ok"}, found
     assert boardwire.__version__ in found["server"][1]
@@ -164,15 +164,13 @@ def test_a_binary_that_is_none_or_another_version_fails(tmp_path: Path) -> None:
     assert boardwire.__version__ in text
 
 
-def test_a_server_that_is_not_there_and_a_proxy_in_the_way_are_told() -> None:
+def test_a_server_that_is_not_there_is_told_and_no_proxy_is_in_the_way() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{free.getsockname()[1]}"
         found = doctor(there, http_proxy="http://proxy:1", no_proxy="", BOARDWIRE_BINARY=str(find_binary()))
     assert found["server"][0] == "fail"
     assert there in found["server"][1]
-    assert found["proxy"][0] == "warn"
-    assert "no_proxy" in found["proxy"][1]
     assert found["private server"][0] == "ok"
 
 

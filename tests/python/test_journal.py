@@ -149,7 +149,7 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
     with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         created = run(
             client._connection.call(
-                lambda on: on.match.CreateMatch,
+                "MatchService/CreateMatch",
                 pb.CreateMatchRequest(
                     config=match_pb2.MatchConfig(
                         game="faraway", players=_convert.players(["agent", "random"])
@@ -161,9 +161,7 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
         request = pb.JoinMatchRequest(code=created.invitations[0].code, request_id=str(uuid.uuid4()))
 
         def join() -> str:
-            token: str = run(
-                client._connection.call(lambda on: on.match.JoinMatch, request, timeout=60)
-            ).token
+            token: str = run(client._connection.call("MatchService/JoinMatch", request, timeout=60)).token
             return token
 
         first = join()

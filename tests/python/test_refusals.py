@@ -13,11 +13,9 @@ import pytest
 
 import boardwire
 from boardwire import _rows
-from boardwire._channel import Stubs, bearer
-from boardwire._twins import run
 from boardwire.v1 import batch_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
-from refusals import PROVOKED, begun, call, legal, over_grpcio, provokes
+from refusals import PROVOKED, bearer, begun, call, legal, observing, over_grpcio, provokes, refused
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
 ROWS = {row["reason"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
@@ -117,7 +115,7 @@ def _(client: boardwire.Client) -> None:
     batch, step = opened(client)
     actions = step.mask.argmax(axis=1).astype(np.uint8).tobytes()
     request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=actions, sequence=99)
-    call(client, lambda on: on.batch.StepBatch, request, batch.token)
+    call(client, "BatchService/StepBatch", request, batch.token)
 
 
 @provokes("SNAPSHOT_INVALID")
@@ -130,12 +128,11 @@ MATCHES = "/boardwire.v1.MatchService"
 
 def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) -> None:
     """A call of any method with any bytes."""
-
-    def sent(on: Stubs) -> Any:
-        method: Any = on.channel.stream_stream(path)
-        return lambda request, **rest: list(method(iter(request), **rest, **kwargs))
-
-    run(over_grpcio(client).call(sent, messages, timeout=60))
+    method: Any = over_grpcio(client).stream_stream(path)
+    try:
+        list(method(iter(messages), timeout=60, **kwargs))
+    except grpc.RpcError as status:
+        raise refused(status) from None
 
 
 @provokes("TOKEN_TOO_LONG")
@@ -199,7 +196,7 @@ def _(client: boardwire.Client) -> None:
         match, seat, seen = begun(small, "agent")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        observe = over_grpcio(small).stubs.match.Observe
+        observe = observing(small)
         waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(16)]
         try:
             end = time.monotonic() + 60
@@ -215,7 +212,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-rate", "1"]) as small:
         for _ in range(10):
-            call(small, lambda on: on.match.ListMatches, pb.ListMatchesRequest())
+            call(small, "MatchService/ListMatches", pb.ListMatchesRequest())
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:
@@ -253,7 +250,7 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
 
     def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
         request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
-        answer = call(client, lambda on: on.batch.StepBatch, request, batch.token)
+        answer = call(client, "BatchService/StepBatch", request, batch.token)
         return _rows.batch_step(answer.step, batch.spec, batch._carrier.about)
 
     monkeypatch.setattr(boardwire.Batch, "step", step)

@@ -77,4 +77,4 @@ def test_a_request_id_is_a_random_uuid(client: boardwire.Client, fixed: str) -> 
         request_id=fixed,
     )
     with pytest.raises(boardwire.errors.InvalidField, match="request_id"):
-        run(client._connection.call(lambda on: on.match.CreateMatch, request, timeout=60))
+        run(client._connection.call("MatchService/CreateMatch", request, timeout=60))

@@ -8,7 +8,6 @@ same for a server.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,10 +21,6 @@ from ._server import find_binary
 from .errors import BoardwireError
 
 
-class _Warning(Exception):
-    """What was found is no obstacle, and worth knowing."""
-
-
 def interpreter() -> str:
     """The Python that runs this."""
     return f"Python {sys.version.split()[0]} at {sys.executable}"
@@ -33,7 +28,7 @@ def interpreter() -> str:
 
 def packages() -> str:
     """The client, and what it is built on."""
-    names = ["boardwire", "grpcio", "protobuf", "numpy"]
+    names = ["boardwire", "protobuf", "numpy"]
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
@@ -65,16 +60,6 @@ def private_server() -> str:
         return f"starts, and serves {', '.join(game.id for game in client.games())}"
 
 
-def proxy() -> str:
-    """What gRPC would ask for servers on this machine."""
-    proxies, exceptions = ("grpc_proxy", "https_proxy", "http_proxy"), ("no_grpc_proxy", "no_proxy")
-    excepted = next(filter(None, map(os.environ.get, exceptions)), "")
-    for name in proxies:
-        if os.environ.get(name) and not {"localhost", "127.0.0.1"} <= set(excepted.split(",")):
-            raise _Warning(f"{name} is set: export no_proxy=localhost,127.0.0.1 keeps this machine out of it")
-    return "none is asked for this machine"
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Runs the checks, and says how they went."""
     parser = argparse.ArgumentParser(prog="python -m boardwire", description=__doc__)
@@ -88,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
         with connected(given.address, given) as client:
             return f"boardwire {client.server().version} answers at {given.address}"
 
-    checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server, proxy]
+    checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server]
     # A client of a server elsewhere needs no binary here.
     spared = () if given.address is None else (binary, private_server)
     if given.address is not None:
@@ -97,8 +82,6 @@ def main(arguments: list[str] | None = None) -> int:
     for check in checks:
         try:
             status, found = "ok", check()
-        except _Warning as warning:
-            status, found = "warn", str(warning)
         # The binary is no program or of another version, or a server does not answer.
         except (
             BoardwireError,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 
+from . import _core
 from ._tls import TLS
-from ._ways import Metadata
 
 
 @dataclass(frozen=True)
@@ -26,39 +25,24 @@ class Server:
     insecure: bool = False
 
 
-def proof(token: str | None, target: str, *, insecure: bool) -> Metadata:
-    """The metadata of every call of an account; none without its token.
+def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
+    """The token of an account, which every call shows.
 
     Args:
         token: The token; no error ever shows it.
-        target: Where the server is: another machine reads along, unless it is on this one.
+        address: Where the server is: another machine reads along, unless it is on this one.
         insecure: Whether that does not matter, or cannot happen.
 
     Raises:
         ValueError: It cannot be a token, or should not be sent there.
     """
     if token is None:
-        return ()
+        return None
     token = token.strip()
     if not (token.isascii() and token.isprintable() and token):
         raise ValueError("a token is a word of printable ASCII")
-    if not insecure and not is_here(target):
+    if not insecure and not _core.is_here(address):
         raise ValueError(
-            f"the token could be read on its way to {target}: connect with tls=True, or with insecure=True"
+            f"the token could be read on its way to {address}: connect with tls=True, or with insecure=True"
         )
-    return (("boardwire-token", token),)
-
-
-def is_here(target: str) -> bool:
-    """Whether what is sent to an address stays on this machine, as far as it says so itself."""
-    if target.startswith("unix:"):
-        return True
-    host = target.rpartition(":")[0].strip("[]").lower()
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_loopback
+    return token

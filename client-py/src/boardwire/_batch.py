@@ -246,8 +246,8 @@ class BatchCore(Generic[_Part, _Search]):
     async def _close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
         if not self._closed:
-            self._closed = True
             await self._carrier.close()
+            self._closed = True
 
     def __repr__(self) -> str:
         """Names game and batch, never the token."""

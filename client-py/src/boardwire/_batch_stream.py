@@ -5,18 +5,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _rows
-from ._channel import Connection, Stubs
-from ._native import NativeMethod
+from . import _core, _rows
+from ._channel import Connection
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
-from ._status import refused
 from ._stream import Stream
 from ._twins import GONE
 from ._types import BatchStep
@@ -56,7 +54,7 @@ class Asked:
         self.rows = rows
         self.touched = touched
         self.opening = 0
-        self.answer: batch_pb2.RunBatchResponse | None = None
+        self.answer: _core.Answer | None = None
         self.failed = False
         self.resets = resets
 
@@ -96,8 +94,9 @@ class BatchStream:
         self._keep = keep
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        self._stream: Stream[batch_pb2.RunBatchRequest, batch_pb2.RunBatchResponse] = Stream(
-            connection, token, _method(about, spec), advice=self._advice
+        rows = _core.Rows(about.SerializeToString(), spec.seats, spec.view_bytes, len(spec.actions))
+        self._stream: Stream[_core.Answer] = Stream(
+            connection, token, "BatchService/RunBatch", advice=self._advice, rows=rows
         )
         self._unanswered: deque[Asked] = deque()
         # Those whose answers went with an earlier stream.
@@ -184,15 +183,15 @@ class BatchStream:
         asked.failed = True
         try:
             answer = await self._wait(asked, timeout)
-            if answer.HasField("error"):
-                raise refused(answer.error)
+            if answer.step is None:
+                raise answer.error
         except BaseException:
             # Whoever begins anew wants none of what is under way.
             for each in self._unanswered:
                 each.failed = True
             raise
         asked.failed = False
-        return self._rows(answer.step)
+        return answer.step
 
     def may_answer(self, asked: Asked) -> bool:
         """Whether the answer to a request is still to come."""
@@ -218,8 +217,8 @@ class BatchStream:
     async def save(self, mask: bytes) -> bytes:
         """Saves environments."""
         await self.make_way()
-        answer = await self._connection.call(
-            lambda on: on.batch.SaveBatch,
+        answer: batch_pb2.SaveBatchResponse = await self._connection.call(
+            "BatchService/SaveBatch",
             batch_pb2.SaveBatchRequest(batch_id=self.about.id, mask=mask),
             timeout=WAIT_SECONDS,
             token=self._token,
@@ -235,7 +234,7 @@ class BatchStream:
         """Puts saved environments in the places of some."""
         await self.make_way()
         answer = await self._connection.call(
-            lambda on: on.batch.LoadBatch,
+            "BatchService/LoadBatch",
             batch_pb2.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
             timeout=WAIT_SECONDS,
             token=self._token,
@@ -243,14 +242,14 @@ class BatchStream:
         )
         self._note(slice(0, self.about.config.environments), answer.step)
         self._resets.note(mask)
-        return self._rows(answer.step)
+        return _rows.batch_step(answer.step, self.spec, self.about)
 
     async def close(self) -> None:
         """Closes the batch, unless the server has it no longer or is gone itself."""
         await self.hang_up()
         with contextlib.suppress(*GONE):
             await self._connection.call(
-                lambda on: on.batch.CloseBatch,
+                "BatchService/CloseBatch",
                 batch_pb2.CloseBatchRequest(batch_id=self.about.id),
                 timeout=self._timeout,
                 token=self._token,
@@ -259,11 +258,6 @@ class BatchStream:
     async def hang_up(self) -> None:
         """Ends the stream; the next request opens another."""
         await self._stream.close()
-
-    def _rows(self, step: batch_pb2.Step | BatchStep) -> BatchStep:
-        if isinstance(step, BatchStep):
-            return step
-        return _rows.batch_step(step, self.spec, self.about)
 
     def _note(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence
@@ -284,7 +278,7 @@ class BatchStream:
             await self._stream.send(batch_pb2.RunBatchRequest(reset=request))
         asked.opening = self._stream.openings
 
-    async def _wait(self, asked: Asked, timeout: float) -> batch_pb2.RunBatchResponse:
+    async def _wait(self, asked: Asked, timeout: float) -> _core.Answer:
         due, again = time.monotonic() + timeout, self._keep
         while asked.answer is None:
             if self._keep:
@@ -302,16 +296,6 @@ class BatchStream:
                 continue
             first = self._unanswered.popleft()
             first.answer = answer
-            if answer.HasField("step"):
+            if answer.step is not None:
                 self._note(first.rows, answer.step)
         return asked.answer
-
-
-def _method(about: batch_pb2.Batch, spec: GameSpec) -> Callable[[Stubs], Any]:
-    """The stream's method. It does not hold the carrier: what nobody holds ends at once."""
-
-    def method(on: Stubs) -> Any:
-        run: Any = on.batch.RunBatch
-        return run.of_rows(about, spec) if isinstance(run, NativeMethod) else run
-
-    return method

@@ -25,7 +25,7 @@ class Catalog:
     @property
     def target(self) -> str:
         """The server's address, for other processes; another once a private server was started again."""
-        return self._connection.target
+        return self._connection.address
 
     @property
     def _connection(self) -> Connection:
@@ -34,7 +34,7 @@ class Catalog:
     async def _server(self) -> ServerInfo:
         """What the server is, and how much it may be asked for."""
         request = catalog_pb2.GetServerRequest()
-        answer, _ = await self._link.ask(lambda on: on.catalog.GetServer, request, timeout=self._timeout)
+        answer, _ = await self._link.ask("CatalogService/GetServer", request, timeout=self._timeout)
         return _convert.server_info(answer.server)
 
     async def _games(self) -> list[Game]:
@@ -42,7 +42,8 @@ class Catalog:
 
         async def page(token: str) -> catalog_pb2.ListGamesResponse:
             request = catalog_pb2.ListGamesRequest(page_token=token)
-            answer, _ = await self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)
+            answer: catalog_pb2.ListGamesResponse
+            answer, _ = await self._link.ask("CatalogService/ListGames", request, timeout=self._timeout)
             return answer
 
         return [_convert.game(game) async for answer in pages(page) for game in answer.games]
@@ -66,7 +67,7 @@ class Catalog:
         key = game, count, frozenset(chosen.items())
         if key not in self._specs:
             request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
-            answer, _ = await self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
+            answer, _ = await self._link.ask("CatalogService/GetGame", request, timeout=self._timeout)
             self._specs[key] = _convert.game_spec(answer.spec)
         return self._specs[key]
 

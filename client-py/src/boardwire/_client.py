@@ -10,12 +10,12 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
 
-from . import _convert
-from ._account import proof
+from . import _convert, _core
+from ._account import checked
 from ._batch import BatchCore
 from ._carrier import carrier
 from ._catalog import Catalog
-from ._channel import ATTEMPTS, MESSAGE_BYTES, Connection, check_target
+from ._channel import ATTEMPTS, MESSAGE_BYTES, Connection
 from ._info import Clock, Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
@@ -24,15 +24,14 @@ from ._match import MatchCore
 from ._replay import Frame, Replay, fetch_replay, watch
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._server import PrivateServer
-from ._tls import TLS, Pems, read
+from ._tls import TLS, read
 from ._types import Autoreset, IllegalActions, Reward
-from ._ways import Metadata, Way
+from ._ways import Way
 from .errors import CallTimeout, ConnectionLost, JournalFailed
 from .v1 import batch_pb2, match_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
-    import grpc
     from typing_extensions import Self
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
@@ -69,22 +68,13 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
 
     def __init__(
         self,
-        target: str = "",
+        server: PrivateServer | Connection,
         *,
         timeout: float = CALL_SECONDS,
-        pems: Pems | None = None,
-        account: Metadata = (),
-        server: PrivateServer | LocalConnection | None = None,
-        channel: grpc.Channel | None = None,
     ) -> None:
-        """Is called by `connect`; tests hand in a channel of their own."""
+        """Is called by `connect`."""
         self._private = server if isinstance(server, PrivateServer) else None
-        if server is None:
-            target = target if channel is not None else check_target(target)
-        super().__init__(
-            Link(server or Connection(target, self._WAY, pems=pems, account=account, channel=channel)),
-            timeout,
-        )
+        super().__init__(Link(server), timeout)
         #: By code, the request id and the secret of a join that was not answered.
         self._joins: dict[str, tuple[str, bytes]] = {}
 
@@ -102,20 +92,21 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         if target is None:
             if tls:
                 raise ValueError("a private server has a Unix socket, which takes no TLS")
-            account = proof(token, "unix:", insecure=insecure)
+            account = checked(token, "unix:/", insecure=insecure)
             server = await PrivateServer.start(cls._WAY, server_args, account=account)
-            return cls(server=server, timeout=timeout)
+            return cls(server, timeout=timeout)
         if server_args:
             raise ValueError("server_args are for a private server: leave the target out")
         if target == LOCAL:
             if tls or token is not None:
                 raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
-            return cls(server=LocalConnection(cls._WAY), timeout=timeout)
-        if tls and target.startswith("unix:"):
-            raise ValueError(f"{target} is a Unix socket, which takes no TLS")
-        pems = await cls._WAY.aside(read, tls)
-        account = proof(token, target, insecure=insecure or pems is not None)
-        return cls(target, timeout=timeout, pems=pems, account=account)
+            return cls(LocalConnection(cls._WAY), timeout=timeout)
+        address = _core.check_address(target)
+        if tls and address.startswith("unix:"):
+            raise ValueError(f"{address} is a Unix socket, which takes no TLS")
+        secured = await cls._WAY.aside(read, tls)
+        account = checked(token, address, insecure=insecure or secured is not None)
+        return cls(Connection(address, cls._WAY, tls=secured, account=account), timeout=timeout)
 
     async def _create_match(
         self,
@@ -190,7 +181,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
-            lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=ATTEMPTS
+            "MatchService/CreateMatch", request, timeout=self._timeout, attempts=ATTEMPTS
         )
         info = _convert.match_info(answer.match)
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
@@ -298,7 +289,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
-            lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=ATTEMPTS
+            "BatchService/OpenBatch", request, timeout=WAIT_SECONDS, attempts=ATTEMPTS
         )
         if spec.digest != answer.batch.spec_digest:
             spec = await self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
@@ -326,7 +317,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         request = pb.JoinMatchRequest(code=code, request_id=request_id, commitment=commitment)
         try:
             answer = await connection.call(
-                lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=ATTEMPTS
+                "MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS
             )
         except _UNANSWERED:
             self._joins[code] = (request_id, secret)
@@ -440,7 +431,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             request = pb.ListMatchesRequest()
             request.CopyFrom(wanted)
             request.page_token = token
-            answer, _ = await self._link.ask(lambda on: on.match.ListMatches, request, timeout=self._timeout)
+            answer: pb.ListMatchesResponse
+            answer, _ = await self._link.ask("MatchService/ListMatches", request, timeout=self._timeout)
             return answer
 
         return (_convert.match_info(match) async for answer in pages(page) for match in answer.matches)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from ._channel import Connection, Stubs, Unary
+from google.protobuf.message import Message
+
+from ._channel import Connection
 from ._server import PrivateServer
 from .errors import ConnectionLost, ServerShuttingDown
 
 #: How long a private server may take that has said it is going down.
 _ENDING_SECONDS = 10.0
-
-_Req = TypeVar("_Req")
-_Res = TypeVar("_Res")
 
 
 class Link:
@@ -29,13 +28,8 @@ class Link:
         return self._server if isinstance(self._server, Connection) else self._server.connection
 
     async def ask(
-        self,
-        method: Callable[[Stubs], Unary[_Req, _Res]],
-        request: _Req,
-        *,
-        timeout: float,
-        attempts: int = 1,
-    ) -> tuple[_Res, Connection]:
+        self, method: str, request: Message, *, timeout: float, attempts: int = 1
+    ) -> tuple[Any, Connection]:
         """Makes a call that needs nothing that was there before.
 
         A private server that has ended is started again first, also when it ends during the call: nothing of
@@ -49,7 +43,7 @@ class Link:
             BoardwireError: The call failed.
         """
 
-        async def call(connection: Connection) -> tuple[_Res, Connection]:
+        async def call(connection: Connection) -> tuple[Any, Connection]:
             answer = await connection.call(method, request, timeout=timeout, attempts=attempts)
             return answer, connection
 

@@ -6,10 +6,12 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn
+
+from google.protobuf.message import Message
 
 from . import _core
-from ._channel import REPEAT, Connection, Stubs, Unary, inherited, lock
+from ._channel import ANSWERS, REPEAT, Connection, path
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
@@ -21,46 +23,54 @@ from .v1 import batch_pb2
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
 
-_Req = TypeVar("_Req")
-_Res = TypeVar("_Res")
-
 
 class LocalConnection(Connection):
     """An engine, and the calls of the protocol that it answers. A forked process has one of its own."""
 
     def __init__(self, way: Way) -> None:
-        """Makes an engine."""
-        self._engine, self._pid = _core.Engine(), os.getpid()
-        super().__init__(LOCAL, way, channel=cast(Any, _Channel(self)))
+        """Makes an engine at the first call of each process."""
+        super().__init__(LOCAL, way)
+        self._engines: dict[int, _core.Engine] = {}
 
     @property
     def engine(self) -> _core.Engine:
         """The engine of this process."""
-        if self._pid != os.getpid():
-            with lock():
-                if self._pid != os.getpid():
-                    # Another thread may have worked on the parent's.
-                    inherited.append(self._engine)
-                    self._engine, self._pid = _core.Engine(), os.getpid()
-        return self._engine
+        process = os.getpid()
+        engine = self._engines.get(process)
+        return self._engines.setdefault(process, _core.Engine()) if engine is None else engine
+
+    @property
+    def channel(self) -> NoReturn:
+        """There is none."""
+        raise error(
+            "UNIMPLEMENTED",
+            "",
+            f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} "
+            "starts one",
+        )
 
     async def call(
         self,
-        method: Callable[[Stubs], Unary[_Req, _Res]],
-        request: _Req,
+        method: str,
+        request: Message,
         *,
         timeout: float,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
-    ) -> _Res:
+    ) -> Any:
         """Makes one call, which nothing can get lost of.
 
         Raises:
             BoardwireError: The call failed.
             NotServed: It needs a server.
         """
-        return await self.way.aside(method(self.stubs), request, timeout, None)
+        message = request.SerializeToString()
+        try:
+            answer = await self.way.aside(self.engine.call, path(method), message, timeout)
+        except KeyError:
+            return self.channel
+        return ANSWERS[method].FromString(answer)
 
     async def close(self) -> None:
         """Ends all batches and searches."""
@@ -218,41 +228,3 @@ class _Sent:
     def done(self) -> bool:
         """Whether the answer is there, or has been received."""
         return self.doing is not None and self.doing.done
-
-
-class _Channel:
-    """What generated stubs call methods by."""
-
-    def __init__(self, connection: LocalConnection) -> None:
-        self._connection = connection
-
-    def unary_unary(
-        self,
-        path: str,
-        request_serializer: Callable[[Any], bytes],
-        response_deserializer: Callable[[bytes], Any],
-        **_: Any,
-    ) -> Callable[[Any, float, Any], Any]:
-        def call(request: Any, timeout: float, metadata: Any) -> Any:
-            try:
-                answer = self._connection.engine.call(path, request_serializer(request), timeout)
-            except KeyError:
-                _needs_server(path)
-            return response_deserializer(answer)
-
-        return call
-
-    def unary_stream(self, path: str, *args: Any, **kwargs: Any) -> Callable[..., NoReturn]:
-        return lambda *args, **kwargs: _needs_server(path)
-
-    stream_stream = unary_stream
-
-
-def _needs_server(path: str) -> NoReturn:
-    method = path.rpartition("/")[2]
-    raise error(
-        "UNIMPLEMENTED",
-        "",
-        f"{method} needs a server, since one process has no secrets from itself: connect without "
-        f"{LOCAL!r} starts one",
-    ) from None

@@ -72,7 +72,7 @@ class MatchCore(Generic[_Seat]):
         """
         request = pb.InviteRequest(match_id=self.id, seat=operator.index(seat))
         answer = await self._connection.call(
-            lambda on: on.match.Invite,
+            "MatchService/Invite",
             request,
             timeout=self._client._timeout,
             token=self.host_token,
@@ -93,7 +93,7 @@ class MatchCore(Generic[_Seat]):
         """
         request = pb.ResetMatchRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
         await self._connection.call(
-            lambda on: on.match.ResetMatch,
+            "MatchService/ResetMatch",
             request,
             timeout=WAIT_SECONDS,
             token=self.host_token,
@@ -113,7 +113,7 @@ class MatchCore(Generic[_Seat]):
         """
         request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
         await self._connection.call(
-            lambda on: on.match.Resign,
+            "MatchService/Resign",
             request,
             timeout=self._client._timeout,
             token=self.host_token,
@@ -171,7 +171,7 @@ class MatchCore(Generic[_Seat]):
         """
         request = pb.CloseMatchRequest(match_id=self.id)
         answer = await self._connection.call(
-            lambda on: on.match.CloseMatch,
+            "MatchService/CloseMatch",
             request,
             timeout=self._client._timeout,
             token=self.host_token,

@@ -26,7 +26,7 @@ class BatchPartCore:
         """Is called by `Batch.parts`.
 
         It refers to the carrier, not to the batch: the two would make a cycle, which keeps the stream of a
-        forgotten batch until garbage is collected. If a forked process does that, grpcio waits for ever.
+        forgotten batch until garbage is collected.
         """
         self.first = first
         self.environments = environments

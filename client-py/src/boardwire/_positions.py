@@ -18,7 +18,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._channel import inherited
 from ._sync import Batch, Search
 from ._twins import GONE
 from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
@@ -191,7 +190,6 @@ class Table:
         """Plays where positions are, and once more in new environments when those there were are gone."""
         if self._owner != os.getpid():
             # The parent goes on with them.
-            inherited.append((self._environments, self._searches))
             self._begin_anew()
         try:
             return play()

@@ -17,12 +17,11 @@ from google.protobuf import json_format
 from numpy.typing import NDArray
 
 from . import _convert
-from ._channel import Connection
+from ._channel import Connection, path
 from ._info import FairDeal, SeedOpening
 from ._server import find_binary
-from ._status import error
 from ._types import Outcome
-from ._ways import RpcError
+from .errors import BoardwireError
 from .v1 import match_pb2, replay_pb2
 from .v1 import match_service_pb2 as pb
 
@@ -158,7 +157,7 @@ async def fetch_replay(
     """An episode as the holder of a token may see it, or anybody."""
     request = pb.GetReplayRequest(match_id=match_id, episode=episode)
     answer = await connection.call(
-        lambda on: on.match.GetReplay, request, timeout=timeout, token=token, advice=advice
+        "MatchService/GetReplay", request, timeout=timeout, token=token, advice=advice
     )
     return _replay(answer.replay)
 
@@ -173,25 +172,19 @@ async def watch(
     advice: str,
 ) -> AsyncGenerator[Frame, None]:
     """Every position of a match as the public may see it, as it comes."""
-    stubs = connection.borrow()
+    request = pb.WatchRequest(match_id=match_id, after=after)
+    pipe = connection.channel.stream(path("MatchService/Watch"), token, request.SerializeToString())
     try:
-        request = pb.WatchRequest(match_id=match_id, after=after)
-        pipe = connection.way.pipe(stubs.match.Watch, connection.metadata(token), request)
-        try:
-            while True:
-                try:
-                    shown = await pipe.receive(timeout)
-                except TimeoutError:
-                    raise error("DEADLINE_EXCEEDED", "", f"nothing has happened for {timeout:g} s") from None
-                except RpcError as status:
-                    raise await connection.failure(status, stubs, advice) from None
-                if shown is None:
-                    return
-                yield frame(shown.frame)
-        finally:
-            pipe.close()
+        while True:
+            try:
+                shown = await connection.way.given(pipe.receive(timeout))
+            except BoardwireError as failure:
+                raise await connection.explained(failure, advice) from None
+            if shown is None:
+                return
+            yield frame(pb.WatchResponse.FromString(shown).frame)
     finally:
-        await connection.give_back(stubs)
+        pipe.close()
 
 
 def _replay(message: replay_pb2.Replay) -> Replay:

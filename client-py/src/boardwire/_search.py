@@ -92,7 +92,7 @@ class SearchCore:
         request.max_message_bytes = MESSAGE_BYTES
         request.request_id = str(uuid.uuid4())
         answer = await connection.call(
-            lambda on: on.search.CreateSearch,
+            "SearchService/CreateSearch",
             request,
             timeout=timeout,
             token=token,
@@ -134,7 +134,7 @@ class SearchCore:
             into=b"" if into is None else _column(into, "<u4", "into"),
         )
         answer = await self._connection.call(
-            lambda on: on.search.Advance, request, timeout=timeout, token=self._token, advice=_ENDS
+            "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
         )
         return _rows.world_step(answer.step, self.spec)
 
@@ -172,7 +172,7 @@ class SearchCore:
             seed=None if seed is None else operator.index(seed),
         )
         answer = await self._connection.call(
-            lambda on: on.search.Rollout, request, timeout=timeout, token=self._token, advice=_ENDS
+            "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
         )
         return np.frombuffer(answer.reward, dtype="<f4").reshape(-1, self.spec.seats)
 
@@ -221,14 +221,14 @@ class SearchCore:
         """Releases the worlds. Does nothing when the server has them no longer, or is gone itself."""
         if self._closed:
             return
-        self._closed = True
         with contextlib.suppress(*GONE):
             await self._connection.call(
-                lambda on: on.search.CloseSearch,
+                "SearchService/CloseSearch",
                 search_pb2.CloseSearchRequest(search_id=self.id),
                 timeout=SEARCH_SECONDS,
                 token=self._token,
             )
+        self._closed = True
 
     def __repr__(self) -> str:
         """Names game and search, never the token."""

@@ -196,7 +196,7 @@ class SeatCore(Generic[_Search]):
         if given is not None and self._host_token:
             # The host gives the seed, and the seat looks.
             await self._connection.call(
-                lambda on: on.match.ResetMatch,
+                "MatchService/ResetMatch",
                 pb.ResetMatchRequest(match_id=self.match_id, seed=given, episode=episode),
                 timeout=timeout or WAIT_SECONDS,
                 token=self._host_token,
@@ -231,7 +231,7 @@ class SeatCore(Generic[_Search]):
         self.bound = self.bound or await all_bound(self._connection, self._info, timeout)
         request = pb.OpenDealRequest(match_id=self.match_id, secret=self.secret)
         await self._connection.call(
-            lambda on: on.match.OpenDeal,
+            "MatchService/OpenDeal",
             request,
             timeout=self._timeout,
             token=self.token,
@@ -369,13 +369,9 @@ class _Calls:
 
     async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
         call = partial(self._connection.call, timeout=timeout, token=self._token, advice=MATCH_GOES_ON)
-        if isinstance(request, pb.ActRequest):
-            return (await call(lambda on: on.match.Act, request)).observation
-        if isinstance(request, pb.ObserveRequest):
-            return (await call(lambda on: on.match.Observe, request)).observation
-        if isinstance(request, pb.ResetRequest):
-            return (await call(lambda on: on.match.Reset, request)).observation
-        return (await call(lambda on: on.match.Resign, request)).observation
+        method = f"MatchService/{type(request).__name__.removesuffix('Request')}"
+        observation: observation_pb2.Observation = (await call(method, request)).observation
+        return observation
 
     async def close(self) -> None:
         pass
@@ -385,7 +381,7 @@ async def fetch_match(connection: Connection, match_id: str, timeout: float, tok
     """What the holder of a token may know of a match."""
     request = pb.GetMatchRequest(match_id=match_id)
     answer = await connection.call(
-        lambda on: on.match.GetMatch, request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
     )
     return _convert.match_info(answer.match)
 

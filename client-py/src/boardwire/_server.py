@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ._channel import Connection
 from ._process import ServerProcess
-from ._ways import Metadata, Way
+from ._ways import Way
 from .errors import StartError
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
@@ -54,7 +54,7 @@ class PrivateServer:
     this one stops it or starts it again.
     """
 
-    def __init__(self, way: Way, args: Sequence[str], timeout: float, account: Metadata) -> None:
+    def __init__(self, way: Way, args: Sequence[str], timeout: float, account: str | None) -> None:
         """Is called by `start`, and blocks as long as that takes."""
         self._way = way
         self._account = account
@@ -67,7 +67,7 @@ class PrivateServer:
 
     @classmethod
     async def start(
-        cls, way: Way, args: Sequence[str] = (), *, timeout: float = 30.0, account: Metadata = ()
+        cls, way: Way, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
     ) -> PrivateServer:
         """Starts the server and waits for the line in which it says where it listens.
 
@@ -94,7 +94,7 @@ class PrivateServer:
         if not process.has_died() and not (within and await self._way.aside(process.has_died, within)):
             return connection
         await self._way.aside(self._replace, process)
-        await connection.drop()
+        await connection.close()
         return self.connection
 
     def _replace(self, process: ServerProcess) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from typing import Any, Generic, Protocol, TypeVar
 
-from ._channel import Connection, Stubs, inherited
-from ._status import error, refused
-from ._ways import Pipe, RpcError
-from .errors import ServerFault
+from . import _core
+from ._channel import ANSWERS, Connection, path
+from ._status import error
+from .errors import BoardwireError, ServerFault
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 
@@ -24,39 +24,52 @@ class Tagged(Protocol):
     tag: int
 
 
-_Req = TypeVar("_Req", bound=Tagged)
 _Res = TypeVar("_Res", bound=Tagged)
 
 
-class Stream(Generic[_Req, _Res]):
+class Stream(Generic[_Res]):
     """Requests and their answers, in order, on one stream of messages.
 
-    The stream opens at the first request of each process, or of each event loop, and again after it broke.
+    The stream opens at the first request of each process, and again after it broke.
 
     Attributes:
         openings: How often it was opened: no answer outlives the opening that its request was sent in.
     """
 
     def __init__(
-        self, connection: Connection, token: str, method: Callable[[Stubs], Any], *, advice: str
+        self,
+        connection: Connection,
+        token: str,
+        method: str,
+        *,
+        advice: str,
+        rows: _core.Rows | None = None,
     ) -> None:
-        """Nothing is sent yet; `advice` is for who loses the connection."""
+        """Nothing is sent yet.
+
+        Args:
+            connection: What it goes over.
+            token: What proves who opens it.
+            method: The method, such as `MatchService/Play`.
+            advice: For who loses the connection.
+            rows: What the rows of its answers are shaped like, where it is a batch's stream.
+        """
         self.openings = 0
         self._connection = connection
         self._token = token
         self._method = method
         self._advice = advice
-        self._place: tuple[int, object] = (0, None)
-        self._pipe: Pipe | None = None
-        self._stubs: Stubs | None = None
+        self._shape = rows
+        self._process = 0
+        self._pipe: _core.Pipe | None = None
         self._sent = self._answered = 0
 
     @property
     def is_open(self) -> bool:
-        """Whether answers may still come to this process, or event loop."""
-        return self._pipe is not None and self._place == self._connection.way.place()
+        """Whether answers may still come to this process."""
+        return self._pipe is not None and self._process == os.getpid()
 
-    async def send(self, request: _Req) -> None:
+    async def send(self, request: Any) -> None:
         """Numbers a request and sends it, and waits for no answer.
 
         Raises:
@@ -66,12 +79,7 @@ class Stream(Generic[_Req, _Res]):
         if pipe is None or not self.is_open:
             pipe = self._open()
         self._sent = request.tag = (self._sent + 1) % _TAGS
-        try:
-            await pipe.send(request)
-        except BaseException:
-            # Cancelled: nobody knows whether it is on its way, and answers are told apart by their number.
-            await self.close()
-            raise
+        pipe.send(request.SerializeToString())
 
     async def receive(self, timeout: float) -> _Res:
         """Waits for the answer to the earliest request that has none.
@@ -81,14 +89,10 @@ class Stream(Generic[_Req, _Res]):
         """
         assert self._pipe is not None
         try:
-            answer: _Res | None = await self._pipe.receive(timeout)
-        except TimeoutError:
+            answer = await self._next(self._pipe, timeout)
+        except BoardwireError as failure:
             await self.close()
-            raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout:g} s") from None
-        except RpcError as status:
-            stubs = self._stubs
-            await self.close()
-            raise await self._connection.failure(status, stubs, self._advice) from None
+            raise await self._connection.explained(failure, self._advice) from None
         except BaseException:
             # An interrupt: the answer is still to come, and must not be taken for the next one.
             await self.close()
@@ -102,26 +106,26 @@ class Stream(Generic[_Req, _Res]):
             raise ServerFault(f"the answer to request {self._answered} is tagged {answer.tag}")
         return answer
 
-    def _open(self) -> Pipe:
-        place = self._connection.way.place()
-        if self._pipe is not None and self._place[0] != place[0]:
-            inherited.append((self._pipe, self._stubs))
-        self._place = place
+    async def _next(self, pipe: _core.Pipe, timeout: float) -> _Res | None:
+        given = self._connection.way.given
+        if self._shape is not None:
+            rows: _Res | None = await given(pipe.receive_rows(timeout, self._shape))
+            return rows
+        answer = await given(pipe.receive(timeout))
+        return None if answer is None else ANSWERS[self._method].FromString(answer)
+
+    def _open(self) -> _core.Pipe:
+        self._process = os.getpid()
         self.openings += 1
         self._sent = self._answered = 0
-        stubs = self._stubs = self._connection.borrow()
-        metadata = self._connection.metadata(self._token)
-        pipe = self._pipe = self._connection.way.pipe(self._method(stubs), metadata)
-        return pipe
+        self._pipe = self._connection.channel.stream(path(self._method), self._token)
+        return self._pipe
 
     async def close(self) -> None:
         """Ends the stream; the next request opens another."""
-        pipe, stubs, is_open = self._pipe, self._stubs, self.is_open
-        self._pipe = self._stubs = None
-        if pipe is not None and is_open:
+        pipe, self._pipe = self._pipe, None
+        if pipe is not None and self._process == os.getpid():
             pipe.close()
-            if stubs is not None:
-                await self._connection.give_back(stubs)
 
 
 class PlayStream:
@@ -129,9 +133,7 @@ class PlayStream:
 
     def __init__(self, connection: Connection, token: str, *, advice: str) -> None:
         """Nothing is sent yet; `advice` is for who loses the connection."""
-        self._stream: Stream[pb.PlayRequest, pb.PlayResponse] = Stream(
-            connection, token, lambda on: on.match.Play, advice=advice
-        )
+        self._stream: Stream[pb.PlayResponse] = Stream(connection, token, "MatchService/Play", advice=advice)
 
     async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
         """Sends a request and waits for its answer.
@@ -167,4 +169,4 @@ def _observation(answer: pb.PlayResponse) -> observation_pb2.Observation:
         return answer.reset.observation
     if kind == "resign":
         return answer.resign.observation
-    raise refused(answer.error)
+    raise _core.refusal(answer.error.SerializeToString())

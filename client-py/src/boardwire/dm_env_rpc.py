@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import ipaddress
 import logging
 import secrets
 import signal
@@ -30,7 +31,6 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 import boardwire
 
-from ._account import is_here
 from ._connecting import add_connection, connected
 from ._fields import ViewField
 from ._types import BatchStep, IllegalActions, Reward
@@ -500,6 +500,17 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
     return server, port
 
 
+def _is_here(listen: str) -> bool:
+    """Whether only this machine can connect to an address that a server listens at."""
+    if listen.startswith("unix:"):
+        return True
+    host = listen.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until it is interrupted or terminated."""
     parser = argparse.ArgumentParser(
@@ -512,7 +523,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--streams", type=int, default=STREAMS, help="agents at once [default: %(default)s]")
     add("--open", action="store_true", help="listens where other machines can connect: nothing is encrypted")
     given = parser.parse_args(arguments)
-    if not (given.open or is_here(given.listen)):
+    if not (given.open or _is_here(given.listen)):
         parser.error(f"{given.listen} is not this machine alone, and nothing is encrypted: it takes --open")
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

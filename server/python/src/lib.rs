@@ -6,6 +6,7 @@
 //! written to. Nothing is secret here: a process can read all its own memory, so it has no matches.
 
 mod array;
+mod awaiting;
 mod batch;
 mod calls;
 mod columns;
@@ -56,6 +57,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<step::Step>()?;
     module.add_class::<wire::Channel>()?;
     module.add_class::<wire::Pipe>()?;
+    module.add_class::<wire::Tls>()?;
+    module.add_function(wrap_pyfunction!(wire::check_address, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::is_here, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::refusal, module)?)?;
     module.add_class::<shape::Rows>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     fork::register(module)

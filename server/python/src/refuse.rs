@@ -3,7 +3,13 @@
 use boardwire_api::Error;
 use boardwire_api::error::Report;
 use pyo3::types::{IntoPyDict as _, PyAnyMethods as _};
-use pyo3::{PyErr, PyResult, Python};
+use pyo3::{PyErr, Python};
+
+/// A refusal without metadata.
+const NONE: [(&str, String); 0] = [];
+
+/// The reason of a call that takes too long, whoever notices it first.
+pub(crate) const TIMED_OUT: &str = "TIMED_OUT";
 
 /// The exception for a refusal.
 pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
@@ -12,40 +18,49 @@ pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
         // Nobody else keeps a log.
         message = format!("{message}: {what}");
     }
-    raised(py, code.name(), reason, &message, metadata).unwrap_or_else(|error| error)
+    raised(py, code.name(), reason, &message, metadata)
 }
 
 /// The exception for work that has taken too long.
 pub(crate) fn too_late(py: Python<'_>, seconds: f64) -> PyErr {
     let message = format!("no answer within {seconds} s");
-    raised(py, "DEADLINE_EXCEEDED", "", &message, Vec::new()).unwrap_or_else(|error| error)
+    raised(py, "DEADLINE_EXCEEDED", TIMED_OUT, &message, NONE)
 }
 
 /// The exception for what was under way when this process was forked.
 pub(crate) fn torn(py: Python<'_>) -> PyErr {
     let message = "it was under way when this process was forked, and is the parent's: open another batch";
-    raised(py, "UNAVAILABLE", "", message, Vec::new()).unwrap_or_else(|error| error)
+    raised(py, "UNAVAILABLE", "", message, NONE)
 }
 
 /// The exception for what belongs to another process.
 pub(crate) fn foreign(py: Python<'_>) -> PyErr {
     let message = "it belongs to the process that this one was forked from: connect anew";
-    raised(py, "UNAVAILABLE", "", message, Vec::new()).unwrap_or_else(|error| error)
+    raised(py, "UNAVAILABLE", "", message, NONE)
 }
 
 /// The exception for an answer that no server gives.
 pub(crate) fn fault(py: Python<'_>, message: &str) -> PyErr {
-    raised(py, "INTERNAL", "", message, Vec::new()).unwrap_or_else(|error| error)
+    raised(py, "INTERNAL", "", message, NONE)
 }
 
-fn raised(
+/// The exception of the package for a refusal.
+pub(crate) fn raised<K: AsRef<str>>(
     py: Python<'_>,
     code: &str,
     reason: &str,
     message: &str,
-    metadata: Vec<(&str, String)>,
-) -> PyResult<PyErr> {
-    let status = py.import("boardwire._status")?;
-    let error = status.call_method1("error", (code, reason, message, metadata.into_py_dict(py)?))?;
-    Ok(PyErr::from_value(error))
+    metadata: impl IntoIterator<Item = (K, String)>,
+) -> PyErr {
+    let metadata: Vec<_> =
+        metadata.into_iter().map(|(name, value)| (name.as_ref().to_owned(), value)).collect();
+    let error = || {
+        py.import("boardwire._status")?.getattr("error")?.call1((
+            code,
+            reason,
+            message,
+            metadata.into_py_dict(py)?,
+        ))
+    };
+    error().map_or_else(|error| error, PyErr::from_value)
 }

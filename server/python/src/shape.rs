@@ -54,6 +54,7 @@ impl Shape {
 }
 
 /// The shape of a server's batch.
+#[derive(Clone)]
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Rows(pub(crate) Arc<Shape>);
 

@@ -1,12 +1,16 @@
-//! Connections to servers: what the client calls them by in the place of grpcio, which takes twice as long and more for few environments.
+//! Connections to servers.
 //!
-//! Who waits for an answer reads the socket itself: no thread has to be woken for it. So nobody reads while
-//! nobody waits, but for a thread that looks now and then whether the server asks for a sign of life.
+//! Who blocks for an answer reads the socket itself: no thread has to be woken for it. So nobody reads while nobody
+//! waits, but for a thread that looks now and then whether the server asks for a sign of life. For an event loop that
+//! thread reads all the time.
 
+mod address;
 mod answer;
 mod codec;
+mod connect;
 mod pipe;
 mod status;
+mod tls;
 
 use std::future::Future;
 use std::ops::Deref;
@@ -16,9 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use boardwire_api::client;
+use boardwire_api::rpc;
 use bytes::Bytes;
-use pyo3::exceptions::PyValueError;
+use prost::Message as _;
+use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokio::runtime::{Builder, Runtime};
@@ -27,15 +32,18 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue};
-use tonic::transport::Channel as Http2;
+use tonic::metadata::{AsciiMetadataValue, MetadataMap};
 use tonic::{Request, Status};
 
 use crate::fork::Own;
 use crate::sent::seconds;
 use crate::wait::PATIENCE;
+use crate::{awaiting, refuse};
+use address::Address;
 use codec::Raw;
 pub(crate) use pipe::Pipe;
+use status::{Http2, Known};
+pub(crate) use tls::Tls;
 
 /// How often somebody looks at a connection that nobody waits at: well below what servers wait for a sign of life.
 const ROUND: Duration = Duration::from_secs(1);
@@ -48,8 +56,10 @@ const FAREWELL: usize = 8;
 /// The longest that a call may take.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// Names and values that a call begins with.
-pub(crate) type Metadata = Vec<(String, String)>;
+/// The metadata by which an account proves itself.
+const ACCOUNT: &str = "boardwire-token";
+/// The metadata by which a seat, a host or an owner proves itself.
+const AUTHORIZATION: &str = "authorization";
 
 /// A connection to one server, which opens with the first call and opens anew when it is lost.
 #[pyclass(frozen, module = "boardwire._core")]
@@ -61,7 +71,11 @@ pub(crate) struct Wire {
     open: Mutex<Option<Open>>,
     closed: watch::Sender<bool>,
     /// Whether the server has ever said anything.
-    met: AtomicBool,
+    is_met: AtomicBool,
+    has_identity: bool,
+    /// Whether calls give what an event loop awaits.
+    awaits: bool,
+    account: Option<AsciiMetadataValue>,
 }
 
 /// A channel that has not been closed.
@@ -91,21 +105,28 @@ impl Drop for Driven {
 }
 
 impl Wire {
-    fn open(address: &str) -> PyResult<Arc<Self>> {
+    fn open(address: Address, tls: Option<&Tls>, account: Option<&str>, awaits: bool) -> PyResult<Arc<Self>> {
+        let account = account.map(sensitive).transpose()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let inside = runtime.enter();
-        let grpc = Grpc::new(client::connect(address).map_err(|error| unusable(address, &error))?)
+        let channel = connect::channel(address, tls).map_err(PyValueError::new_err)?;
+        let grpc = Grpc::new(status::checked(channel))
             .max_decoding_message_size(boardwire_api::MAX_MESSAGE_BYTES)
             .max_encoding_message_size(boardwire_api::MAX_MESSAGE_BYTES);
         drop(inside);
-        let open = Mutex::new(Some(Open { grpc, runtime: Arc::new(Driven(Some(runtime))) }));
-        let (closed, met) = (watch::Sender::new(false), AtomicBool::new(false));
-        let wire = Arc::new(Self { open, closed, met });
+        let wire = Arc::new(Self {
+            open: Mutex::new(Some(Open { grpc, runtime: Arc::new(Driven(Some(runtime))) })),
+            closed: watch::Sender::new(false),
+            is_met: AtomicBool::new(false),
+            has_identity: tls.is_some_and(Tls::has_identity),
+            awaits,
+            account,
+        });
         let watched = Arc::downgrade(&wire);
         thread::Builder::new()
             .name("boardwire-wire".to_owned())
             .stack_size(STACK)
-            .spawn(move || keep_alive(&watched))?;
+            .spawn(move || keep_alive(&watched, awaits))?;
         Ok(wire)
     }
 
@@ -117,65 +138,121 @@ impl Wire {
     /// The channel has been closed.
     fn opened(&self, py: Python<'_>) -> PyResult<Open> {
         let open = self.lock().clone();
-        open.ok_or_else(|| status::raised(py, &ended(), true))
+        open.ok_or_else(|| self.raised(py, &ended()))
     }
 
-    /// Resolves when the channel is closed.
-    fn end(&self) -> impl Future<Output = Status> + Send + 'static {
+    /// The exception for a call that failed.
+    fn raised(&self, py: Python<'_>, status: &Status) -> PyErr {
+        if status::is_sent(status) {
+            self.is_met.store(true, Ordering::Relaxed);
+        }
+        let is_met = self.is_met.load(Ordering::Relaxed);
+        status::raised(py, status, Known { is_met, has_identity: self.has_identity })
+    }
+
+    /// Work, or the end of the channel.
+    fn until_closed<T, W>(&self, work: W) -> impl Future<Output = Result<T, Status>> + Send + use<T, W>
+    where
+        W: Future<Output = Result<T, Status>> + Send,
+    {
         let mut closed = self.closed.subscribe();
         async move {
-            // An error means that the channel is gone.
-            let _ = closed.wait_for(|closed| *closed).await;
-            ended()
-        }
-    }
-
-    /// Waits for something that is read or written, at most so long; nothing if it takes longer.
-    ///
-    /// # Errors
-    /// A status that is no success, or what a handler of a signal has raised.
-    fn wait<T: Send>(
-        &self,
-        py: Python<'_>,
-        time: Duration,
-        work: impl Future<Output = Result<T, Status>> + Send,
-    ) -> PyResult<Option<T>> {
-        let Open { runtime, .. } = self.opened(py)?;
-        let due = Instant::now().checked_add(time);
-        let end = self.end();
-        let mut work = pin!(async move {
             tokio::select! {
                 biased;
                 done = work => done,
-                ended = end => Err(ended),
-            }
-        });
-        loop {
-            let left = due.map_or(PATIENCE, |due| due.saturating_duration_since(Instant::now()));
-            let some = async { timeout(left.min(PATIENCE), work.as_mut()).await };
-            match py.detach(|| runtime.block_on(some)) {
-                Ok(Ok(done)) => {
-                    self.met.store(true, Ordering::Relaxed);
-                    return Ok(Some(done));
-                }
-                Ok(Err(status)) => {
-                    if status::is_sent(&status) {
-                        self.met.store(true, Ordering::Relaxed);
-                    }
-                    return Err(status::raised(py, &status, self.met.load(Ordering::Relaxed)));
-                }
-                Err(_) if left.is_zero() => return Ok(None),
-                Err(_) => py.check_signals()?,
+                // An error means that the channel is gone.
+                _ = closed.wait_for(|closed| *closed) => Err(ended()),
             }
         }
+    }
+
+    /// Waits for something that is read or written, at most so many seconds, and gives what `give` makes of it: at once,
+    /// or as a future of the event loop.
+    ///
+    /// # Errors
+    /// The exception for a status or for a time that is over, or what a handler of a signal has raised.
+    fn finish<'py, T: Send + 'static>(
+        self: &Arc<Self>,
+        py: Python<'py>,
+        time: f64,
+        work: impl Future<Output = Result<T, Status>> + Send + 'static,
+        give: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (wire, work) = (Arc::clone(self), self.until_closed(work));
+        let give = move |py: Python<'_>, done| match done {
+            Some(Ok(done)) => {
+                wire.is_met.store(true, Ordering::Relaxed);
+                give(py, done)
+            }
+            Some(Err(status)) => Err(wire.raised(py, &status)),
+            None => Err(refuse::too_late(py, time)),
+        };
+        let Open { runtime, .. } = self.opened(py)?;
+        if self.awaits {
+            let work = async move { timeout(seconds(time), work).await.ok() };
+            return awaiting::begin(py, runtime.handle(), work, give);
+        }
+        let done = block(py, &runtime, seconds(time), work)?;
+        Ok(give(py, done)?.into_bound(py))
     }
 
     /// Reads and writes what can be without waiting, so that what comes next knows of a lost connection.
     fn catch_up(&self, py: Python<'_>) {
+        if self.awaits {
+            return;
+        }
         // Not within the condition: no lock is held while Python's is waited for, or while Python collects garbage.
         let open = self.lock().clone();
         if let Some(Open { runtime, .. }) = open {
             py.detach(|| drive(&runtime, 2));
+        }
+    }
+
+    /// What is asked of a method, as it begins.
+    ///
+    /// # Errors
+    /// The token has characters that no token has.
+    fn request<T>(&self, message: T, token: &str) -> PyResult<Request<T>> {
+        let mut metadata = MetadataMap::new();
+        if let Some(account) = &self.account {
+            metadata.insert(ACCOUNT, account.clone());
+        }
+        if !token.is_empty() {
+            metadata.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", token.trim()))?);
+        }
+        let mut request = Request::new(message);
+        *request.metadata_mut() = metadata;
+        Ok(request)
+    }
+}
+
+/// A value of metadata that is never shown.
+fn sensitive(value: &str) -> PyResult<AsciiMetadataValue> {
+    let wrong = |_| PyValueError::new_err("a token is a word of printable ASCII");
+    let mut value: AsciiMetadataValue = value.parse().map_err(wrong)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Waits for some work in this thread, at most so long; nothing if it takes longer.
+///
+/// # Errors
+/// What a handler of a signal has raised.
+fn block<T: Send>(
+    py: Python<'_>,
+    runtime: &Runtime,
+    time: Duration,
+    work: impl Future<Output = T> + Send,
+) -> PyResult<Option<T>> {
+    let due = Instant::now().checked_add(time);
+    let mut work = pin!(work);
+    loop {
+        let left = due.map_or(PATIENCE, |due| due.saturating_duration_since(Instant::now()));
+        let some = async { timeout(left.min(PATIENCE), work.as_mut()).await };
+        match py.detach(|| runtime.block_on(some)) {
+            Ok(done) => return Ok(Some(done)),
+            Err(_) if left.is_zero() => return Ok(None),
+            Err(_) => py.check_signals()?,
         }
     }
 }
@@ -194,95 +271,102 @@ fn drive(runtime: &Runtime, rounds: usize) {
     });
 }
 
-/// Reads and writes now and then, until the channel is gone.
-fn keep_alive(wire: &Weak<Wire>) {
+/// Reads and writes now and then, or all the time, until the channel is gone.
+fn keep_alive(wire: &Weak<Wire>, always: bool) {
     loop {
-        thread::sleep(ROUND);
+        if !always {
+            thread::sleep(ROUND);
+        }
         let Some(Open { runtime, .. }) = wire.upgrade().and_then(|wire| wire.lock().clone()) else { return };
-        runtime.block_on(async { sleep(LOOK).await });
+        let time = if always { ROUND } else { LOOK };
+        runtime.block_on(async { sleep(time).await });
     }
-}
-
-fn unusable(address: &str, error: &tonic::transport::Error) -> PyErr {
-    PyValueError::new_err(format!("{address}: {error}"))
 }
 
 fn ended() -> Status {
     Status::unavailable("the client was closed")
 }
 
-/// What is asked of a method, as it begins.
-fn request<T>(message: T, metadata: Metadata) -> PyResult<Request<T>> {
-    let mut request = Request::new(message);
-    for (name, value) in metadata {
-        let wrong =
-            || PyValueError::new_err(format!("no metadata of a call is named {name:?}, or has its value"));
-        let name: AsciiMetadataKey = name.parse().map_err(|_| wrong())?;
-        let value: AsciiMetadataValue = value.parse().map_err(|_| wrong())?;
-        request.metadata_mut().append(name, value);
-    }
-    Ok(request)
-}
-
 fn method(path: &str) -> PyResult<PathAndQuery> {
     path.parse().map_err(|_| PyValueError::new_err(format!("{path:?} is no path of a method")))
 }
 
+/// The exception for a `google.rpc.Status`, by which streams refuse a request.
+#[pyfunction]
+pub(crate) fn refusal(py: Python<'_>, status: &[u8]) -> PyResult<Py<PyBaseException>> {
+    let status = rpc::Status::decode(status).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(status::refusal(py, &status).into_value(py))
+}
+
+/// Checks an address and gives it as errors name it.
+///
+/// Raises:
+///     `ValueError`: It is neither `host:port` nor `unix:/path`.
+#[pyfunction]
+pub(crate) fn check_address(address: &str) -> PyResult<String> {
+    let parsed: Address = address.parse().map_err(PyValueError::new_err)?;
+    Ok(parsed.to_string())
+}
+
+/// Whether what is sent to an address stays on this machine, as far as the address tells.
+///
+/// Raises:
+///     `ValueError`: It is neither `host:port` nor `unix:/path`.
+#[pyfunction]
+pub(crate) fn is_here(address: &str) -> PyResult<bool> {
+    let parsed: Address = address.parse().map_err(PyValueError::new_err)?;
+    Ok(parsed.is_here())
+}
+
 #[pymethods]
 impl Channel {
-    /// To `host:port` or `unix:/path`.
+    /// To `host:port` or `unix:/path`. With `awaits`, calls give futures of the running event loop.
     #[new]
-    fn new(address: &str) -> PyResult<Self> {
-        Ok(Self(Own::new(Wire::open(address)?)))
+    #[pyo3(signature = (address, *, tls=None, account=None, awaits=false))]
+    fn new(address: &str, tls: Option<&Tls>, account: Option<&str>, awaits: bool) -> PyResult<Self> {
+        let address = address.parse().map_err(PyValueError::new_err)?;
+        Ok(Self(Own::new(Wire::open(address, tls, account, awaits)?)))
     }
 
-    /// Calls a method by its path, and waits for the answer at most so many seconds.
+    /// Calls a method by its path, and gives its answer, for which it waits at most so many seconds.
     fn call<'py>(
         &self,
         py: Python<'py>,
         path: &str,
         message: &[u8],
-        metadata: Metadata,
+        token: &str,
         timeout: f64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let wire = self.0.get(py)?;
-        let time = seconds(timeout).min(LONGEST);
-        if message.len() > boardwire_api::MAX_MESSAGE_BYTES {
-            let what = format!(
-                "a message has at most {} bytes, not {}",
-                boardwire_api::MAX_MESSAGE_BYTES,
-                message.len()
-            );
-            return Err(status::raised(py, &Status::resource_exhausted(what), true));
+        let (most, bytes) = (boardwire_api::MAX_MESSAGE_BYTES, message.len());
+        if bytes > most {
+            let what = format!("a message has at most {most} bytes, not {bytes}");
+            return Err(wire.raised(py, &Status::resource_exhausted(what)));
         }
-        let mut request = request(Bytes::copy_from_slice(message), metadata)?;
-        request.set_timeout(time);
+        let mut request = wire.request(Bytes::copy_from_slice(message), token)?;
+        request.set_timeout(seconds(timeout).min(LONGEST));
         let (Open { mut grpc, .. }, path) = (wire.opened(py)?, method(path)?);
         let call = async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
             grpc.unary(request, path, Raw).await
         };
         wire.catch_up(py);
-        let late = || status::raised(py, &Status::deadline_exceeded(status::LATE), true);
-        let answer = wire.wait(py, time, call).and_then(|answer| answer.ok_or_else(late));
+        let give = |py: Python<'_>, answer: tonic::Response<Bytes>| {
+            Ok(PyBytes::new(py, answer.get_ref()).into_any().unbind())
+        };
+        let answer = wire.finish(py, timeout, call, give);
         if answer.is_err() {
             // The server is told that nobody waits any more.
             wire.catch_up(py);
         }
-        Ok(PyBytes::new(py, answer?.get_ref()))
+        answer
     }
 
     /// Opens a stream of answers: to one message, where it is given, else to those that are sent on it.
-    #[pyo3(signature = (path, metadata, message=None))]
-    fn stream(
-        &self,
-        py: Python<'_>,
-        path: &str,
-        metadata: Metadata,
-        message: Option<&[u8]>,
-    ) -> PyResult<Pipe> {
+    #[pyo3(signature = (path, token, message=None))]
+    fn stream(&self, py: Python<'_>, path: &str, token: &str, message: Option<&[u8]>) -> PyResult<Pipe> {
         let message = message.map(Bytes::copy_from_slice);
-        Pipe::open(py, self.0.get(py)?, method(path)?, metadata, message)
+        Pipe::open(py, self.0.get(py)?, method(path)?, token, message)
     }
 
     /// Ends all that goes over it, and tells the server so: a forked child may still hold the socket.

@@ -26,7 +26,7 @@ const ENOUGH_DISK: u64 = 1 << 30;
 /// The file name of a copy of the journal.
 const COPY: &str = "journal";
 /// Variables of the Python client.
-const CLIENT_VARIABLES: [&str; 2] = ["BOARDWIRE_BINARY", "BOARDWIRE_WIRE"];
+const CLIENT_VARIABLES: [&str; 1] = ["BOARDWIRE_BINARY"];
 /// File systems that do not persist a journal, or on which `SQLite` cannot rely on locks, by their Linux magic numbers.
 const UNFIT_FILE_SYSTEMS: [(i128, &str); 8] = [
     (0x0102_1994, "memory (tmpfs), which a reboot clears"),
@@ -259,7 +259,7 @@ mod tests {
     fn unknown_variables_are_named() {
         let check =
             |names: &[&str]| variables(&crate::Cli::command(), names.iter().map(|&name| name.to_owned()));
-        assert!(matches!(check(&["BOARDWIRE_JOURNAL", "BOARDWIRE_WIRE", "HOME"]), Finding::Ok(_)));
+        assert!(matches!(check(&["BOARDWIRE_JOURNAL", "BOARDWIRE_BINARY", "HOME"]), Finding::Ok(_)));
         let Finding::Warn(text) = check(&["BOARDWIRE_MAX_MATCHS"]) else { panic!("it is misspelt") };
         assert!(text.contains("BOARDWIRE_MAX_MATCHS"), "{text}");
     }

@@ -1,11 +1,13 @@
 //! Answers on the stream of a batch, as `boardwire.v1.RunBatchResponse` has them, whose rows are not copied.
 
+use boardwire_api::rpc;
 use boardwire_api::v1::{RunBatchResponse, run_batch_response};
 use bytes::Bytes;
 use prost::Message as _;
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
+use super::status;
 use crate::columns::Columns;
 use crate::refuse;
 use crate::shape::Rows;
@@ -18,7 +20,7 @@ pub(crate) struct Answer {
     tag: u32,
     /// One of the two.
     step: Option<Py<Step>>,
-    error: Option<Vec<u8>>,
+    error: Option<rpc::Status>,
 }
 
 impl Answer {
@@ -38,7 +40,7 @@ impl Answer {
                 Err(wrong("its columns have other lengths than this table's"))
             }
             Some(run_batch_response::Answer::Error(error)) => {
-                Ok(Self { tag, step: None, error: Some(error.encode_to_vec()) })
+                Ok(Self { tag, step: None, error: Some(error) })
             }
             None => Err(wrong("there is none")),
         }
@@ -47,27 +49,15 @@ impl Answer {
 
 #[pymethods]
 impl Answer {
-    /// Whether it is of this kind, `step` or `error`.
-    #[pyo3(name = "HasField")]
-    fn has_field(&self, name: &str) -> bool {
-        match name {
-            "step" => self.step.is_some(),
-            "error" => self.error.is_some(),
-            _ => false,
-        }
-    }
-
     /// The rows.
     #[getter]
     fn step(&self, py: Python<'_>) -> Option<Py<Step>> {
         self.step.as_ref().map(|step| step.clone_ref(py))
     }
 
-    /// Why the request was refused: a `google.rpc.Status`.
+    /// Why the request was refused.
     #[getter]
-    fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let status = || py.import("google.rpc.status_pb2")?.getattr("Status");
-        let read = |bytes: &Vec<u8>| status()?.call_method1("FromString", (PyBytes::new(py, bytes),));
-        self.error.as_ref().map(read).transpose()
+    fn error(&self, py: Python<'_>) -> Option<Py<PyBaseException>> {
+        self.error.as_ref().map(|error| status::refusal(py, error).into_value(py))
     }
 }

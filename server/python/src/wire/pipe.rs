@@ -1,11 +1,12 @@
 //! Streams of messages, and answers that are read as they come.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
 
 use bytes::Bytes;
-use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 use tokio::task::AbortHandle;
 use tokio_stream::wrappers::UnboundedReceiverStream;
@@ -14,9 +15,8 @@ use tonic::codegen::http::uri::PathAndQuery;
 
 use super::answer::Answer;
 use super::codec::Raw;
-use super::{Metadata, Open, Wire, request};
+use super::{Open, Wire};
 use crate::fork::Own;
-use crate::sent::seconds;
 use crate::shape::Rows;
 
 /// Answers that are read before they are asked for, at most: spectators of a match may fall behind.
@@ -30,8 +30,8 @@ pub(crate) struct Pipe(Own<Ends>);
 struct Ends {
     wire: Arc<Wire>,
     /// None once it is closed, and where there is but one message.
-    asked: Mutex<Option<UnboundedSender<Bytes>>>,
-    answered: Mutex<Receiver<Result<Bytes, Status>>>,
+    asked: BlockingMutex<Option<UnboundedSender<Bytes>>>,
+    answered: Arc<Mutex<Receiver<Result<Bytes, Status>>>>,
     reader: AbortHandle,
 }
 
@@ -46,7 +46,7 @@ impl Pipe {
         py: Python<'_>,
         wire: &Arc<Wire>,
         path: PathAndQuery,
-        metadata: Metadata,
+        token: &str,
         message: Option<Bytes>,
     ) -> PyResult<Self> {
         let Open { mut grpc, runtime } = wire.opened(py)?;
@@ -61,8 +61,8 @@ impl Pipe {
             None => Some(asked),
         };
         let failed = answers.clone();
-        let (request, end) = (request(UnboundedReceiverStream::new(asks), metadata)?, wire.end());
-        let read = async move {
+        let request = wire.request(UnboundedReceiverStream::new(asks), token)?;
+        let read = wire.until_closed(async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
             let mut stream = grpc.streaming(request, path, Raw).await?.into_inner();
             while let Some(answer) = stream.message().await? {
@@ -70,35 +70,37 @@ impl Pipe {
                     break;
                 }
             }
-            Ok::<_, Status>(())
-        };
+            Ok(())
+        });
         let reader = runtime.spawn(async move {
-            let done = tokio::select! {
-                done = read => done,
-                _ = end => Ok(()),
-            };
-            if let Err(status) = done {
+            if let Err(status) = read.await {
                 // Nobody may be there to hear of it.
                 let _ = failed.send(Err(status)).await;
             }
         });
         let ends = Ends {
             wire: Arc::clone(wire),
-            asked: Mutex::new(asked),
-            answered: Mutex::new(answered),
+            asked: BlockingMutex::new(asked),
+            answered: Arc::new(Mutex::new(answered)),
             reader: reader.abort_handle(),
         };
         Ok(Self(Own::new(ends)))
     }
 
-    fn next(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<Bytes>> {
+    /// The next answer, or nothing at the end of the stream, as `give` makes it.
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: f64,
+        give: impl FnOnce(Python<'_>, Bytes) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let ends = self.0.get(py)?;
-        let busy = |_| PyRuntimeError::new_err("another thread waits for the answer");
-        let mut answered = ends.answered.try_lock().map_err(busy)?;
-        let answered = &mut *answered;
-        let next = async { answered.recv().await.transpose() };
-        let late = || PyTimeoutError::new_err(format!("no answer within {timeout} s"));
-        ends.wire.wait(py, seconds(timeout), next)?.ok_or_else(late)
+        let busy = |_| PyRuntimeError::new_err("another thread or task waits for the answer");
+        let mut answered = Arc::clone(&ends.answered).try_lock_owned().map_err(busy)?;
+        let next = async move { answered.recv().await.transpose() };
+        let give =
+            |py: Python<'_>, answer: Option<Bytes>| answer.map_or(Ok(py.None()), |answer| give(py, answer));
+        ends.wire.finish(py, timeout, next, give)
     }
 }
 
@@ -114,14 +116,19 @@ impl Pipe {
         Ok(())
     }
 
-    /// Waits for the next answer at most so many seconds; nothing at the end of the stream.
-    fn receive<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        Ok(self.next(py, timeout)?.map(|answer| PyBytes::new(py, &answer)))
+    /// Gives the next answer, for which it waits at most so many seconds; nothing at the end of the stream.
+    fn receive<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+        self.next(py, timeout, |py, answer| Ok(PyBytes::new(py, &answer).into_any().unbind()))
     }
 
     /// The same for the stream of a batch.
-    fn receive_rows(&self, py: Python<'_>, timeout: f64, rows: &Rows) -> PyResult<Option<Answer>> {
-        self.next(py, timeout)?.map(|answer| Answer::read(py, answer, rows)).transpose()
+    fn receive_rows<'py>(&self, py: Python<'py>, timeout: f64, rows: &Rows) -> PyResult<Bound<'py, PyAny>> {
+        let rows = rows.clone();
+        self.next(
+            py,
+            timeout,
+            move |py, answer| Ok(Py::new(py, Answer::read(py, answer, &rows)?)?.into_any()),
+        )
     }
 
     /// Ends the stream, whatever is still to be answered.

@@ -1,0 +1,487 @@
+"""Connections: addresses, time-outs, proxies, and what a server or something in its place answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from typing import Any
+
+import grpc
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+import numpy as np
+import pytest
+from outages import FixedPlace, create
+from processes import in_child
+from proxies import proxy_of
+
+import boardwire
+from boardwire import _convert, _core, errors
+from boardwire._twins import run
+from boardwire.v1 import batch_pb2, catalog_pb2
+
+
+def test_steps_are_not_copied(address: str) -> None:
+    with boardwire.connect(address) as client, client.open_batch("faraway", environments=3, seed=1) as batch:
+        kept = [batch.reset()]
+        assert isinstance(kept[0], _core.Step)
+        images = [kept[0].view.copy()]
+        for _ in range(20):
+            kept.append(batch.step(kept[-1].mask.argmax(axis=1)))
+            images.append(kept[-1].view.copy())
+        # Every step has memory of its own, for as long as anything of it is held.
+        views = [step.view for step in kept]
+        del kept
+        for view, image in zip(views, images, strict=True):
+            assert not view.flags.owndata
+            assert not view.flags.writeable
+            np.testing.assert_array_equal(view, image)
+
+
+def test_a_connection_that_broke_while_nobody_waited_is_opened_anew(address: str) -> None:
+    with proxy_of(address) as proxy, boardwire.connect(proxy.address) as client:
+        client.games()
+        proxy.cut_after(answers=0)
+        with pytest.raises(errors.ConnectionLost):
+            client.server()
+        proxy.cut_after()
+        assert client.games()
+        proxy.cut()
+        assert client.games()
+
+
+def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
+    place = FixedPlace("127.0.0.1:0")
+    with boardwire.connect(place.address) as client:
+        seat = create(client).join(0).stream()
+        batch = client.open_batch("faraway", environments=1)
+        seen, shown = seat.observe(), batch.reset()
+        assert place._process.stdin is not None
+        place._process.stdin.close()
+
+        # Until it has stopped it answers: each call goes on from the answer before.
+        def act() -> None:
+            nonlocal seen
+            seen = seat.reset() if seen.over else seat.act(int(seen.mask.argmax()))
+
+        def step() -> None:
+            nonlocal shown
+            shown = batch.step(shown.mask.argmax(axis=1))
+
+        calls: list[Callable[[], object]] = [act, step, client.games]
+        raised: set[type[errors.BoardwireError]] = set()
+        failed = [False] * len(calls)
+        deadline = time.monotonic() + 60
+        while not all(failed):
+            assert time.monotonic() < deadline
+            for at, call in enumerate(calls):
+                try:
+                    call()
+                except errors.BoardwireError as error:
+                    raised.add(type(error))
+                    failed[at] = True
+        assert all(issubclass(kind, errors.ConnectionLost) for kind in raised), raised
+    place.end()
+
+
+def test_what_is_too_large_is_refused_before_it_is_sent(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=1) as batch:
+        batch.reset()
+        with pytest.raises(errors.BoardwireError, match="67108864 bytes") as caught:
+            batch.load(bytes(64 * 1024 * 1024 + 1))
+        assert caught.value.code == "RESOURCE_EXHAUSTED"
+
+
+def test_a_closed_connection_ends_though_a_child_holds_its_socket(address: str) -> None:
+    with proxy_of(address) as proxy:
+        client = boardwire.connect(proxy.address)
+        client.games()
+        assert proxy.connections == 1
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+        try:
+            client.close()
+            deadline = time.monotonic() + 60
+            while proxy.connections and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert proxy.connections == 0
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_closing_a_client_ends_what_waits(address: str) -> None:
+    client = boardwire.connect(address)
+    match = client.create_match("faraway", players=["agent", "agent"])
+    seat = match.join(0)
+    seats = [seat, client.seat(match.id, seat.token).stream()]
+    seat.act(int(seat.observe().mask.argmax()), wait=False)
+    raised: list[BaseException] = []
+
+    def wait(seat: boardwire.Seat) -> None:
+        try:
+            seat.observe(wait=True, timeout=60)
+        except errors.BoardwireError as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=wait, args=(seat,)) for seat in seats]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    run_close = threading.Thread(target=client.close)
+    run_close.start()
+    for thread in (run_close, *threads):
+        thread.join(60)
+        assert not thread.is_alive()
+    assert [type(error) for error in raised] == [errors.ConnectionLost] * 2
+
+
+def test_threads_share_a_connection(address: str) -> None:
+    def play(seed: int) -> tuple[int, ...]:
+        match = client.create_match("faraway", players=["agent", "random"], seed=seed)
+        with match, match.join(0).stream() as seat:
+            seen = seat.observe(wait=True)
+            while not seen.over:
+                seen = seat.act(int(seen.mask.argmax()))
+            return seen.scores
+
+    with boardwire.connect(address) as client, futures.ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(play, [3] * 24)) == [play(3)] * 24
+
+
+def test_a_child_opens_a_connection_of_its_own(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=2, seed=1) as batch:
+        step = batch.step(batch.reset().mask.argmax(axis=1))
+
+        def child() -> bool:
+            # Neither the parent's streams nor its channel are used, nor closed with what holds them.
+            shown = client.open_batch("faraway", environments=2, seed=1).reset()
+            return bool(shown.mask.any())
+
+        assert in_child(child) == b"True"
+        assert in_child(lambda: os._exit(0)) == b""
+        assert batch.step(step.mask.argmax(axis=1)).mask.any()
+
+
+class Strange(grpc.GenericRpcHandler):
+    """A server whose batches are of other tables than it says."""
+
+    def __init__(self, client: boardwire.Client) -> None:
+        """Describes games as a true server does."""
+        self._client = client
+
+    def service(self, call: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+        """Answers what opening a batch and resetting it take."""
+        name = call.method.rpartition("/")[2]
+        if name == "GetGame":
+            return grpc.unary_unary_rpc_method_handler(
+                lambda request, _: run(
+                    self._client._connection.call("CatalogService/GetGame", request, timeout=10)
+                ),
+                catalog_pb2.GetGameRequest.FromString,
+                catalog_pb2.GetGameResponse.SerializeToString,
+            )
+        if name == "OpenBatch":
+            spec = self._client.game("faraway")
+            about = batch_pb2.Batch(
+                id="b",
+                config=batch_pb2.BatchConfig(
+                    game="faraway",
+                    environments=1,
+                    line_ups=[batch_pb2.LineUp(players=_convert.players(["agent"] * 2))],
+                    autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
+                ),
+                agents=2,
+                spec_digest=spec.digest,
+            )
+            opened = batch_pb2.OpenBatchResponse(batch=about, token="t").SerializeToString()
+            return grpc.unary_unary_rpc_method_handler(lambda _, __: opened)
+        return grpc.stream_stream_rpc_method_handler(self._answers)
+
+    @staticmethod
+    def _answers(requests: Iterator[bytes], _: grpc.ServicerContext) -> Iterator[bytes]:
+        for request in requests:
+            tag = batch_pb2.RunBatchRequest.FromString(request).tag
+            rows = batch_pb2.Step(seat=b"\0", view=b"\0\0\0")
+            yield batch_pb2.RunBatchResponse(tag=tag, step=rows).SerializeToString()
+
+
+def test_columns_of_other_lengths_are_no_arrays(client: boardwire.Client) -> None:
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[Strange(client)])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        with (
+            boardwire.connect(f"127.0.0.1:{port}") as strange,
+            pytest.raises(errors.ServerFault, match="its columns have other lengths"),
+        ):
+            strange.open_batch("faraway", environments=1).reset()
+    finally:
+        server.stop(0)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("nowhere", "no port"),
+        ("", "no port"),
+        (":50051", "the host is no name"),
+        ("a b:1", "the host is no name"),
+        ("localhost:", "from 1 to 65535"),
+        ("localhost:0", "from 1 to 65535"),
+        ("localhost:65536", "from 1 to 65535"),
+        ("localhost:+1", "from 1 to 65535"),
+        ("localhost:http", "from 1 to 65535"),
+        ("http://localhost:1", "leave http:// out"),
+        ("grpc://localhost:1", "leave grpc:// out"),
+        ("ada@localhost:1", "no user and no path"),
+        ("localhost/games:1", "no user and no path"),
+        ("::1:50051", "stands in brackets"),
+        ("[localhost]:1", "in brackets stands"),
+        ("dns:localhost:1", "stands in brackets"),
+        ("unix:", "the path is empty"),
+    ],
+)
+def test_what_cannot_be_an_address_is_refused_at_once(given: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"an address is 'host:port' or 'unix:/path', not .*{why}"):
+        boardwire.connect(given)
+
+
+def test_an_address_is_shown_as_it_was_understood() -> None:
+    for given, shown in (
+        ("localhost:1", "localhost:1"),
+        ("[::1]:65535", "[::1]:65535"),
+        ("games.example.org:443", "games.example.org:443"),
+        ("unix:/tmp/socket", "unix:/tmp/socket"),
+        ("unix:///tmp/socket", "unix:/tmp/socket"),
+        ("unix:socket", "unix:socket"),
+    ):
+        with boardwire.connect(given) as client:
+            assert client.target == shown
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), 1e10, 1e300])
+def test_a_time_may_be_without_end(address: str, timeout: float) -> None:
+    with boardwire.connect(address, timeout=timeout) as client:
+        assert client.games()
+        with client.open_batch("faraway", environments=1) as batch:
+            batch.reset(timeout=timeout)
+        with create(client) as match, match.join(0).stream() as seat:
+            assert seat.observe(wait=True, timeout=timeout).mask.any()
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan")])
+def test_a_time_that_is_over_waits_for_nothing(address: str, timeout: float) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address, timeout=timeout) as client,
+        proxy.held(),
+        pytest.raises(errors.CallTimeout),
+    ):
+        client.games()
+
+
+def test_a_close_that_took_too_long_can_be_tried_again(address: str) -> None:
+    with proxy_of(address) as proxy, boardwire.connect(proxy.address, timeout=0.2) as client:
+        batch = client.open_batch("faraway", environments=1)
+        batch.reset()
+        with proxy.held(), pytest.raises(errors.CallTimeout):
+            batch.close()
+        batch.close()
+        with pytest.raises(errors.UnknownBatch):
+            batch.reset()
+
+
+class Peer(threading.Thread):
+    """Something in the place of a server, for one connection after another.
+
+    Attributes:
+        address: Where it listens.
+    """
+
+    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
+        """Answers each connection by `serve`."""
+        super().__init__(daemon=True)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._serve = serve
+        self.start()
+
+    def run(self) -> None:
+        """Serves until it is closed."""
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                with connection, contextlib.suppress(OSError, h2.exceptions.ProtocolError):
+                    self._serve(connection)
+
+    def close(self) -> None:
+        """Listens no longer."""
+        self._listener.close()
+
+
+def http2(answer: Callable[[h2.connection.H2Connection, int], None]) -> Callable[[socket.socket], None]:
+    """Answers each request of a connection by HTTP/2."""
+
+    def serve(sock: socket.socket) -> None:
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+        connection.initiate_connection()
+        sock.sendall(connection.data_to_send())
+        while data := sock.recv(1 << 16):
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    answer(connection, event.stream_id)
+            sock.sendall(connection.data_to_send())
+
+    return serve
+
+
+def status(code: str) -> Callable[[h2.connection.H2Connection, int], None]:
+    """Answers with a page of HTML, as proxies do."""
+
+    def answer(connection: h2.connection.H2Connection, stream: int) -> None:
+        connection.send_headers(stream, [(":status", code), ("content-type", "text/html")])
+        connection.send_data(stream, b"<h1>words</h1>", end_stream=True)
+
+    return answer
+
+
+def reset(code: h2.errors.ErrorCodes) -> Callable[[h2.connection.H2Connection, int], None]:
+    """Ends a stream."""
+    return lambda connection, stream: connection.reset_stream(stream, code)
+
+
+def go_away(connection: h2.connection.H2Connection, stream: int) -> None:
+    """Ends a connection."""
+    connection.close_connection(h2.errors.ErrorCodes.NO_ERROR, last_stream_id=0)
+
+
+@pytest.mark.parametrize("awaits", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (status("400"), "INTERNAL"),
+        (status("401"), "UNAUTHENTICATED"),
+        (status("403"), "PERMISSION_DENIED"),
+        (status("404"), "UNIMPLEMENTED"),
+        (status("429"), "UNAVAILABLE"),
+        (status("502"), "UNAVAILABLE"),
+        (status("503"), "UNAVAILABLE"),
+        (status("504"), "UNAVAILABLE"),
+        (status("500"), "UNKNOWN"),
+        (reset(h2.errors.ErrorCodes.REFUSED_STREAM), "UNAVAILABLE"),
+        (reset(h2.errors.ErrorCodes.INTERNAL_ERROR), "UNAVAILABLE"),
+        (reset(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM), "RESOURCE_EXHAUSTED"),
+        (go_away, "UNAVAILABLE"),
+    ],
+    ids=["400", "401", "403", "404", "429", "502", "503", "504", "500", "refused", "reset", "calm", "away"],
+)
+def test_what_answers_in_the_place_of_a_server_is_an_error_of_the_tree(
+    answer: Callable[[h2.connection.H2Connection, int], None], code: str, awaits: bool
+) -> None:
+    async def games(address: str) -> None:
+        async with boardwire.aio.connect(address, timeout=20) as client:
+            await client.games()
+
+    peer = Peer(http2(answer))
+    try:
+        with pytest.raises(boardwire.BoardwireError) as caught:
+            asyncio.run(games(peer.address)) if awaits else boardwire.connect(peer.address).games()
+        assert caught.value.code == code, caught.value
+    finally:
+        peer.close()
+
+
+def test_who_does_not_speak_http2_is_told_apart_from_who_is_not_there() -> None:
+    def page(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
+
+    peer = Peer(page)
+    try:
+        with pytest.raises(errors.ConnectionLost, match="does not speak HTTP/2") as caught:
+            boardwire.connect(peer.address).games()
+        assert caught.value.reason == "NOT_CONNECTED"
+    finally:
+        peer.close()
+
+
+def tunnel(to: str, asked: list[bytes], answer: bytes) -> Callable[[socket.socket], None]:
+    """A proxy that notes what it is asked for, and passes bytes to a server if that is its answer."""
+
+    def serve(client: socket.socket) -> None:
+        asked.append(client.recv(1 << 16))
+        client.sendall(answer)
+        if b" 200 " not in answer:
+            return
+        host, port = to.rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as server:
+            back = threading.Thread(target=passed, args=(server, client))
+            back.start()
+            passed(client, server)
+            back.join()
+
+    return serve
+
+
+def passed(source: socket.socket, sink: socket.socket) -> None:
+    """Passes bytes to their end."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+
+
+def test_a_proxy_leads_elsewhere_and_never_to_this_machine(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+    proxy = Peer(tunnel(address, asked, b"HTTP/1.1 200 OK\r\n\r\n"))
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://ada:word@{proxy.address}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    try:
+        for near in (address, address.replace("127.0.0.1", "localhost")):
+            with boardwire.connect(near) as client:
+                assert client.games()
+        with boardwire.connect() as client:
+            assert client.games()
+        assert not asked
+        with boardwire.connect("games.example:50051") as client:
+            assert client.games()
+        assert asked[0].startswith(b"CONNECT games.example:50051 ")
+        assert b"Basic YWRhOndvcmQ=" in asked[0]
+        monkeypatch.setenv("no_proxy", "games.example")
+        with pytest.raises(errors.ConnectionLost, match="failed to connect"):
+            boardwire.connect("games.example:50051", timeout=5).games()
+        assert len(asked) == 1
+    finally:
+        proxy.close()
+
+
+def test_a_proxy_that_refuses_or_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    proxy = Peer(tunnel("", [], b"HTTP/1.1 502 Bad Gateway\r\n\r\n"))
+    for place in (proxy.address, "127.0.0.1:9"):
+        monkeypatch.setenv("http_proxy", f"http://ada:secret@{place}")
+        with pytest.raises(errors.ConnectionLost, match=f"by the proxy http://{place}") as caught:
+            boardwire.connect("games.example:50051", timeout=20).games()
+        assert "secret" not in str(caught.value)
+    proxy.close()
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(ValueError, match="only those at http:// can be used"):
+        boardwire.connect("games.example:50051").games()

@@ -1,0 +1,188 @@
+//! How a connection comes about: directly or through a proxy, with TLS or without.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+use tonic::codegen::http::Uri;
+use tonic::transport::{Channel, Endpoint};
+use tower::{ServiceExt as _, service_fn};
+
+use super::address::Address;
+use super::tls::Tls;
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(10);
+/// After this long without a word the server is asked whether it is still there. Servers allow it every 10 seconds.
+const KEEPALIVE: Duration = Duration::from_secs(20);
+/// How long the answer to that may take.
+const KEEPALIVE_ANSWER: Duration = Duration::from_secs(10);
+/// The bytes of one stream that may be under way, as the server has it.
+const STREAM_WINDOW: u32 = 4 << 20;
+/// The same for a connection.
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// What is said where the two sides do not speak the same protocol.
+const SPEAKS_TLS: &str = "the server speaks TLS: connect with tls=True, or tls=boardwire.TLS(...)";
+const SPEAKS_NO_TLS: &str = "the server does not speak TLS: connect without";
+const SPEAKS_NO_HTTP2: &str = "what answers there does not speak HTTP/2, as gRPC does: is the port right?";
+/// What is said of a server that has hung up when it was greeted by TLS.
+const SILENT: &str = "the server has hung up without an answer: perhaps it does not speak TLS";
+/// Those of the first kind: trying again does not help.
+pub(crate) const MISMATCHES: [&str; 3] = [SPEAKS_TLS, SPEAKS_NO_TLS, SPEAKS_NO_HTTP2];
+
+/// The first byte of a TLS alert and of a TLS handshake.
+const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
+/// The first byte of the frame that an HTTP/2 server begins with: its length is below 65,536.
+const HTTP2_SETTINGS: u8 = 0;
+
+/// A channel to a server, which connects with the first call, and again after it has lost its connection.
+///
+/// # Errors
+/// The address does not make a URI, or the proxy for it is none that can be used.
+pub(crate) fn channel(address: Address, tls: Option<&Tls>) -> Result<Channel, String> {
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let uri: Uri = format!("{scheme}://{}", address.authority()).parse().map_err(|_| {
+        format!("an address is 'host:port' or 'unix:/path', not {address}: the host is no name")
+    })?;
+    let mut endpoint = Endpoint::from(uri.clone())
+        .connect_timeout(CONNECT)
+        .http2_keep_alive_interval(KEEPALIVE)
+        .keep_alive_timeout(KEEPALIVE_ANSWER)
+        // A seat may wait for long without a byte.
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    if let Some(tls) = tls {
+        endpoint = tls.secure(endpoint, address.host()).map_err(|error| format!("TLS: {error}"))?;
+    }
+    let proxy = proxy(&address, &uri)?;
+    let is_secure = tls.is_some();
+    let dial = service_fn(move |_: Uri| {
+        let (address, uri, proxy) = (address.clone(), uri.clone(), proxy.clone());
+        async move { Ok::<_, io::Error>(TokioIo::new(dial(&address, uri, proxy, is_secure).await?)) }
+    });
+    Ok(endpoint.connect_with_connector_lazy(dial))
+}
+
+/// The proxy that the environment names for an address. None for this machine.
+fn proxy(address: &Address, uri: &Uri) -> Result<Option<Intercept>, String> {
+    if address.is_here() {
+        return Ok(None);
+    }
+    match Matcher::from_env().intercept(uri) {
+        Some(proxy) if proxy.uri().scheme_str() != Some("http") => {
+            Err(format!("the proxy for {address} is {}: only those at http:// can be used", proxy.uri()))
+        }
+        proxy => Ok(proxy),
+    }
+}
+
+async fn dial(address: &Address, uri: Uri, proxy: Option<Intercept>, is_secure: bool) -> io::Result<Checked> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    let stream: Box<dyn Stream> = match (address, proxy) {
+        (Address::Unix(path), _) => Box::new(UnixStream::connect(path).await?),
+        (Address::Tcp { .. }, None) => {
+            Box::new(tcp.oneshot(uri).await.map_err(io::Error::other)?.into_inner())
+        }
+        (Address::Tcp { .. }, Some(proxy)) => {
+            let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+            if let Some(auth) = proxy.basic_auth() {
+                tunnel = tunnel.with_auth(auth.clone());
+            }
+            let failed = |error| io::Error::other(format!("by the proxy {}: {error}", proxy.uri()));
+            Box::new(tunnel.oneshot(uri).await.map_err(failed)?.into_inner())
+        }
+    };
+    Ok(Checked { stream, is_secure, is_met: false })
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A connection that fails with an explanation if the server's first byte shows that it speaks another protocol.
+struct Checked {
+    stream: Box<dyn Stream>,
+    is_secure: bool,
+    /// Whether the first byte has come.
+    is_met: bool,
+}
+
+impl Checked {
+    fn check(&self, first: u8) -> io::Result<()> {
+        let speaks_tls = TLS_RECORDS.contains(&first);
+        match (self.is_secure, speaks_tls) {
+            (true, false) => Err(io::Error::other(SPEAKS_NO_TLS)),
+            (false, true) => Err(io::Error::other(SPEAKS_TLS)),
+            (false, false) if first != HTTP2_SETTINGS => Err(io::Error::other(SPEAKS_NO_HTTP2)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl AsyncRead for Checked {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
+        Poll::Ready(match buffer.filled().get(before) {
+            _ if self.is_met => read,
+            Some(&first) => {
+                self.is_met = true;
+                read.and(self.check(first))
+            }
+            None if self.is_secure => Err(io::Error::other(SILENT)),
+            None => read,
+        })
+    }
+}
+
+/// Passes over a write that fails because the server has hung up: its last words are still to be read, and then the end.
+fn written(result: Poll<io::Result<usize>>, bytes: usize) -> Poll<io::Result<usize>> {
+    result.map(|result| match result {
+        Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+            Ok(bytes)
+        }
+        result => result,
+    })
+}
+
+impl AsyncWrite for Checked {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        written(Pin::new(&mut self.stream).poll_write(cx, bytes), bytes.len())
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let length = bytes.iter().map(|part| part.len()).sum();
+        written(Pin::new(&mut self.stream).poll_write_vectored(cx, bytes), length)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
