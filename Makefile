@@ -17,7 +17,7 @@ BINARY := target/release/boardwire
 # What `make test` runs. Suites that need PyTorch or another large package are in `make ci` alone.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
-.PHONY: demo test ci binary test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test ci binary test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -180,6 +180,10 @@ fmt: build
 proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test bootstrap
 	python3 client-py/generate.py
+
+## aio: makes boardwire.aio anew from the modules that block
+aio: $(VENV)/.installed
+	$(PYTHON) client-py/tools/aio.py
 
 ## release-proto: takes the protocol as it stands for the one that later changes must not break; at a release only
 release-proto: build

@@ -74,7 +74,7 @@ def seat(client: boardwire.Client) -> Iterator[None]:
     """Decisions of our own client, on a stream."""
     while True:
         match = client.create_match("faraway", players=["agent", "random"], seed=7)
-        with match.join(0).stream() as own:
+        with match.join(0) as own:
             seen = own.observe(wait=True)
             while not seen.over:
                 seen = own.act(legal(seen.mask), wait=True)

@@ -44,10 +44,10 @@ def agents(seed: int) -> dict[str, Agent]:
 def play(seat: boardwire.Seat, agent: Agent) -> tuple[boardwire.Observation, int]:
     """Plays one seat to the end; gives what it saw last and how many decisions it made."""
     decisions = 0
-    with seat.stream() as stream:
-        seen = stream.observe(wait=True)
+    with seat:
+        seen = seat.observe(wait=True)
         while not seen.over:
-            seen = stream.act(agent(seen))
+            seen = seat.act(agent(seen))
             decisions += 1
     return seen, decisions
 

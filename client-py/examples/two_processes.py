@@ -11,7 +11,7 @@ import boardwire
 
 def play(client: boardwire.Client, code: str) -> boardwire.Observation:
     """Takes the last legal action at every decision; gives the end of the match as the seat sees it."""
-    with client.join(code).stream() as seat:
+    with client.join(code) as seat:
         seen = seat.observe(wait=True)
         while not seen.over:
             seen = seat.act(seen.mask.nonzero()[0][-1])

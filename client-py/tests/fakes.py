@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import boardwire
 from boardwire import _core
-from boardwire._channel import Connection
-from boardwire._ways import BLOCKING
+from boardwire._connection import Connection
 
 
 class FakeChannel:
@@ -29,6 +28,6 @@ class FakeChannel:
 
 def fake_client(answers: Mapping[str, Callable[[bytes], Any]]) -> boardwire.Client:
     """A client whose calls are answered by functions."""
-    connection = Connection("fake:1", BLOCKING)
+    connection = Connection("fake:1")
     connection._channels[os.getpid()] = cast(_core.Channel, FakeChannel(answers))
     return boardwire.Client(connection)

@@ -12,8 +12,7 @@ import pytest
 
 import boardwire
 from boardwire._batch_stream import BatchStream
-from boardwire._server import find_binary
-from boardwire._twins import run
+from boardwire._process import find_binary
 from boardwire.envs import _shared
 
 
@@ -37,7 +36,7 @@ def stream_of(batch: boardwire.Batch) -> BatchStream:
 
 def break_stream(batch: boardwire.Batch) -> None:
     """Ends the stream of a batch, behind its back."""
-    run(stream_of(batch).hang_up())
+    (stream_of(batch).hang_up())
 
 
 def create(client: boardwire.Client) -> boardwire.Match:

@@ -30,7 +30,7 @@ def by_address(address: str, seed: int) -> tuple[int, ...]:
     """Plays a match with a client of its own."""
     with boardwire.connect(address) as client:
         match = client.create_match("faraway", players=["agent", "random"], seed=seed)
-        with match, match.join(0).stream() as seat:
+        with match, match.join(0) as seat:
             return play(seat)
 
 

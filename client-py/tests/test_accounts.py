@@ -19,7 +19,7 @@ from servers import tcp_server
 import boardwire
 from boardwire import errors, pettingzoo
 from boardwire._account import checked
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 from boardwire.envs import BoardwireVectorEnv
 
 
@@ -42,7 +42,7 @@ def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded:
         with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
             seat = match.join(0)
             assert seat.observe(wait=True).mask.any()
-            with seat.stream():
+            with seat:
                 assert seat.act(seat.observe(wait=True).mask.argmax()).mask.any()
             assert seat.search(2).rollout([0, 1]).shape
             assert next(match.watch()).sequence > 0
@@ -58,7 +58,7 @@ def test_an_event_loop_carries_the_token(tokens: dict[str, str], guarded: str) -
         async with (
             boardwire.aio.connect(guarded, token=tokens["bob"]) as client,
             await client.create_match("faraway", players=["agent", "random"]) as match,
-            (await match.join(0)).stream() as seat,
+            await match.join(0) as seat,
         ):
             assert (await seat.observe(wait=True)).mask.any()
 

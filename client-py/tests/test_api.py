@@ -17,7 +17,7 @@ import boardwire.aio
 import boardwire.envs
 import boardwire.pettingzoo
 from boardwire import _status, aio, errors
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 MODULES = [boardwire, boardwire.aio, boardwire.envs, boardwire.pettingzoo]
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -14,7 +14,6 @@ from proxies import proxy_of
 from tables import TABLES, lowest
 
 import boardwire
-from boardwire._twins import run
 
 __all__ = ["client", "local", "served"]
 
@@ -80,7 +79,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
     with client.open_batch(game, seats=seats, environments=3, scores=True) as batch:
         step = batch.reset(seeds=seeds)
         matches = [served.create_match(game, players=["agent"] * seats, seed=int(seed)) for seed in seeds]
-        tables = [[match.join(seat).stream() for seat in range(seats)] for match in matches]
+        tables = [[match.join(seat) for seat in range(seats)] for match in matches]
         playing = np.ones(3, np.bool_)
         while playing.any():
             actions = lowest(step.mask[:, ::-1])
@@ -351,14 +350,14 @@ def test_closing_twice_or_late_is_no_trouble() -> None:
     with boardwire.connect() as client:
         batch = client.open_batch("faraway", environments=1)
         batch.reset()
-        run(client._connection.close())
+        (client._connection.close())
         # The lease has ended with its connection.
         batch.close()
         batch.close()
         with client.open_batch("faraway", environments=1, keep=True) as kept:
             opening = kept.reset(seed=1)
             break_stream(kept)
-            run(client._connection.close())
+            (client._connection.close())
             assert same(kept.reset(seed=1), opening)
 
 

@@ -21,7 +21,7 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
     client: boardwire.Client, served: boardwire.Client, game: str, seats: int
 ) -> None:
     match = served.create_match(game, players=["agent"] * seats, seed=11)
-    table = [match.join(seat).stream() for seat in range(seats)]
+    table = [match.join(seat) for seat in range(seats)]
     with client.open_batch(game, seats=seats, environments=1, oracle=True, autoreset="disabled") as batch:
         step = batch.reset(seeds=[11])
         while not step.over.any():

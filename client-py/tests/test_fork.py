@@ -30,8 +30,7 @@ from processes import (
 )
 
 import boardwire
-from boardwire._stream import PlayStream, Stream
-from boardwire._twins import run
+from boardwire._stream import Stream
 
 # Python 3.12 and later warn of every fork beside threads, which connections have.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -53,7 +52,7 @@ def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, 
 def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:
     with boardwire.connect() as client:
         match = client.create_match("faraway", players=["agent", "random"], seed=3)
-        with match.join(0).stream() as seat:
+        with match.join(0) as seat:
             seen = seat.observe(wait=True)
             assert in_child(lambda: seat.observe().decision) == b"0"
             assert in_child(client.close) == b"None"
@@ -131,8 +130,7 @@ def gone(seat_or_batch: boardwire.Seat | boardwire.Batch) -> threading.Event:
     if isinstance(seat_or_batch, boardwire.Batch):
         stream: Stream[Any] = stream_of(seat_or_batch)._stream
     else:
-        assert isinstance(seat_or_batch._carrier, PlayStream)
-        stream = seat_or_batch._carrier._stream
+        stream = seat_or_batch._stream._stream
     assert stream.is_open
     gone = threading.Event()
     weakref.finalize(stream, gone.set).atexit = False
@@ -153,7 +151,7 @@ def test_a_forgotten_batch_or_seat_leaves_its_stream(client: boardwire.Client) -
     batch = client.open_batch("faraway", environments=4)
     half, other = batch.halves()
     half.step(batch.reset().mask[half.rows].argmax(axis=1))
-    seat = client.create_match("faraway", players=["agent", "random"]).join(0).stream()
+    seat = client.create_match("faraway", players=["agent", "random"]).join(0)
     seat.observe()
     calls = [gone(batch), gone(seat)]
     del batch, half, other, seat
@@ -167,7 +165,7 @@ def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None
         if child == 0:
             # What runs at an ordinary exit, without pytest's own.
             client.games()
-            run(client._private.close())  # type: ignore[union-attr]
+            (client._private.close())  # type: ignore[union-attr]
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert client.games()

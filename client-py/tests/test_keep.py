@@ -13,7 +13,7 @@ from proxies import Proxy, proxy_of
 from tables import lowest
 
 import boardwire
-from boardwire._carrier import carrier
+from boardwire._batch import carrier
 from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleSequence
 
 N = 6

@@ -37,7 +37,7 @@ def test_what_was_lost_is_said_to_whoever_held_it() -> None:
             batch.reset,
             batch.save,
             seat.observe,
-            seat.stream().observe,
+            seat.observe,
             seat.info,
             match.info,
             match.reset,
@@ -74,7 +74,7 @@ def test_advice_fits_what_was_called() -> None:
         place.crash()
         for call, advice in (
             (seat.observe, r"as long as the server runs, or .* the match goes on"),
-            (seat.stream().observe, r"client\.seat\(match_id, token\)"),
+            (seat.observe, r"client\.seat\(match_id, token\)"),
             (match.info, r"the match goes on"),
             (match.reset, r"the match goes on"),
             (batch.reset, r"ends with the connection it was opened over: open another"),
@@ -111,7 +111,7 @@ def test_the_end_of_a_block_closes_nothing_that_is_gone(fixed: bool) -> None:
     place = FixedPlace("127.0.0.1:0") if fixed else None
     with boardwire.connect(place.address if place else None) as client:
         match, batch = create(client), client.open_batch("faraway", environments=1)
-        with batch, match, match.join(0).stream() as seat:
+        with batch, match, match.join(0) as seat:
             batch.reset()
             seat.observe()
             crash(client, place)

@@ -13,7 +13,7 @@ import pytest
 from tables import IDS, TABLES, first_legal, last_legal
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 pq = pytest.importorskip("pyarrow.parquet")
 

@@ -20,8 +20,6 @@ from processes import in_child, play, script
 import boardwire
 from boardwire import _server
 from boardwire._process import ServerProcess
-from boardwire._twins import run
-from boardwire._ways import BLOCKING
 
 # Python 3.12 and later warn of every fork beside threads, which connections have.
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -81,16 +79,16 @@ def test_a_server_that_is_told_to_end_by_others_is_waited_for(starts: list[Serve
     with boardwire.connect() as client:
         seat = create(client).join(0)
         # While the stream is open, the server takes its time.
-        with seat.stream() as stream:
-            stream.observe()
+        with seat:
+            seat.observe()
             starts[0].popen.send_signal(signal.SIGTERM)
             while len(starts) == 1:
                 assert create(client)
 
 
 def test_clients_of_one_server_start_it_once(starts: list[ServerProcess]) -> None:
-    server = run(_server.PrivateServer.start(BLOCKING))
-    one, other = boardwire.Client(server=server), boardwire.Client(server=server)
+    server = _server.PrivateServer()
+    one, other = boardwire.Client(server), boardwire.Client(server)
     kill_private(one)
     assert one.games() == other.games()
     assert one.target == other.target

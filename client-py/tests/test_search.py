@@ -13,7 +13,6 @@ from tables import TABLES, lowest
 
 import boardwire
 from boardwire import errors
-from boardwire._twins import run
 from boardwire.v1 import search_pb2
 
 __all__ = ["local"]
@@ -226,7 +225,7 @@ def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Cl
 
     def create(seat: boardwire.Seat) -> search_pb2.CreateSearchResponse:
         call = client._connection.call("SearchService/CreateSearch", request, timeout=60, token=seat.token)
-        answer: search_pb2.CreateSearchResponse = run(call)
+        answer: search_pb2.CreateSearchResponse = call
         return answer
 
     first, again = create(seats[0]), create(seats[0])

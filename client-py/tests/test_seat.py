@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from outages import create
+from single_calls import by_single_calls
 
 import boardwire
 from boardwire import _convert, errors
-from boardwire._channel import MESSAGE_BYTES
+from boardwire._connection import MESSAGE_BYTES
 from boardwire.v1 import match_pb2
 
 #: The same seat, by single calls or on a stream.
 Carry = Callable[[boardwire.Seat], boardwire.Seat]
-CARRIERS = pytest.mark.parametrize(
-    "carry", [lambda seat: seat, lambda seat: seat.stream()], ids=["calls", "stream"]
-)
+CARRIERS = pytest.mark.parametrize("carry", [by_single_calls, lambda seat: seat], ids=["calls", "stream"])
 
 
 def first(seen: boardwire.Observation) -> int:
@@ -245,7 +244,7 @@ def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire
     match = client.create_match(
         "faraway", players=["agent", "random"], seed=1, illegal_actions="seeded_legal"
     )
-    with match, match.join(0).stream() as seat:
+    with match, match.join(0) as seat:
         seen = seat.observe(wait=True)
         answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
         assert answer.substituted is True
@@ -313,7 +312,7 @@ def test_another_seed_may_follow_a_reset_that_was_not_seen(
     seat.reset(4)
     with monkeypatch.context() as patched:
         # The host has reset by now; the seat is interrupted before it looks.
-        patched.setattr(seat, "_observe", interrupted)
+        patched.setattr(seat, "observe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             seat.reset(5)
     found = seat.reset(6)
@@ -325,13 +324,13 @@ def test_a_stream_opened_after_the_end_says_that_the_match_is_closed(client: boa
     match = create(client)
     seat = match.join(0)
     match.close()
-    with seat.stream() as stream, pytest.raises(errors.MatchClosed):
-        stream.observe()
-    with seat.stream() as stream, pytest.raises(errors.MatchClosed):
-        stream.observe(wait=True)
+    with pytest.raises(errors.MatchClosed):
+        seat.observe()
+    with pytest.raises(errors.MatchClosed):
+        seat.observe(wait=True)
 
 
-async def interrupted(**_: Any) -> None:
+def interrupted(**_: Any) -> None:
     raise KeyboardInterrupt
 
 

@@ -14,9 +14,8 @@ import pytest
 from processes import script
 
 import boardwire
-from boardwire._server import PrivateServer, find_binary
-from boardwire._twins import run
-from boardwire._ways import BLOCKING
+from boardwire._process import find_binary
+from boardwire._server import PrivateServer
 
 
 def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:
@@ -64,7 +63,7 @@ def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, t
 def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exec cat")))
     with pytest.raises(boardwire.errors.StartError, match="did not get ready"):
-        run(PrivateServer.start(BLOCKING, timeout=0.1))
+        PrivateServer(timeout=0.1)
 
 
 def test_wrong_arguments_are_quoted() -> None:
@@ -92,11 +91,11 @@ def test_nobody_at_an_address_is_a_lost_connection() -> None:
 
 
 def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> None:
-    server = run(PrivateServer.start(BLOCKING))
-    with boardwire.Client(server=server) as client:
+    server = PrivateServer()
+    with boardwire.Client(server) as client:
         match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
-        with seat.stream() as play:
+        with seat as play:
             seen = play.observe(wait=True)
             server._process.kill()
             server._process.wait()
@@ -144,7 +143,7 @@ def test_a_killed_client_is_no_trouble_for_the_server(client: boardwire.Client) 
 import boardwire, os, signal
 client = boardwire.connect({client.target!r})
 match = client.create_match("faraway", players=["agent", "agent"])
-with match.join(0).stream() as seat:
+with match.join(0) as seat:
     seat.observe(wait=True)
     print(match.id, match.invitations[1].code, seat.token, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -87,7 +87,7 @@ def test_a_match_is_played_over_tls(authority: Authority, secured: str) -> None:
         with (
             boardwire.connect(secured, tls=TLS(ca=ca)) as client,
             client.create_match("faraway", players=["agent", "random"], seed=1) as match,
-            match.join(0).stream() as seat,
+            match.join(0) as seat,
         ):
             assert seat.observe(wait=True).mask.any()
 

@@ -27,7 +27,6 @@ from proxies import proxy_of
 
 import boardwire
 from boardwire import _convert, _core, errors
-from boardwire._twins import run
 from boardwire.v1 import batch_pb2, catalog_pb2
 
 
@@ -63,7 +62,7 @@ def test_a_connection_that_broke_while_nobody_waited_is_opened_anew(address: str
 def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
     place = FixedPlace("127.0.0.1:0")
     with boardwire.connect(place.address) as client:
-        seat = create(client).join(0).stream()
+        seat = create(client).join(0)
         batch = client.open_batch("faraway", environments=1)
         seen, shown = seat.observe(), batch.reset()
         assert place._process.stdin is not None
@@ -126,7 +125,7 @@ def test_closing_a_client_ends_what_waits(address: str) -> None:
     client = boardwire.connect(address)
     match = client.create_match("faraway", players=["agent", "agent"])
     seat = match.join(0)
-    seats = [seat, client.seat(match.id, seat.token).stream()]
+    seats = [seat, client.seat(match.id, seat.token)]
     seat.act(int(seat.observe().mask.argmax()), wait=False)
     raised: list[BaseException] = []
 
@@ -151,7 +150,7 @@ def test_closing_a_client_ends_what_waits(address: str) -> None:
 def test_threads_share_a_connection(address: str) -> None:
     def play(seed: int) -> tuple[int, ...]:
         match = client.create_match("faraway", players=["agent", "random"], seed=seed)
-        with match, match.join(0).stream() as seat:
+        with match, match.join(0) as seat:
             seen = seat.observe(wait=True)
             while not seen.over:
                 seen = seat.act(int(seen.mask.argmax()))
@@ -187,8 +186,8 @@ class Strange(grpc.GenericRpcHandler):
         name = call.method.rpartition("/")[2]
         if name == "GetGame":
             return grpc.unary_unary_rpc_method_handler(
-                lambda request, _: run(
-                    self._client._connection.call("CatalogService/GetGame", request, timeout=10)
+                lambda request, _: self._client._connection.call(
+                    "CatalogService/GetGame", request, timeout=10
                 ),
                 catalog_pb2.GetGameRequest.FromString,
                 catalog_pb2.GetGameResponse.SerializeToString,
@@ -278,7 +277,7 @@ def test_a_time_may_be_without_end(address: str, timeout: float) -> None:
         assert client.games()
         with client.open_batch("faraway", environments=1) as batch:
             batch.reset(timeout=timeout)
-        with create(client) as match, match.join(0).stream() as seat:
+        with create(client) as match, match.join(0) as seat:
             assert seat.observe(wait=True, timeout=timeout).mask.any()
 
 

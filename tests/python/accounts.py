@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 
 def account(file: Path, name: str, quotas: str = "") -> str:

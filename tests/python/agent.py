@@ -84,7 +84,7 @@ def main() -> None:
     try:
         with boardwire.connect(arguments.address) as client:
             joined = insist(partial(client.join, arguments.code))
-            with joined.stream() as seat:
+            with joined as seat:
                 play(seat, print if arguments.transcript else lambda line: None)
     except errors.MatchClosed:
         pass

@@ -13,7 +13,7 @@ def play_seat(address: str, code: str, seed: int) -> dict[str, Any]:
     """Plays one seat at random in a process of its own; gives all that the seat was answered."""
     random = np.random.default_rng(seed)
     views, texts = [], []
-    with boardwire.connect(address) as client, client.join(code).stream() as seat:
+    with boardwire.connect(address) as client, client.join(code) as seat:
         seen = seat.observe(wait=True, text=True)
         while not seen.over:
             views.append(seen.view)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 
 def start(

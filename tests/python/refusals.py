@@ -14,7 +14,6 @@ import grpc
 import boardwire
 from accounts import account
 from boardwire import _convert, _core
-from boardwire._twins import run
 from boardwire.v1 import match_pb2, match_service_pb2_grpc
 from boardwire.v1 import match_service_pb2 as pb
 from journals import served
@@ -40,7 +39,7 @@ def call(
     token: str = "",
 ) -> Any:
     """A call as no well-behaved client makes it."""
-    return run(client._connection.call(method, request, timeout=60, token=token))
+    return client._connection.call(method, request, timeout=60, token=token)
 
 
 def over_grpcio(client: boardwire.Client) -> grpc.Channel:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 
 @pytest.fixture(scope="session")

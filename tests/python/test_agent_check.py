@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 FLAWED = Path(__file__).with_name("flawed_agent.py")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 
 def arena(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 #: What is set on this machine for other programs.
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("BOARDWIRE_")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 
 def into_nothing(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import boardwire
-from boardwire._channel import Connection
-from boardwire._server import find_binary
+from boardwire._connection import Connection
+from boardwire._process import find_binary
 from chance import faraway_deal
 
 
@@ -140,7 +140,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
         assert seat.replay().fair is not None
         seat.bound = replace(seat.bound, seat_commitments=(seat.bound.seat_commitments[0], bytes(32)))
         with pytest.raises(boardwire.errors.ServerFault, match="others were bound"):
-            seat.stream().replay()
+            seat.replay()
 
 
 def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:

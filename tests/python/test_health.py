@@ -13,7 +13,7 @@ import pytest
 
 import boardwire
 from boardwire import errors
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 from journals import make_room, served
 
 #: The protocol's messages are short enough to be written by hand: a status is field 1.

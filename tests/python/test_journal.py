@@ -18,7 +18,6 @@ import pytest
 
 import boardwire
 from boardwire import _convert, errors
-from boardwire._twins import run
 from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from journals import kill, make_room, served, start
@@ -147,21 +146,17 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
     """The answer was lost with the server: the same request is answered again, with a token that is known."""
     server = start(tmp_path)
     with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
-        created = run(
-            client._connection.call(
-                "MatchService/CreateMatch",
-                pb.CreateMatchRequest(
-                    config=match_pb2.MatchConfig(
-                        game="faraway", players=_convert.players(["agent", "random"])
-                    )
-                ),
-                timeout=60,
-            )
+        created = client._connection.call(
+            "MatchService/CreateMatch",
+            pb.CreateMatchRequest(
+                config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"]))
+            ),
+            timeout=60,
         )
         request = pb.JoinMatchRequest(code=created.invitations[0].code, request_id=str(uuid.uuid4()))
 
         def join() -> str:
-            token: str = run(client._connection.call("MatchService/JoinMatch", request, timeout=60)).token
+            token: str = (client._connection.call("MatchService/JoinMatch", request, timeout=60)).token
             return token
 
         first = join()

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 ROOT = Path(__file__).resolve().parents[2]
 

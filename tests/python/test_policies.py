@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import boardwire
 from boardwire import GameSpec, errors
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 
 FACTS = {"boardwire.encoding": "bytes", "boardwire.outputs": "logits"}
 
@@ -59,7 +59,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def played(client: boardwire.Client, bot: str) -> tuple[int, ...]:
     """The scores of a match against a bot, in which the lowest legal action is played."""
     match = client.create_match("faraway", players=["agent", bot], seed=7)
-    with match.join(0).stream() as seat:
+    with match.join(0) as seat:
         seen = seat.observe(wait=True)
         while not seen.over:
             seen = seat.act(int(seen.mask.argmax()))

@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
+from single_calls import by_single_calls
 
 import boardwire
 from boardwire import _rows
@@ -268,16 +269,14 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
 def test_a_stream_refuses_in_the_same_words(
     client: boardwire.Client, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(boardwire.BoardwireError) as single:
+    with pytest.raises(boardwire.BoardwireError) as streamed:
         PROVOKED[reason](client)
 
-    async def ask(seat: boardwire.Seat, *args: Any) -> boardwire.Observation:
-        seat._carrier = seat.stream()._carrier
-        return await asked(seat, *args)
-
-    asked = boardwire.Seat._ask
-    monkeypatch.setattr(boardwire.Seat, "_ask", ask)
-    with pytest.raises(boardwire.BoardwireError) as streamed:
+    join = boardwire.Match.join
+    monkeypatch.setattr(boardwire.Match, "join", lambda *args: by_single_calls(join(*args)))
+    seat = boardwire.Client.seat
+    monkeypatch.setattr(boardwire.Client, "seat", lambda *args: by_single_calls(seat(*args)))
+    with pytest.raises(boardwire.BoardwireError) as single:
         PROVOKED[reason](client)
     assert type(streamed.value) is type(single.value)
     assert streamed.value.code == single.value.code

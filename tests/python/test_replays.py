@@ -14,7 +14,7 @@ import pytest
 from blake3 import blake3
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 from chance import faraway_deal
 
 GAMES = ["faraway", "rauha", "golden_compass"]

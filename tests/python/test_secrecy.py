@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from single_calls import by_single_calls
 
 import boardwire
 from agents import play_seat
@@ -52,7 +53,7 @@ def answers(
         for index, action in plies:
             table[index].observe()
             table[index].act(action, wait=False)
-        for seat in (table[0], table[0].stream()):
+        for seat in (table[0], by_single_calls(client.seat(match.id, table[0].token))):
             seen = seat.observe(text=True, explain=True)
             told += [seen.view.tobytes(), seen.mask.tobytes(), seen.text.encode()]
             told.append(repr((seen.ply, seen.decision, seen.pending, seen.reward, seen.outcome)).encode())

@@ -11,8 +11,7 @@ import trustme
 
 import boardwire
 from boardwire import _convert
-from boardwire._server import find_binary
-from boardwire._twins import run
+from boardwire._process import find_binary
 from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
 
@@ -77,4 +76,4 @@ def test_a_request_id_is_a_random_uuid(client: boardwire.Client, fixed: str) -> 
         request_id=fixed,
     )
     with pytest.raises(boardwire.errors.InvalidField, match="request_id"):
-        run(client._connection.call("MatchService/CreateMatch", request, timeout=60))
+        (client._connection.call("MatchService/CreateMatch", request, timeout=60))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 import boardwire
-from boardwire._server import find_binary
+from boardwire._process import find_binary
 from boardwire.v1 import match_service_pb2 as pb
 
 SERVICE = "/boardwire.v1.MatchService/"

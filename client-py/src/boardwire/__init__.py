@@ -11,7 +11,8 @@ from importlib.metadata import version as _version
 from . import _registration, aio, errors
 from ._account import Server
 from ._advantages import advantages
-from ._client import CALL_SECONDS
+from ._batch import Batch, BatchPart
+from ._client import CALL_SECONDS, Client, connect
 from ._entities import Entities, EntityLayout
 from ._evaluation import Evaluation, evaluate
 from ._features import FeatureLayout
@@ -28,14 +29,15 @@ from ._info import (
     ServerInfo,
 )
 from ._league import League
+from ._match import Match
 from ._record import record, record_arena
 from ._recording import Recording, RecordingFacts, Steps
 from ._replay import ActionCause, Frame, PlayedAction, Replay
 from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
-from ._seat import WAIT_SECONDS
+from ._search import Search
+from ._seat import WAIT_SECONDS, Seat
 from ._self_play import SelfPlay, Turn
 from ._spec import ActionSpec, Game, GameOption, GameSpec
-from ._sync import Batch, BatchPart, Client, Match, Search, Seat, connect
 from ._tls import TLS
 from ._types import (
     NOBODY,

@@ -17,7 +17,7 @@ import boardwire
 
 from . import _core
 from ._connecting import add_connection, connected
-from ._server import find_binary
+from ._process import find_binary
 from .errors import BoardwireError
 
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Generic, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _rows
-from ._carrier import BatchCarrier
-from ._channel import Connection
+from ._batch_stream import BatchStream
+from ._closing import Closing
+from ._connection import Connection
 from ._line_ups import AGENT
-from ._part import BatchPartCore
-from ._search import SEARCH_SECONDS, SearchCore
+from ._local import LocalCarrier, LocalConnection
+from ._search import SEARCH_SECONDS, Search, begin
 from ._seat import WAIT_SECONDS
+from ._spec import GameSpec
 from ._types import BatchStep, Reward
+from ._waiting import result_of
+from .errors import BatchActionOutOfRange
 from .v1 import batch_pb2, search_pb2
-
-_Part = TypeVar("_Part", bound=BatchPartCore)
-_Search = TypeVar("_Search", bound=SearchCore)
 
 
 def _seed(given: SupportsIndex) -> int:
@@ -36,7 +38,7 @@ def _seed(given: SupportsIndex) -> int:
     return seed
 
 
-class BatchCore(Generic[_Part, _Search]):
+class Batch(Closing):
     """Many environments of one table, stepped together; for one thread or task.
 
     Every environment shows one decision at a time: that of the lowest agent's seat which owes one.
@@ -59,10 +61,7 @@ class BatchCore(Generic[_Part, _Search]):
         token: What proves the owner.
     """
 
-    _part_type: type[_Part]
-    _search_type: type[_Search]
-
-    def __init__(self, carrier: BatchCarrier, connection: Connection, token: str) -> None:
+    def __init__(self, carrier: BatchStream | LocalCarrier, connection: Connection, token: str) -> None:
         """Is called by `Client.open_batch`; searches go over the connection."""
         message = carrier.about
         self.id = message.id
@@ -79,10 +78,10 @@ class BatchCore(Generic[_Part, _Search]):
         self._connection = connection
         self._carrier = carrier
         self._at_once = carrier.at_once
-        self._whole = self._part_type(carrier, 0, self.environments)
+        self._whole = BatchPart(carrier, 0, self.environments)
         self._closed = False
 
-    async def _reset(
+    def reset(
         self,
         *,
         mask: NDArray[np.bool_] | None = None,
@@ -109,14 +108,16 @@ class BatchCore(Generic[_Part, _Search]):
             InvalidField: There are not as many seeds as environments.
         """
         key = None if seed is None else _seed(seed)
-        sent = await self._carrier.reset(
-            _rows.packed(mask, self.environments),
-            key,
-            () if seeds is None else [_seed(one) for one in seeds],
+        sent: Any = result_of(
+            self._carrier.reset(
+                _rows.packed(mask, self.environments),
+                key,
+                () if seeds is None else [_seed(one) for one in seeds],
+            )
         )
-        return await self._carrier.receive(sent, timeout)
+        return result_of(self._carrier.receive(sent, timeout))
 
-    async def _step(
+    def step(
         self,
         actions: ArrayLike,
         *,
@@ -138,17 +139,22 @@ class BatchCore(Generic[_Part, _Search]):
             ActionOutOfRange: There is no such action; none was stepped.
             EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
         """
-        return await self._whole._step(actions, mask=mask, timeout=timeout)
+        at_once = self._at_once
+        if at_once is not None and mask is None and not self._whole._sent:
+            step = at_once(actions)
+            if step is not None:
+                return step
+        return result_of(self._whole.step(actions, mask=mask, timeout=timeout))
 
-    async def _send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
+    def send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
         """Sends an action for every environment, or those of a mask, and does not wait for what follows."""
-        await self._whole._send(actions, mask=mask)
+        result_of(self._whole.send(actions, mask=mask))
 
-    async def _recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received."""
-        return await self._whole._recv(timeout=timeout)
+        return result_of(self._whole.recv(timeout=timeout))
 
-    def parts(self, count: int) -> tuple[_Part, ...]:
+    def parts(self, count: int) -> tuple[BatchPart, ...]:
         """Divides the environments into runs of neighbours, as equal as can be.
 
         Raises:
@@ -157,9 +163,9 @@ class BatchCore(Generic[_Part, _Search]):
         if not 1 <= count <= self.environments:
             raise ValueError(f"{self.environments} environments make no {count} parts")
         bounds = [self.environments * part // count for part in range(count + 1)]
-        return tuple(self._part_type(self._carrier, first, end - first) for first, end in pairwise(bounds))
+        return tuple(BatchPart(self._carrier, first, end - first) for first, end in pairwise(bounds))
 
-    def halves(self) -> tuple[_Part, _Part]:
+    def halves(self) -> tuple[BatchPart, BatchPart]:
         """Two parts, of which one is decided here while the other is being stepped by the server.
 
         In an event loop each reset, send and receive is awaited.
@@ -177,15 +183,15 @@ class BatchCore(Generic[_Part, _Search]):
         first, second = self.parts(2)
         return first, second
 
-    async def _save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
+    def save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
         """Saves environments as bytes that tell everything; for a server with the same snapshot key.
 
         Args:
             mask: `bool[environments]`, which ones; all when left out.
         """
-        return await self._carrier.save(_rows.packed(mask, self.environments))
+        return result_of(self._carrier.save(_rows.packed(mask, self.environments)))
 
-    async def _load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
+    def load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
 
         Args:
@@ -199,9 +205,9 @@ class BatchCore(Generic[_Part, _Search]):
         Raises:
             InvalidSnapshot: It was altered, or is of another table, line-up or number of environments.
         """
-        return await self._carrier.load(snapshot, _rows.packed(mask, self.environments))
+        return result_of(self._carrier.load(snapshot, _rows.packed(mask, self.environments)))
 
-    async def _search(
+    def search(
         self,
         worlds: int = 1,
         *,
@@ -211,7 +217,7 @@ class BatchCore(Generic[_Part, _Search]):
         reward: Reward = "rank",
         skip_forced: bool = False,
         timeout: float = SEARCH_SECONDS,
-    ) -> _Search:
+    ) -> Search:
         """Draws worlds that the seats can believe in whose decisions are shown; use it in a `with` statement.
 
         Args:
@@ -229,29 +235,154 @@ class BatchCore(Generic[_Part, _Search]):
             InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
             ServerFull: The server holds as much as it may: places count as environments do.
         """
-        await self._carrier.make_way()
-        return await self._search_type._begin(
-            self._connection,
-            self.token,
-            self.spec,
-            search_pb2.CreateSearchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
-            worlds=worlds,
-            places=places,
-            seed=seed,
-            reward=reward,
-            skip_forced=skip_forced,
-            timeout=timeout,
+        result_of(self._carrier.make_way())
+        return result_of(
+            begin(
+                self._connection,
+                self.token,
+                self.spec,
+                search_pb2.CreateSearchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
+                worlds=worlds,
+                places=places,
+                seed=seed,
+                reward=reward,
+                skip_forced=skip_forced,
+                timeout=timeout,
+            )
         )
 
-    async def _close(self) -> None:
+    def close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
         if not self._closed:
-            await self._carrier.close()
+            result_of(self._carrier.close())
             self._closed = True
 
     def __repr__(self) -> str:
         """Names game and batch, never the token."""
         return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
+
+
+def carrier(
+    connection: Connection,
+    token: str,
+    about: batch_pb2.Batch,
+    spec: GameSpec,
+    *,
+    keep: bool,
+    timeout: float,
+) -> BatchStream | LocalCarrier:
+    """What takes to its engine what a batch is asked for that was opened over a connection."""
+    if isinstance(connection, LocalConnection):
+        return LocalCarrier(connection, about, spec)
+    return BatchStream(connection, token, about, spec, keep=keep, timeout=timeout)
+
+
+class BatchPart:
+    """A run of environments of a batch, which is sent actions while others are being decided.
+
+    Attributes:
+        first: Its first environment.
+        environments: How many it has.
+    """
+
+    def __init__(self, carrier: BatchStream | LocalCarrier, first: int, environments: int) -> None:
+        """Is called by `Batch.parts`.
+
+        It refers to the carrier, not to the batch: the two would make a cycle, which keeps the stream of a
+        forgotten batch until garbage is collected.
+        """
+        self.first = first
+        self.environments = environments
+        self._carrier = carrier
+        self._sent: deque[Any] = deque()
+
+    @property
+    def rows(self) -> slice:
+        """Where its rows stand among those of the whole batch."""
+        return slice(self.first, self.first + self.environments)
+
+    def send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
+        """Sends an action for every environment, and does not wait for what follows.
+
+        A batch opened with `keep` first waits for what was sent before for any of the same environments.
+
+        Args:
+            actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
+            mask: `bool[n]`, which environments make a decision; all when left out. The actions of others are
+                ignored, and they stay as they are: their rows show what they showed, without reward.
+        """
+        chosen = _rows.packed(mask, self.environments)
+        given = self._bytes(actions, mask)
+        self._sent.append(result_of(self._carrier.step(self.rows, given, chosen)))
+
+    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Waits for the decisions that follow the earliest actions sent and not received.
+
+        Args:
+            timeout: Seconds.
+
+        Raises:
+            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
+            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+            ConnectionLost: The answer was lost. With `keep` it may be received again; else the batch is gone.
+            RuntimeError: No actions have been sent.
+        """
+        if not self._is_waiting():
+            raise RuntimeError("nothing has been sent whose answer could be received")
+        sent = self._sent[0]
+        try:
+            return result_of(self._carrier.receive(sent, timeout))
+        finally:
+            if not self._carrier.may_answer(sent):
+                self._sent.popleft()
+
+    def step(
+        self,
+        actions: ArrayLike,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> BatchStep:
+        """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
+        if self._is_waiting():
+            raise RuntimeError("receive what has been sent before another step")
+        result_of(self.send(actions, mask=mask))
+        return result_of(self.recv(timeout=timeout))
+
+    def _is_waiting(self) -> bool:
+        """Whether something has been sent and is still to be received."""
+        while self._sent and self._carrier.is_dropped(self._sent[0]):
+            self._sent.popleft()
+        return bool(self._sent)
+
+    def _bytes(self, actions: ArrayLike, mask: NDArray[np.bool_] | None) -> bytes:
+        given = np.asarray(actions)
+        if given.shape != (self.environments,):
+            raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"actions are whole numbers, not {given.dtype}")
+        if mask is not None:
+            given = np.where(mask, given, 0)
+        if given.dtype == np.uint8:
+            return given.tobytes()
+        most = np.iinfo(np.uint8).max
+        if given.min() < 0 or given.max() > most:
+            at = int(np.flatnonzero((given < 0) | (given > most))[0])
+            environment, action, known = self.first + at, int(given[at]), len(self._carrier.spec.actions)
+            raise BatchActionOutOfRange(
+                f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
+                metadata={
+                    "environment": str(environment),
+                    "action": str(action),
+                    "actions": str(known),
+                },
+            )
+        return given.astype(np.uint8).tobytes()
+
+    def __repr__(self) -> str:
+        """Names its environments."""
+        last = self.first + self.environments - 1
+        return f"<environments {self.first} to {last} of batch {self._carrier.about.id}>"
 
 
 def _agents(line_ups: Sequence[Sequence[str]], config: batch_pb2.BatchConfig) -> NDArray[np.bool_]:

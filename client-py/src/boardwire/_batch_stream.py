@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from . import _core, _rows
-from ._channel import Connection
+from ._connection import Connection
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._stream import Stream
-from ._twins import GONE
 from ._types import BatchStep
-from .errors import ConnectionLost
+from ._waiting import given, result_of
+from .errors import GONE, ConnectionLost
 from .v1 import batch_pb2
 
 #: What a batch can be asked for on its stream.
@@ -108,7 +108,7 @@ class BatchStream:
     def at_once(self) -> None:
         """There is no way around messages."""
 
-    async def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
+    def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
         """Sends an action for each of some environments.
 
         Raises:
@@ -122,9 +122,9 @@ class BatchStream:
             count=rows.stop - rows.start,
             mask=mask,
         )
-        return await self._send(Asked(request, rows, rows, self._resets.count))
+        return result_of(self._send(Asked(request, rows, rows, self._resets.count)))
 
-    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
+    def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
         """Asks for episodes to be begun.
 
         Raises:
@@ -135,7 +135,7 @@ class BatchStream:
             return asked
         environments = self.about.config.environments
         touched = _rows.chosen(mask, environments)
-        asked = await self._send(Asked(request, slice(0, environments), touched, self._resets.count + 1))
+        asked = result_of(self._send(Asked(request, slice(0, environments), touched, self._resets.count + 1)))
         self._resets.note(mask)
         return asked
 
@@ -149,32 +149,32 @@ class BatchStream:
         again.ClearField("sequence")
         return last if again == request else None
 
-    async def _send(self, asked: Asked) -> Asked:
+    def _send(self, asked: Asked) -> Asked:
         if self._keep:
             # The server must have answered these before it is asked for the next.
             for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
-                await self._wait(earlier, WAIT_SECONDS)
+                result_of(self._wait(earlier, WAIT_SECONDS))
             asked.request.sequence = int(self._sequence[asked.rows].max()) + 1
-            await self._send_again()
+            self._send_again()
         else:
-            await self._settle(asked)
-        await self._put(asked)
+            result_of(self._settle(asked))
+        self._put(asked)
         while self._unanswered and self._unanswered[0].opening != asked.opening:
             self._lost.append(self._unanswered.popleft())
         self._unanswered.append(asked)
         return asked
 
-    async def _settle(self, asked: Asked) -> None:
+    def _settle(self, asked: Asked) -> None:
         """Sees to it that a step follows what its environments have shown."""
         while self._unanswered and not self._is_under_way(self._unanswered[0]):
             self._lost.append(self._unanswered.popleft())
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
         is_step = isinstance(asked.request, batch_pb2.StepBatchRequest)
         if is_step and any(each.overlaps(asked.rows) for each in self._lost):
-            what_now = await self._connection.what_now(_RESET)
+            what_now = result_of(self._connection.what_now(_RESET))
             raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
 
-    async def receive(self, asked: Asked, timeout: float) -> BatchStep:
+    def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the answer to a request.
 
         Raises:
@@ -182,7 +182,7 @@ class BatchStream:
         """
         asked.failed = True
         try:
-            answer = await self._wait(asked, timeout)
+            answer = result_of(self._wait(asked, timeout))
             if answer.step is None:
                 raise answer.error
         except BaseException:
@@ -201,7 +201,7 @@ class BatchStream:
         """Whether nobody wants the answer any more: its rows were all reset since."""
         return self._resets.cover(asked.touched, asked.resets)
 
-    async def make_way(self) -> None:
+    def make_way(self) -> None:
         """Sees to it that nothing is under way, for calls that do not wait for the stream.
 
         Raises:
@@ -210,54 +210,60 @@ class BatchStream:
         """
         if self._keep:
             for asked in [each for each in self._unanswered if each.failed]:
-                await self._wait(asked, WAIT_SECONDS)
+                result_of(self._wait(asked, WAIT_SECONDS))
         if self._unanswered and (self._keep or self._stream.is_open):
             raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
 
-    async def save(self, mask: bytes) -> bytes:
+    def save(self, mask: bytes) -> bytes:
         """Saves environments."""
-        await self.make_way()
-        answer: batch_pb2.SaveBatchResponse = await self._connection.call(
-            "BatchService/SaveBatch",
-            batch_pb2.SaveBatchRequest(batch_id=self.about.id, mask=mask),
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
+        result_of(self.make_way())
+        answer: batch_pb2.SaveBatchResponse = result_of(
+            self._connection.call(
+                "BatchService/SaveBatch",
+                batch_pb2.SaveBatchRequest(batch_id=self.about.id, mask=mask),
+                timeout=WAIT_SECONDS,
+                token=self._token,
+                advice=self._advice,
+            )
         )
         return answer.snapshot
 
-    async def text(self, environment: int, seat: int) -> str:
+    def text(self, environment: int, seat: int) -> str:
         """There is none: training needs no text, and matches have it."""
-        raise NotImplementedError("a batch in a server shows no text")
+        raise result_of(given(NotImplementedError("a batch in a server shows no text")))
 
-    async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
+    def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
-        await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/LoadBatch",
-            batch_pb2.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
+        result_of(self.make_way())
+        answer = result_of(
+            self._connection.call(
+                "BatchService/LoadBatch",
+                batch_pb2.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
+                timeout=WAIT_SECONDS,
+                token=self._token,
+                advice=self._advice,
+            )
         )
         self._note(slice(0, self.about.config.environments), answer.step)
         self._resets.note(mask)
         return _rows.batch_step(answer.step, self.spec, self.about)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Closes the batch, unless the server has it no longer or is gone itself."""
-        await self.hang_up()
+        self.hang_up()
         with contextlib.suppress(*GONE):
-            await self._connection.call(
-                "BatchService/CloseBatch",
-                batch_pb2.CloseBatchRequest(batch_id=self.about.id),
-                timeout=self._timeout,
-                token=self._token,
+            result_of(
+                self._connection.call(
+                    "BatchService/CloseBatch",
+                    batch_pb2.CloseBatchRequest(batch_id=self.about.id),
+                    timeout=self._timeout,
+                    token=self._token,
+                )
             )
 
-    async def hang_up(self) -> None:
+    def hang_up(self) -> None:
         """Ends the stream; the next request opens another."""
-        await self._stream.close()
+        self._stream.close()
 
     def _note(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence
@@ -265,29 +271,29 @@ class BatchStream:
     def _is_under_way(self, asked: Asked) -> bool:
         return self._stream.is_open and asked.opening == self._stream.openings
 
-    async def _send_again(self) -> None:
+    def _send_again(self) -> None:
         for asked in self._unanswered:
             if not self._is_under_way(asked):
-                await self._put(asked)
+                self._put(asked)
 
-    async def _put(self, asked: Asked) -> None:
+    def _put(self, asked: Asked) -> None:
         request = asked.request
         if isinstance(request, batch_pb2.StepBatchRequest):
-            await self._stream.send(batch_pb2.RunBatchRequest(step=request))
+            self._stream.send(batch_pb2.RunBatchRequest(step=request))
         else:
-            await self._stream.send(batch_pb2.RunBatchRequest(reset=request))
+            self._stream.send(batch_pb2.RunBatchRequest(reset=request))
         asked.opening = self._stream.openings
 
-    async def _wait(self, asked: Asked, timeout: float) -> _core.Answer:
+    def _wait(self, asked: Asked, timeout: float) -> _core.Answer:
         due, again = time.monotonic() + timeout, self._keep
         while asked.answer is None:
             if self._keep:
-                await self._send_again()
+                self._send_again()
             elif not self._is_under_way(asked):
-                what_now = await self._connection.what_now(_RESET)
+                what_now = result_of(self._connection.what_now(_RESET))
                 raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
             try:
-                answer = await self._stream.receive(timeout)
+                answer = result_of(self._stream.receive(timeout))
             except ConnectionLost as lost:
                 # Once more, unless the server itself says that it is of no use.
                 if not again or type(lost) is not ConnectionLost:

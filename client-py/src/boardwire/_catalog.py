@@ -6,19 +6,20 @@ import operator
 from collections.abc import Mapping
 
 from . import _convert
-from ._channel import Connection
+from ._connection import Connection, pages
 from ._info import ServerInfo
-from ._link import Link, pages
+from ._server import PrivateServer
 from ._spec import Game, GameSpec
+from ._waiting import each_of, result_of
 from .v1 import catalog_pb2
 
 
 class Catalog:
     """A client's knowledge of its server: asked for once and kept."""
 
-    def __init__(self, link: Link, timeout: float) -> None:
+    def __init__(self, server: PrivateServer | Connection, timeout: float) -> None:
         """Asks for nothing yet; each call may take `timeout` seconds."""
-        self._link = link
+        self._server = server
         self._timeout = timeout
         self._specs: dict[object, GameSpec] = {}
 
@@ -29,26 +30,28 @@ class Catalog:
 
     @property
     def _connection(self) -> Connection:
-        return self._link.connection
+        return self._server.connection
 
-    async def _server(self) -> ServerInfo:
+    def server(self) -> ServerInfo:
         """What the server is, and how much it may be asked for."""
         request = catalog_pb2.GetServerRequest()
-        answer, _ = await self._link.ask("CatalogService/GetServer", request, timeout=self._timeout)
+        answer, _ = result_of(self._server.ask("CatalogService/GetServer", request, timeout=self._timeout))
         return _convert.server_info(answer.server)
 
-    async def _games(self) -> list[Game]:
+    def games(self) -> list[Game]:
         """The games that are served."""
 
-        async def page(token: str) -> catalog_pb2.ListGamesResponse:
+        def page(token: str) -> catalog_pb2.ListGamesResponse:
             request = catalog_pb2.ListGamesRequest(page_token=token)
             answer: catalog_pb2.ListGamesResponse
-            answer, _ = await self._link.ask("CatalogService/ListGames", request, timeout=self._timeout)
+            answer, _ = result_of(
+                self._server.ask("CatalogService/ListGames", request, timeout=self._timeout)
+            )
             return answer
 
-        return [_convert.game(game) async for answer in pages(page) for game in answer.games]
+        return [_convert.game(game) for answer in each_of(pages(page)) for game in answer.games]
 
-    async def _game(
+    def game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
     ) -> GameSpec:
         """Everything about one table of a game. It is asked for once and kept.
@@ -67,18 +70,18 @@ class Catalog:
         key = game, count, frozenset(chosen.items())
         if key not in self._specs:
             request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
-            answer, _ = await self._link.ask("CatalogService/GetGame", request, timeout=self._timeout)
+            answer, _ = result_of(self._server.ask("CatalogService/GetGame", request, timeout=self._timeout))
             self._specs[key] = _convert.game_spec(answer.spec)
         return self._specs[key]
 
-    async def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
-        spec = await self._game(game, seats=seats, options=options)
+    def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
+        spec = result_of(self.game(game, seats=seats, options=options))
         if spec.digest != digest:
             # Another server than before has been started at the address.
             self._specs.clear()
-            spec = await self._game(game, seats=seats, options=options)
+            spec = result_of(self.game(game, seats=seats, options=options))
         return spec
 
-    async def _close(self) -> None:
+    def close(self) -> None:
         """Closes the channel, and stops a private server, if this process started it."""
-        await self._link.close()
+        result_of(self._server.close())

@@ -2,69 +2,50 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import operator
 import secrets
 import uuid
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import SupportsIndex
 
 from . import _convert, _core
 from ._account import checked
-from ._batch import BatchCore
-from ._carrier import carrier
+from ._batch import Batch, carrier
 from ._catalog import Catalog
-from ._channel import ATTEMPTS, MESSAGE_BYTES, Connection
+from ._closing import Closing
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, pages
 from ._info import Clock, Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
-from ._link import Link, pages
 from ._local import LOCAL, LocalConnection
-from ._match import MatchCore
-from ._replay import Frame, Replay, fetch_replay, watch
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
+from ._match import Match
+from ._replay import Frame, Replay
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
 from ._tls import TLS, read
 from ._types import Autoreset, IllegalActions, Reward
-from ._ways import Way
-from .errors import CallTimeout, ConnectionLost, JournalFailed
+from ._waiting import aside, each_of, result_of
+from ._watching import fetch_replay, watch
+from .errors import BoardwireError, CallTimeout, ConnectionLost, JournalFailed
 from .v1 import batch_pb2, match_pb2
 from .v1 import match_service_pb2 as pb
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
 CALL_SECONDS = 30.0
 #: After these nobody knows whether the server has done what it was asked for.
-_UNANSWERED: tuple[type[BaseException], ...] = (
-    ConnectionLost,
-    CallTimeout,
-    JournalFailed,
-    asyncio.CancelledError,
-)
+_UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout, JournalFailed)
 
 
-_Seat = TypeVar("_Seat", bound=SeatCore[Any])
-_Match = TypeVar("_Match", bound=MatchCore[Any])
-_Batch = TypeVar("_Batch", bound=BatchCore[Any, Any])
-
-
-class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
+class Client(Catalog, Closing):
     """A server's games and matches, over a channel that opens at the first call of each process.
 
-    Several threads, or tasks, may use it. Use it in a `with` statement (`async with`), or `close` it.
+    Several threads, or tasks, may use it. Use it in a `with` statement, or `close` it.
 
-    With the target `local:` it has an engine in this process instead of a server, which has no matches.
+    With the address `local:` it has an engine in this process instead of a server, which has no matches.
 
     A private server that has ended by itself is started again by the next call that asks for nothing of what
     was lost with it: any but `join` and `seat`.
     """
-
-    _WAY: ClassVar[Way]
-    _seat_type: type[_Seat]
-    _match_type: type[_Match]
-    _batch_type: type[_Batch]
 
     def __init__(
         self,
@@ -74,41 +55,11 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
     ) -> None:
         """Is called by `connect`."""
         self._private = server if isinstance(server, PrivateServer) else None
-        super().__init__(Link(server), timeout)
+        super().__init__(server, timeout)
         #: By code, the request id and the secret of a join that was not answered.
         self._joins: dict[str, tuple[str, bytes]] = {}
 
-    @classmethod
-    async def _connect(
-        cls,
-        target: str | None,
-        *,
-        tls: TLS | bool,
-        token: str | None,
-        insecure: bool,
-        timeout: float,
-        server_args: Sequence[str],
-    ) -> Self:
-        if target is None:
-            if tls:
-                raise ValueError("a private server has a Unix socket, which takes no TLS")
-            account = checked(token, "unix:/", insecure=insecure)
-            server = await PrivateServer.start(cls._WAY, server_args, account=account)
-            return cls(server, timeout=timeout)
-        if server_args:
-            raise ValueError("server_args are for a private server: leave the target out")
-        if target == LOCAL:
-            if tls or token is not None:
-                raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
-            return cls(LocalConnection(cls._WAY), timeout=timeout)
-        address = _core.check_address(target)
-        if tls and address.startswith("unix:"):
-            raise ValueError(f"{address} is a Unix socket, which takes no TLS")
-        secured = await cls._WAY.aside(read, tls)
-        account = checked(token, address, insecure=insecure or secured is not None)
-        return cls(Connection(address, cls._WAY, tls=secured, account=account), timeout=timeout)
-
-    async def _create_match(
+    def create_match(
         self,
         game: str,
         *,
@@ -126,7 +77,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         fair_deals: bool = False,
         episodes: int = 0,
         host_begins: bool = False,
-    ) -> _Match:
+    ) -> Match:
         """Creates a match and deals its first episode.
 
         Args:
@@ -180,12 +131,12 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             seed=None if seed is None else operator.index(seed),
             request_id=str(uuid.uuid4()),
         )
-        answer, connection = await self._link.ask(
-            "MatchService/CreateMatch", request, timeout=self._timeout, attempts=ATTEMPTS
+        answer, connection = result_of(
+            self._server.ask("MatchService/CreateMatch", request, timeout=self._timeout, attempts=ATTEMPTS)
         )
         info = _convert.match_info(answer.match)
-        spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
-        return self._match_type(
+        spec = result_of(self._table(info.game, len(info.players), info.options, info.spec_digest))
+        return Match(
             self,
             connection,
             info.id,
@@ -195,7 +146,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             _convert.invitations(answer),
         )
 
-    async def _open_batch(
+    def open_batch(
         self,
         game: str,
         *,
@@ -218,7 +169,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         advice: str | None = None,
         advice_shares: bool = False,
         keep: bool = False,
-    ) -> _Batch:
+    ) -> Batch:
         """Opens a batch: many environments of one table, stepped together, for one trusted owner.
 
         Args:
@@ -258,7 +209,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         """
         if line_ups is not None:
             seats = seats_of(line_ups, seats, opponents)
-        spec = await self._game(game, seats=seats, options=options)
+        spec = result_of(self.game(game, seats=seats, options=options))
         if line_ups is None:
             line_ups = [against(opponents or {}, spec.seats)]
         config = batch_pb2.BatchConfig(
@@ -288,15 +239,15 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             keep=keep,
             request_id=str(uuid.uuid4()),
         )
-        answer, connection = await self._link.ask(
-            "BatchService/OpenBatch", request, timeout=WAIT_SECONDS, attempts=ATTEMPTS
+        answer, connection = result_of(
+            self._server.ask("BatchService/OpenBatch", request, timeout=WAIT_SECONDS, attempts=ATTEMPTS)
         )
         if spec.digest != answer.batch.spec_digest:
-            spec = await self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
+            spec = result_of(self._table(game, spec.seats, spec.options, answer.batch.spec_digest))
         way = carrier(connection, answer.token, answer.batch, spec, keep=keep, timeout=self._timeout)
-        return self._batch_type(way, connection, answer.token)
+        return Batch(way, connection, answer.token)
 
-    async def _join(self, invitation: Invitation | str) -> _Seat:
+    def join(self, invitation: Invitation | str) -> Seat:
         """Takes the seat that an invitation is for.
 
         Args:
@@ -307,25 +258,27 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             InvitationUsed: Somebody has joined with it.
         """
         code = invitation.code if isinstance(invitation, Invitation) else invitation
-        return await self._take(self._connection, code)
+        return result_of(self._take(self._connection, code))
 
-    async def _take(self, connection: Connection, code: str, host_token: str = "") -> _Seat:
+    def _take(self, connection: Connection, code: str, host_token: str = "") -> Seat:
         # A join that was not answered may have taken the seat: repeated under the same id it finds it.
         before = self._joins.pop(code, None)
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
         request = pb.JoinMatchRequest(code=code, request_id=request_id, commitment=commitment)
         try:
-            answer = await connection.call(
-                "MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS
+            answer = result_of(
+                connection.call("MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS)
             )
-        except _UNANSWERED:
-            self._joins[code] = (request_id, secret)
+        except BaseException as error:
+            # Interrupts, too.
+            if not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
+                self._joins[code] = (request_id, secret)
             raise
         info = _convert.match_info(answer.match)
-        return await self._made(connection, info, answer.token, answer.seat, secret, host_token)
+        return result_of(self._made(connection, info, answer.token, answer.seat, secret, host_token))
 
-    async def _seat(self, match_id: str, token: str, *, secret: bytes = b"") -> _Seat:
+    def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
         """Takes a seat again whose token is known: after a crash of the agent, or in another process.
 
         Args:
@@ -334,10 +287,10 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             secret: Its secret, if it has yet to `open` that.
         """
         connection = self._connection
-        info = await fetch_match(connection, match_id, self._timeout, token)
-        return await self._made(connection, info, token, None, secret)
+        info = result_of(fetch_match(connection, match_id, self._timeout, token))
+        return result_of(self._made(connection, info, token, None, secret))
 
-    async def _made(
+    def _made(
         self,
         connection: Connection,
         info: MatchInfo,
@@ -345,10 +298,10 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         index: int | None,
         secret: bytes,
         host_token: str = "",
-    ) -> _Seat:
-        spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
+    ) -> Seat:
+        spec = result_of(self._table(info.game, len(info.players), info.options, info.spec_digest))
         timeout = self._timeout
-        return self._seat_type(
+        return Seat(
             connection,
             info.id,
             token,
@@ -359,9 +312,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             secret=secret,
         )
 
-    async def _replay(
-        self, match_id: str, episode: int | None = None, *, spectator_token: str = ""
-    ) -> Replay:
+    def replay(self, match_id: str, episode: int | None = None, *, spectator_token: str = "") -> Replay:
         """An episode of a match, as the public may see it.
 
         Args:
@@ -373,23 +324,25 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             MissingToken: The match is private, and no token was given.
             InvalidField: The episode has not come, or is not kept any more.
         """
-        return await fetch_replay(
-            self._connection,
-            match_id,
-            episode,
-            token=spectator_token,
-            timeout=self._timeout,
-            advice=MATCH_GOES_ON,
+        return result_of(
+            fetch_replay(
+                self._connection,
+                match_id,
+                episode,
+                token=spectator_token,
+                timeout=self._timeout,
+                advice=MATCH_GOES_ON,
+            )
         )
 
-    def _watch(
+    def watch(
         self,
         match_id: str,
         *,
         after: int | None = None,
         spectator_token: str = "",
         timeout: float = WAIT_SECONDS,
-    ) -> AsyncIterator[Frame]:
+    ) -> Iterator[Frame]:
         """Every position as the public may see it, one after another, as the match goes on.
 
         Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
@@ -411,13 +364,13 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON
         )
 
-    def _matches(
+    def matches(
         self,
         game: str | None = None,
         *,
         states: Collection[MatchState] = (),
         labels: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[MatchInfo]:
+    ) -> Iterator[MatchInfo]:
         """The matches that the server remembers and that are not private, closed ones included.
 
         Args:
@@ -427,16 +380,65 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         """
         wanted = pb.ListMatchesRequest(game=game or "", states=_convert.states(states), labels=labels or {})
 
-        async def page(token: str) -> pb.ListMatchesResponse:
+        def page(token: str) -> pb.ListMatchesResponse:
             request = pb.ListMatchesRequest()
             request.CopyFrom(wanted)
             request.page_token = token
             answer: pb.ListMatchesResponse
-            answer, _ = await self._link.ask("MatchService/ListMatches", request, timeout=self._timeout)
+            answer, _ = result_of(
+                self._server.ask("MatchService/ListMatches", request, timeout=self._timeout)
+            )
             return answer
 
-        return (_convert.match_info(match) async for answer in pages(page) for match in answer.matches)
+        return (_convert.match_info(match) for answer in each_of(pages(page)) for match in answer.matches)
 
     def __repr__(self) -> str:
         """Names the server."""
         return f"<Client of {self.target}>"
+
+
+def connect(
+    target: str | None = None,
+    *,
+    tls: TLS | bool = False,
+    token: str | None = None,
+    insecure: bool = False,
+    timeout: float = CALL_SECONDS,
+    server_args: Sequence[str] = (),
+) -> Client:
+    """Connects to a server, or starts a private one.
+
+    Args:
+        target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
+            it ends with the client, and at the latest with this process. `local:` is no server but an engine
+            in this process, which has batches and no matches.
+        tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
+            which says what other roots to trust, and how this client proves itself.
+        token: The token of an account, for servers that serve accounts alone.
+        insecure: Whether to send it without TLS, too, where others could read it on its way.
+        timeout: Seconds that a call may take, unless it waits for others.
+        server_args: More arguments of `boardwire serve`, for a private server.
+
+    Raises:
+        StartError: The private server was not found or did not start.
+        OSError: A file of `tls` cannot be read.
+        ValueError: The target is no address, arguments are given for a server that runs already, a file of
+            `tls` has not what it should, or the token could be read on its way.
+    """
+    if target is None:
+        if tls:
+            raise ValueError("a private server has a Unix socket, which takes no TLS")
+        account = checked(token, "unix:/", insecure=insecure)
+        return Client(result_of(aside(PrivateServer, server_args, account=account)), timeout=timeout)
+    if server_args:
+        raise ValueError("server_args are for a private server: leave the target out")
+    if target == LOCAL:
+        if tls or token is not None:
+            raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
+        return Client(LocalConnection(), timeout=timeout)
+    address = _core.check_address(target)
+    if tls and address.startswith("unix:"):
+        raise ValueError(f"{address} is a Unix socket, which takes no TLS")
+    secured = result_of(aside(read, tls))
+    account = checked(token, address, insecure=insecure or secured is not None)
+    return Client(Connection(address, tls=secured, account=account), timeout=timeout)

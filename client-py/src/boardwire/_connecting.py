@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._sync import Client, connect
+from ._client import Client, connect
 from ._tls import TLS
 
 

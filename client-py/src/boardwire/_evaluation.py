@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._batch import Batch
+from ._client import Client, connect
 from ._line_ups import AGENT, check_bot
 from ._rollouts import Decisions, Policy, whole_actions
-from ._sync import Batch, Client, connect
 from ._types import NOBODY, Reward
 
 # Environments that are stepped at once.

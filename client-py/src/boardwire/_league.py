@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ._batch import Batch
 from ._rollouts import Policy
-from ._sync import Batch
 
 
 class League:

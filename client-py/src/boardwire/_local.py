@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 from google.protobuf.message import Message
 
 from . import _core
-from ._channel import ANSWERS, REPEAT, Connection, path
+from ._connection import ANSWERS, REPEAT, Connection, path
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import error
 from ._types import BatchStep
-from ._ways import Way
+from ._waiting import aside, given, result_of
 from .v1 import batch_pb2
 
 #: The target that stands for an engine in this process.
@@ -27,9 +27,9 @@ LOCAL = "local:"
 class LocalConnection(Connection):
     """An engine, and the calls of the protocol that it answers. A forked process has one of its own."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self) -> None:
         """Makes an engine at the first call of each process."""
-        super().__init__(LOCAL, way)
+        super().__init__(LOCAL)
         self._engines: dict[int, _core.Engine] = {}
 
     @property
@@ -49,7 +49,7 @@ class LocalConnection(Connection):
             "starts one",
         )
 
-    async def call(
+    def call(
         self,
         method: str,
         request: Message,
@@ -67,14 +67,14 @@ class LocalConnection(Connection):
         """
         message = request.SerializeToString()
         try:
-            answer = await self.way.aside(self.engine.call, path(method), message, timeout)
+            answer = result_of(aside(self.engine.call, path(method), message, timeout))
         except KeyError:
             return self.channel
         return ANSWERS[method].FromString(answer)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Ends all batches and searches."""
-        self.engine.close()
+        result_of(aside(self.engine.close))
 
 
 class LocalCarrier:
@@ -101,19 +101,19 @@ class LocalCarrier:
         """Steps all environments, if that takes no waiting."""
         return self._batch.step
 
-    async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
+    def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
         """Sends actions for some environments."""
         first, count = rows.start, rows.stop - rows.start
-        return self._send(rows, lambda: self._batch.send(first, count, actions, mask))
+        return result_of(given(self._send(rows, lambda: self._batch.send(first, count, actions, mask))))
 
-    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
+    def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
         """Asks for episodes to be begun."""
         everywhere = slice(0, self.about.config.environments)
         sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
         self._resets.note(mask)
-        return sent
+        return result_of(given(sent))
 
-    async def receive(self, sent: _Sent, timeout: float) -> BatchStep:
+    def receive(self, sent: _Sent, timeout: float) -> BatchStep:
         """Waits for what comes of it.
 
         Raises:
@@ -121,7 +121,7 @@ class LocalCarrier:
             CallTimeout: It takes longer: it may be received again.
         """
         try:
-            await self._wait(sent, timeout)
+            result_of(self._wait(sent, timeout))
             # As on a stream, the answers before it have come, too.
             while sent in self._unanswered:
                 self._unanswered.popleft()
@@ -133,13 +133,13 @@ class LocalCarrier:
                 each.failed = True
             raise
 
-    async def _wait(self, sent: _Sent, timeout: float) -> None:
+    def _wait(self, sent: _Sent, timeout: float) -> None:
         due = time.monotonic() + timeout
         while not sent.done:
             first = self._unfinished[0]
             assert first.doing is not None, "the first one has begun"
             # Only to wait: whoever is cancelled meanwhile loses no answer.
-            if not await self._way.aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
+            if not result_of(aside(first.doing.wait, max(due - time.monotonic(), 0.0))):
                 raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
             self._go_on()
 
@@ -151,7 +151,7 @@ class LocalCarrier:
         """Whether nobody wants the answer any more: its rows were all reset since."""
         return self._resets.cover(sent.rows, sent.resets)
 
-    async def make_way(self) -> None:
+    def make_way(self) -> None:
         """Sees to it that nothing is under way.
 
         Raises:
@@ -162,28 +162,26 @@ class LocalCarrier:
         if self._engine is not self._connection.engine:
             self._engine = self._connection.engine
             self._engine.adopt(self._batch)
+        result_of(given(None))
 
-    async def save(self, mask: bytes) -> bytes:
+    def save(self, mask: bytes) -> bytes:
         """Saves environments."""
-        await self.make_way()
-        return await self._way.aside(self._batch.save, mask, WAIT_SECONDS)
+        result_of(self.make_way())
+        return result_of(aside(self._batch.save, mask, WAIT_SECONDS))
 
-    async def text(self, environment: int, seat: int) -> str:
+    def text(self, environment: int, seat: int) -> str:
         """The position as a seat may know it, for people."""
-        return await self._way.aside(self._batch.text, environment, seat, WAIT_SECONDS)
+        return result_of(aside(self._batch.text, environment, seat, WAIT_SECONDS))
 
-    async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
+    def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
-        await self.make_way()
-        return await self._way.aside(self._batch.load, snapshot, mask, WAIT_SECONDS)
+        result_of(self.make_way())
+        return result_of(aside(self._batch.load, snapshot, mask, WAIT_SECONDS))
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Ends the batch."""
         self._batch.close()
-
-    @property
-    def _way(self) -> Way:
-        return self._connection.way
+        result_of(given(None))
 
     def _send(self, rows: slice, begin: Callable[[], _core.Sent]) -> _Sent:
         sent = _Sent(rows, begin, self._resets.count)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _convert
-from ._channel import Connection
+from ._closing import Closing
+from ._connection import Connection
 from ._info import Invitation, MatchInfo
-from ._replay import Frame, Replay, fetch_replay, watch
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
+from ._replay import Frame, Replay
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
 from ._spec import GameSpec
+from ._waiting import result_of
+from ._watching import fetch_replay, watch
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
-    from ._client import ClientCore
-
-_Seat = TypeVar("_Seat", bound=SeatCore[Any])
+    from ._client import Client
 
 
-class MatchCore(Generic[_Seat]):
+class Match(Closing):
     """A match, in the hands of its host. It shows nobody's cards.
 
     Attributes:
@@ -33,7 +34,7 @@ class MatchCore(Generic[_Seat]):
 
     def __init__(
         self,
-        client: ClientCore[_Seat, Any, Any],
+        client: Client,
         connection: Connection,
         match_id: str,
         spec: GameSpec,
@@ -50,7 +51,7 @@ class MatchCore(Generic[_Seat]):
         self._client = client
         self._connection = connection
 
-    async def _join(self, seat: int) -> _Seat:
+    def join(self, seat: int) -> Seat:
         """Takes an agent's seat in this process.
 
         Raises:
@@ -59,11 +60,11 @@ class MatchCore(Generic[_Seat]):
         """
         for given in self.invitations:
             if given.seat == seat:
-                return await self._client._take(self._connection, given.code, self.host_token)
+                return result_of(self._client._take(self._connection, given.code, self.host_token))
         seats = ", ".join(str(given.seat) for given in self.invitations) or "none"
         raise ValueError(f"seat {seat} is not an agent's: {seats} of {self.id} is")
 
-    async def _invite(self, seat: int) -> Invitation:
+    def invite(self, seat: int) -> Invitation:
         """Gives an agent's seat away anew: whoever had its invitation or its token has it no longer.
 
         Raises:
@@ -71,36 +72,40 @@ class MatchCore(Generic[_Seat]):
             NotDealt: Agents are opening what they contribute to fair deals: none may be exchanged now.
         """
         request = pb.InviteRequest(match_id=self.id, seat=operator.index(seat))
-        answer = await self._connection.call(
-            "MatchService/Invite",
-            request,
-            timeout=self._client._timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
+        answer = result_of(
+            self._connection.call(
+                "MatchService/Invite",
+                request,
+                timeout=self._client._timeout,
+                token=self.host_token,
+                advice=MATCH_GOES_ON,
+            )
         )
         given = Invitation(answer.invitation.seat, answer.invitation.code)
         self.invitations = tuple(given if known.seat == seat else known for known in self.invitations)
         return given
 
-    async def _info(self) -> MatchInfo:
+    def info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
-        return await fetch_match(self._connection, self.id, self._client._timeout, self.host_token)
+        return result_of(fetch_match(self._connection, self.id, self._client._timeout, self.host_token))
 
-    async def _reset(self, seed: SupportsIndex | None = None) -> None:
+    def reset(self, seed: SupportsIndex | None = None) -> None:
         """Begins the next episode, with this seed or the next one derived.
 
         At once, but with `host_begins` when every agent has asked for it.
         """
         request = pb.ResetMatchRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
-        await self._connection.call(
-            "MatchService/ResetMatch",
-            request,
-            timeout=WAIT_SECONDS,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
+        result_of(
+            self._connection.call(
+                "MatchService/ResetMatch",
+                request,
+                timeout=WAIT_SECONDS,
+                token=self.host_token,
+                advice=MATCH_GOES_ON,
+            )
         )
 
-    async def _resign(self, seat: int, *, episode: int | None = None) -> None:
+    def resign(self, seat: int, *, episode: int | None = None) -> None:
         """Ends the present episode against an agent's seat: it is last, the others share the first place.
 
         Args:
@@ -112,15 +117,17 @@ class MatchCore(Generic[_Seat]):
             InvalidField: It is no agent's seat.
         """
         request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
-        await self._connection.call(
-            "MatchService/Resign",
-            request,
-            timeout=self._client._timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
+        result_of(
+            self._connection.call(
+                "MatchService/Resign",
+                request,
+                timeout=self._client._timeout,
+                token=self.host_token,
+                advice=MATCH_GOES_ON,
+            )
         )
 
-    async def _replay(self, episode: int | None = None) -> Replay:
+    def replay(self, episode: int | None = None) -> Replay:
         """An episode from its deal on, as the public may see it; once over, with all decisions and the key.
 
         Args:
@@ -129,16 +136,18 @@ class MatchCore(Generic[_Seat]):
         Raises:
             InvalidField: It has not come, or is not kept any more.
         """
-        return await fetch_replay(
-            self._connection,
-            self.id,
-            episode,
-            token=self.host_token,
-            timeout=self._client._timeout,
-            advice=MATCH_GOES_ON,
+        return result_of(
+            fetch_replay(
+                self._connection,
+                self.id,
+                episode,
+                token=self.host_token,
+                timeout=self._client._timeout,
+                advice=MATCH_GOES_ON,
+            )
         )
 
-    def _watch(self, *, after: int | None = None, timeout: float = WAIT_SECONDS) -> AsyncIterator[Frame]:
+    def watch(self, *, after: int | None = None, timeout: float = WAIT_SECONDS) -> Iterator[Frame]:
         """Every position as the public may see it, one after another, as the match goes on.
 
         Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
@@ -163,19 +172,21 @@ class MatchCore(Generic[_Seat]):
             advice=MATCH_GOES_ON,
         )
 
-    async def _close(self) -> MatchInfo:
+    def close(self) -> MatchInfo:
         """Ends the match for good: waiting calls are answered with `MatchClosed`.
 
         Raises:
             ConnectionLost: Nobody answers. At the end of a `with` block that is passed over.
         """
         request = pb.CloseMatchRequest(match_id=self.id)
-        answer = await self._connection.call(
-            "MatchService/CloseMatch",
-            request,
-            timeout=self._client._timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
+        answer = result_of(
+            self._connection.call(
+                "MatchService/CloseMatch",
+                request,
+                timeout=self._client._timeout,
+                token=self.host_token,
+                advice=MATCH_GOES_ON,
+            )
         )
         return _convert.match_info(answer.match)
 

@@ -16,9 +16,9 @@ from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
+from ._client import Client, connect
 from ._recording import Recording, RecordingFacts
 from ._registration import register
-from ._sync import Client, connect
 from .envs import ObservationKind
 from .envs._spaces import Lens
 

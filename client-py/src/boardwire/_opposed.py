@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._batch import Batch
 from ._rollouts import Decisions, Policy, whole_actions
-from ._sync import Batch
 from ._types import NOBODY, BatchStep
 from .errors import BoardwireError
 

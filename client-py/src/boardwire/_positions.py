@@ -18,11 +18,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._sync import Batch, Search
-from ._twins import GONE
+from ._batch import Batch
+from ._search import Search
 from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
 from .envs._shared import shared_client
-from .errors import BoardwireError, InvalidSnapshot
+from .errors import GONE, BoardwireError, InvalidSnapshot
 
 _T = TypeVar("_T")
 

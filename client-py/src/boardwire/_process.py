@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import weakref
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from .errors import StartError
 
+_NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
 _READY = "listening on "
 _STOP_SECONDS = 5.0
 # A killed process may lose its connections a little before its parent is told of its end.
@@ -22,6 +24,32 @@ _DYING_SECONDS = 1.0
 _LOG_CHARACTERS = 2000
 
 _running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
+
+
+def find_binary() -> Path:
+    """Finds the server's binary.
+
+    It is what `BOARDWIRE_BINARY` names, else the one installed with this package, beside the interpreter
+    or among the scripts, else the first on the search path.
+
+    Raises:
+        StartError: There is none.
+    """
+    named = os.environ.get("BOARDWIRE_BINARY")
+    if named:
+        if Path(named).is_file():
+            return Path(named)
+        raise StartError(f"BOARDWIRE_BINARY names {named!r}, which is no file")
+    folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
+    for folder in folders:
+        if (folder / _NAME).is_file():
+            return folder / _NAME
+    if found := shutil.which(_NAME):
+        return Path(found)
+    raise StartError(
+        f"no {_NAME!r} in {', '.join(map(str, folders))} or on the search path: install the package's wheel, "
+        "name a binary in BOARDWIRE_BINARY, or connect to the address of a running server"
+    )
 
 
 class ServerProcess:

@@ -16,11 +16,12 @@ import numpy as np
 from google.protobuf import json_format
 from numpy.typing import NDArray
 
+from ._batch import Batch
+from ._client import Client, connect
 from ._line_ups import AGENT, seats_of
 from ._recording import Recording, RecordingFacts, Steps
 from ._rollouts import Decisions, Policy, whole_actions
 from ._spec import GameSpec
-from ._sync import Batch, Client, connect
 from ._types import NOBODY, BatchStep, Reward
 from .v1 import replay_pb2
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._client import Client
 from ._spec import GameSpec
-from ._sync import Client
 
 if TYPE_CHECKING:
     from minari import MinariDataset

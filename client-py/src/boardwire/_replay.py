@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from html import escape
@@ -17,13 +16,10 @@ from google.protobuf import json_format
 from numpy.typing import NDArray
 
 from . import _convert
-from ._channel import Connection, path
 from ._info import FairDeal, SeedOpening
-from ._server import find_binary
+from ._process import find_binary
 from ._types import Outcome
-from .errors import BoardwireError
 from .v1 import match_pb2, replay_pb2
-from .v1 import match_service_pb2 as pb
 
 #: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, there
 #: was no other choice and the match skips such decisions, or the seat's time had run out.
@@ -151,43 +147,7 @@ class Replay:
         return f'<div><iframe srcdoc="{page}" width="100%" height="720" title="replay"></iframe></div>'
 
 
-async def fetch_replay(
-    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str
-) -> Replay:
-    """An episode as the holder of a token may see it, or anybody."""
-    request = pb.GetReplayRequest(match_id=match_id, episode=episode)
-    answer = await connection.call(
-        "MatchService/GetReplay", request, timeout=timeout, token=token, advice=advice
-    )
-    return _replay(answer.replay)
-
-
-async def watch(
-    connection: Connection,
-    match_id: str,
-    after: int | None,
-    *,
-    token: str,
-    timeout: float,
-    advice: str,
-) -> AsyncGenerator[Frame, None]:
-    """Every position of a match as the public may see it, as it comes."""
-    request = pb.WatchRequest(match_id=match_id, after=after)
-    pipe = connection.channel.stream(path("MatchService/Watch"), token, request.SerializeToString())
-    try:
-        while True:
-            try:
-                shown = await connection.way.given(pipe.receive(timeout))
-            except BoardwireError as failure:
-                raise await connection.explained(failure, advice) from None
-            if shown is None:
-                return
-            yield frame(pb.WatchResponse.FromString(shown).frame)
-    finally:
-        pipe.close()
-
-
-def _replay(message: replay_pb2.Replay) -> Replay:
+def replay(message: replay_pb2.Replay) -> Replay:
     opening = message.seed_opening if message.HasField("seed_opening") else None
     return Replay(
         match_id=message.match_id,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._advantages import Floats, advantages
-from ._sync import Batch, BatchPart
+from ._batch import Batch, BatchPart
 from ._types import NOBODY, BatchStep
 
 #: The columns that a batch has on request, as rollouts keep them.

@@ -6,20 +6,19 @@ import contextlib
 import operator
 import secrets
 import uuid
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _rows
-from ._channel import ATTEMPTS, MESSAGE_BYTES, Connection
+from ._closing import Closing
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection
 from ._spec import GameSpec
-from ._twins import GONE
 from ._types import Reward, RolloutPolicy, WorldStep
+from ._waiting import result_of
+from .errors import GONE
 from .v1 import batch_pb2, search_pb2
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: How long a call may take that plays worlds, unless the caller says otherwise: seconds.
 SEARCH_SECONDS = 600.0
@@ -28,7 +27,7 @@ MAX_PLAYOUTS = 1 << 16
 _ENDS = "a search ends with the connection it was begun over: begin another search"
 
 
-class SearchCore:
+class Search(Closing):
     """Worlds that a seat can believe in, each in a place of its own; for one thread or task.
 
     `Seat.search` and `Batch.search` begin one. In each world all is drawn anew that its seat cannot know,
@@ -66,42 +65,7 @@ class SearchCore:
         self._token = token
         self._closed = False
 
-    @classmethod
-    async def _begin(
-        cls,
-        connection: Connection,
-        token: str,
-        spec: GameSpec,
-        request: search_pb2.CreateSearchRequest,
-        *,
-        worlds: int,
-        places: int | None,
-        seed: SupportsIndex | None,
-        reward: Reward,
-        skip_forced: bool,
-        timeout: float,
-    ) -> Self:
-        if worlds < 1:
-            raise ValueError(f"a search draws at least one world, not {worlds}")
-        request.worlds = worlds
-        request.places = places or 0
-        if seed is not None:
-            request.seed = operator.index(seed)
-        request.reward = _convert.reward(reward)
-        request.skip_forced = skip_forced
-        request.max_message_bytes = MESSAGE_BYTES
-        request.request_id = str(uuid.uuid4())
-        answer = await connection.call(
-            "SearchService/CreateSearch",
-            request,
-            timeout=timeout,
-            token=token,
-            attempts=ATTEMPTS,
-            advice=_ENDS,
-        )
-        return cls(connection, answer.search, answer.step, token, spec)
-
-    async def _advance(
+    def advance(
         self,
         worlds: ArrayLike,
         actions: ArrayLike,
@@ -133,12 +97,14 @@ class SearchCore:
             actions=_column(actions, "u1", "actions"),
             into=b"" if into is None else _column(into, "<u4", "into"),
         )
-        answer = await self._connection.call(
-            "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
+        answer = result_of(
+            self._connection.call(
+                "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
+            )
         )
         return _rows.world_step(answer.step, self.spec)
 
-    async def _rollout(
+    def rollout(
         self,
         worlds: ArrayLike,
         *,
@@ -171,12 +137,14 @@ class SearchCore:
             policy=_convert.rollout(policy),
             seed=None if seed is None else operator.index(seed),
         )
-        answer = await self._connection.call(
-            "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
+        answer = result_of(
+            self._connection.call(
+                "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
+            )
         )
         return np.frombuffer(answer.reward, dtype="<f4").reshape(-1, self.spec.seats)
 
-    async def _values(
+    def values(
         self,
         *,
         playouts: int = 1,
@@ -212,27 +180,68 @@ class SearchCore:
         for first in range(0, len(world), room):
             of, done = world[first : first + room], action[first : first + room]
             into = self.worlds + np.arange(len(of))
-            await self._advance(of, done, into=into, timeout=timeout)
-            earned = await self._rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
+            result_of(self.advance(of, done, into=into, timeout=timeout))
+            earned = result_of(
+                self.rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
+            )
             values[of, done] = earned[np.arange(len(of)), self.shown.seat[of]]
         return values
 
-    async def _close(self) -> None:
+    def close(self) -> None:
         """Releases the worlds. Does nothing when the server has them no longer, or is gone itself."""
         if self._closed:
             return
         with contextlib.suppress(*GONE):
-            await self._connection.call(
-                "SearchService/CloseSearch",
-                search_pb2.CloseSearchRequest(search_id=self.id),
-                timeout=SEARCH_SECONDS,
-                token=self._token,
+            result_of(
+                self._connection.call(
+                    "SearchService/CloseSearch",
+                    search_pb2.CloseSearchRequest(search_id=self.id),
+                    timeout=SEARCH_SECONDS,
+                    token=self._token,
+                )
             )
         self._closed = True
 
     def __repr__(self) -> str:
         """Names game and search, never the token."""
         return f"<Search {self.id} of {self.places} places of {self.spec.game.id}>"
+
+
+def begin(
+    connection: Connection,
+    token: str,
+    spec: GameSpec,
+    request: search_pb2.CreateSearchRequest,
+    *,
+    worlds: int,
+    places: int | None,
+    seed: SupportsIndex | None,
+    reward: Reward,
+    skip_forced: bool,
+    timeout: float,
+) -> Search:
+    """Draws worlds for a request that says of what."""
+    if worlds < 1:
+        raise ValueError(f"a search draws at least one world, not {worlds}")
+    request.worlds = worlds
+    request.places = places or 0
+    if seed is not None:
+        request.seed = operator.index(seed)
+    request.reward = _convert.reward(reward)
+    request.skip_forced = skip_forced
+    request.max_message_bytes = MESSAGE_BYTES
+    request.request_id = str(uuid.uuid4())
+    answer = result_of(
+        connection.call(
+            "SearchService/CreateSearch",
+            request,
+            timeout=timeout,
+            token=token,
+            attempts=ATTEMPTS,
+            advice=_ENDS,
+        )
+    )
+    return Search(connection, answer.search, answer.step, token, spec)
 
 
 def _column(values: ArrayLike, dtype: str, name: str) -> bytes:

@@ -1,27 +1,25 @@
-"""A seat: observe, act, reset, by single calls or on a stream."""
+"""A seat: observe, act, reset."""
 
 from __future__ import annotations
 
 import operator
 import time
-from functools import partial
-from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
+from typing import SupportsIndex
 
 from . import _convert
-from ._channel import Connection
-from ._fair import all_bound, check_bound
+from ._closing import Closing
+from ._connection import Connection
 from ._info import FairDeal, MatchInfo
-from ._replay import Replay, fetch_replay
-from ._search import SEARCH_SECONDS, SearchCore
+from ._replay import Replay
+from ._search import SEARCH_SECONDS, Search, begin
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
 from ._types import Observation, Reward
-from .errors import ActionOutOfRange
+from ._waiting import aside, given, result_of
+from ._watching import fetch_replay
+from .errors import ActionOutOfRange, CallTimeout, ServerFault
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2, search_pb2
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: How long a call may take that waits for others, unless the caller says otherwise: seconds.
 WAIT_SECONDS = 600.0
@@ -33,24 +31,11 @@ MATCH_GOES_ON = (
 )
 
 
-class Carrier(Protocol):
-    """What takes a seat's requests to the server and its observations back."""
-
-    async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
-        """Sends one request and waits for its answer."""
-
-    async def close(self) -> None:
-        """Lets go of what it holds open."""
-
-
-_Search = TypeVar("_Search", bound=SearchCore)
-
-
-class SeatCore(Generic[_Search]):
+class Seat(Closing):
     """A place in a match, for one agent in one thread or task.
 
-    Each method is a call of its own. `stream` gives the same seat over one stream of messages, which is
-    about twice as fast.
+    What it asks goes over one stream of messages, which opens with the first call, and again after it broke.
+    Use it in a `with` statement, or `close` it, which ends the stream.
 
     Attributes:
         match_id: The match.
@@ -63,8 +48,6 @@ class SeatCore(Generic[_Search]):
         last: The observation answered last, which `act` refers to.
     """
 
-    _search_type: type[_Search]
-
     def __init__(
         self,
         connection: Connection,
@@ -74,7 +57,6 @@ class SeatCore(Generic[_Search]):
         *,
         index: int | None,
         timeout: float,
-        carrier: Carrier | None = None,
         host_token: str = "",
         secret: bytes = b"",
     ) -> None:
@@ -88,12 +70,12 @@ class SeatCore(Generic[_Search]):
         self._came = 0.0
         self._connection = connection
         self._timeout = timeout
-        self._carrier = carrier or _Calls(connection, token)
+        self._stream = PlayStream(connection, token, advice=MATCH_GOES_ON)
         self._host_token = host_token
         self.secret = secret
         self.bound: FairDeal | None = None
 
-    async def _observe(
+    def observe(
         self,
         *,
         wait: bool = False,
@@ -115,9 +97,9 @@ class SeatCore(Generic[_Search]):
         """
         extras = _extras(text, explain, actions, head)
         request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=extras)
-        return await self._ask(request, timeout, wait)
+        return result_of(self._ask(request, timeout, wait))
 
-    async def _act(
+    def act(
         self,
         action: SupportsIndex,
         *,
@@ -151,7 +133,7 @@ class SeatCore(Generic[_Search]):
         if index < 0:
             metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
             raise ActionOutOfRange(f"an action is not negative: {index}", metadata=metadata)
-        seen = self.last or await self._observe()
+        seen = self.last or result_of(self.observe())
         request = pb.ActRequest(
             match_id=self.match_id,
             episode=seen.episode,
@@ -162,9 +144,9 @@ class SeatCore(Generic[_Search]):
             # What else the decision takes is on the wire.
             thought=_convert.duration(time.monotonic() - self._came) if seen.clocks else None,
         )
-        return await self._ask(request, timeout, wait)
+        return result_of(self._ask(request, timeout, wait))
 
-    async def _reset(
+    def reset(
         self,
         seed: SupportsIndex | None = None,
         *,
@@ -195,16 +177,18 @@ class SeatCore(Generic[_Search]):
         episode = self.last.episode if self.last else None
         if given is not None and self._host_token:
             # The host gives the seed, and the seat looks.
-            await self._connection.call(
-                "MatchService/ResetMatch",
-                pb.ResetMatchRequest(match_id=self.match_id, seed=given, episode=episode),
-                timeout=timeout or WAIT_SECONDS,
-                token=self._host_token,
-                advice=MATCH_GOES_ON,
+            result_of(
+                self._connection.call(
+                    "MatchService/ResetMatch",
+                    pb.ResetMatchRequest(match_id=self.match_id, seed=given, episode=episode),
+                    timeout=timeout or WAIT_SECONDS,
+                    token=self._host_token,
+                    advice=MATCH_GOES_ON,
+                )
             )
             # That episode is over. Who is interrupted now has not seen the next, and may give another seed.
             self.last = None
-            return await self._observe(wait=wait, text=text, actions=actions, timeout=timeout)
+            return result_of(self.observe(wait=wait, text=text, actions=actions, timeout=timeout))
         request = pb.ResetRequest(
             match_id=self.match_id,
             seed=given,
@@ -212,9 +196,9 @@ class SeatCore(Generic[_Search]):
             wait=wait,
             extras=_extras(text, False, actions),
         )
-        return await self._ask(request, timeout, True)
+        return result_of(self._ask(request, timeout, True))
 
-    async def _open(self, *, timeout: float = WAIT_SECONDS) -> None:
+    def open(self, *, timeout: float = WAIT_SECONDS) -> None:
         """Opens what this seat contributes to deals that are fair, once all seats have joined.
 
         The secret is not sent before all are seen to be bound: who knew it could choose what to be bound by.
@@ -228,18 +212,35 @@ class SeatCore(Generic[_Search]):
             InvalidField: The deals of this match are the server's.
             DealWithheld: Another seat has not opened in time, and has forfeited the match.
         """
-        self.bound = self.bound or await all_bound(self._connection, self._info, timeout)
+        self.bound = self.bound or result_of(self._all_bound(timeout))
         request = pb.OpenDealRequest(match_id=self.match_id, secret=self.secret)
-        await self._connection.call(
-            "MatchService/OpenDeal",
-            request,
-            timeout=self._timeout,
-            token=self.token,
-            attempts=2,
-            advice=MATCH_GOES_ON,
+        result_of(
+            self._connection.call(
+                "MatchService/OpenDeal",
+                request,
+                timeout=self._timeout,
+                token=self.token,
+                attempts=2,
+                advice=MATCH_GOES_ON,
+            )
         )
 
-    async def _resign(
+    def _all_bound(self, timeout: float) -> FairDeal | None:
+        """What everybody is bound by, once all agents have joined; none where deals are the server's."""
+        pause, deadline = 0.02, time.monotonic() + timeout
+        while True:
+            match = result_of(self.info())
+            if match.fair is None:
+                return None
+            bound = zip(match.players, match.fair.seat_commitments, strict=True)
+            if all(commitment for player, commitment in bound if player == "agent"):
+                return match.fair
+            if time.monotonic() + pause > deadline:
+                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: open again")
+            result_of(aside(time.sleep, pause))
+            pause = min(2 * pause, 1.0)
+
+    def resign(
         self, *, text: bool = False, explain: bool = False, timeout: float | None = None
     ) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
@@ -254,12 +255,12 @@ class SeatCore(Generic[_Search]):
         Raises:
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
         """
-        seen = self.last or await self._observe()
+        seen = self.last or result_of(self.observe())
         extras = _extras(text, explain, False)
         request = pb.ResignRequest(match_id=self.match_id, episode=seen.episode, extras=extras)
-        return await self._ask(request, timeout, False)
+        return result_of(self._ask(request, timeout, False))
 
-    async def _search(
+    def search(
         self,
         worlds: int = 16,
         *,
@@ -268,7 +269,7 @@ class SeatCore(Generic[_Search]):
         reward: Reward = "rank",
         skip_forced: bool = False,
         timeout: float = SEARCH_SECONDS,
-    ) -> _Search:
+    ) -> Search:
         """Draws worlds that the seat can believe in, to look ahead in; use it in a `with` statement.
 
         Args:
@@ -286,24 +287,26 @@ class SeatCore(Generic[_Search]):
             InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
             ServerFull: The server holds as much as it may: places count as environments do.
         """
-        return await self._search_type._begin(
-            self._connection,
-            self.token,
-            self.spec,
-            search_pb2.CreateSearchRequest(match_id=self.match_id),
-            worlds=worlds,
-            places=places,
-            seed=seed,
-            reward=reward,
-            skip_forced=skip_forced,
-            timeout=timeout,
+        return result_of(
+            begin(
+                self._connection,
+                self.token,
+                self.spec,
+                search_pb2.CreateSearchRequest(match_id=self.match_id),
+                worlds=worlds,
+                places=places,
+                seed=seed,
+                reward=reward,
+                skip_forced=skip_forced,
+                timeout=timeout,
+            )
         )
 
-    async def _info(self) -> MatchInfo:
+    def info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
-        return await fetch_match(self._connection, self.match_id, self._timeout, self.token)
+        return result_of(fetch_match(self._connection, self.match_id, self._timeout, self.token))
 
-    async def _replay(self, episode: int | None = None) -> Replay:
+    def replay(self, episode: int | None = None) -> Replay:
         """An episode from its deal on, as this seat saw it; once it is over with every decision and the key.
 
         Args:
@@ -313,75 +316,50 @@ class SeatCore(Generic[_Search]):
             InvalidField: It has not come, or is not kept any more.
             ServerFault: Its deals are fair, and it says that somebody was bound otherwise than `bound` says.
         """
-        replay = await fetch_replay(
-            self._connection,
-            self.match_id,
-            episode,
-            token=self.token,
-            timeout=self._timeout,
-            advice=MATCH_GOES_ON,
+        replay = result_of(
+            fetch_replay(
+                self._connection,
+                self.match_id,
+                episode,
+                token=self.token,
+                timeout=self._timeout,
+                advice=MATCH_GOES_ON,
+            )
         )
         if self.bound is not None:
             check_bound(self.bound, replay.fair)
         return replay
 
-    def stream(self) -> Self:
-        """The same seat over one stream; use it in a `with` statement (`async with`), which ends it.
-
-        A stream that breaks is opened again by the next call.
-        """
-        seat = type(self)(
-            self._connection,
-            self.match_id,
-            self.token,
-            self.spec,
-            index=self.index,
-            timeout=self._timeout,
-            carrier=PlayStream(self._connection, self.token, advice=MATCH_GOES_ON),
-            host_token=self._host_token,
-            secret=self.secret,
-        )
-        seat.last, seat._came, seat.bound = self.last, self._came, self.bound
-        return seat
-
-    async def _close(self) -> None:
-        """Ends the stream, if there is one. The seat stays taken."""
-        await self._carrier.close()
+    def close(self) -> None:
+        """Ends the stream. The seat stays taken, and the next call opens another."""
+        result_of(given(self._stream.close()))
 
     def __repr__(self) -> str:
         """Names match and seat, never the token."""
         return f"<Seat {self.index} of {self.match_id}>"
 
-    async def _ask(self, request: SeatRequest, timeout: float | None, waits: bool) -> Observation:
+    def _ask(self, request: SeatRequest, timeout: float | None, waits: bool) -> Observation:
         if timeout is None:
             timeout = WAIT_SECONDS if waits else self._timeout
-        self.last = _convert.observation(await self._carrier.ask(request, timeout), self.spec)
+        self.last = _convert.observation(result_of(self._stream.ask(request, timeout)), self.spec)
         self._came = time.monotonic()
         return self.last
 
 
-class _Calls:
-    """Single calls."""
-
-    def __init__(self, connection: Connection, token: str) -> None:
-        self._connection = connection
-        self._token = token
-
-    async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
-        call = partial(self._connection.call, timeout=timeout, token=self._token, advice=MATCH_GOES_ON)
-        method = f"MatchService/{type(request).__name__.removesuffix('Request')}"
-        observation: observation_pb2.Observation = (await call(method, request)).observation
-        return observation
-
-    async def close(self) -> None:
-        pass
+def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
+    """Compares what everybody was bound by when it was `seen` with what is told of it later."""
+    if told is None or (told.server_commitment, told.seat_commitments) != (
+        seen.server_commitment,
+        seen.seat_commitments,
+    ):
+        raise ServerFault("the replay says that others were bound than this seat saw before it opened")
 
 
-async def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
+def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
     """What the holder of a token may know of a match."""
     request = pb.GetMatchRequest(match_id=match_id)
-    answer = await connection.call(
-        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+    answer = result_of(
+        connection.call("MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
     )
     return _convert.match_info(answer.match)
 

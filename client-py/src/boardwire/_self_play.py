@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._sync import Batch, BatchPart
+from ._batch import Batch, BatchPart
 from ._types import NOBODY, BatchStep
 
 

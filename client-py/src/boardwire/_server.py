@@ -1,49 +1,23 @@
-"""The private server: found, started, started again when it has ended, and stopped with its process."""
+"""The private server of a client: started, started again when it has ended, and stopped with its process."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
-import sysconfig
 import threading
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
-from ._channel import Connection
-from ._process import ServerProcess
-from ._ways import Way
-from .errors import StartError
+from google.protobuf.message import Message
 
-_NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
+from ._connection import Connection
+from ._process import ServerProcess, find_binary
+from ._waiting import aside, result_of
+from .errors import ConnectionLost, ServerShuttingDown
+
 _STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
-
-
-def find_binary() -> Path:
-    """Finds the server's binary.
-
-    It is what `BOARDWIRE_BINARY` names, else the one installed with this package, beside the interpreter
-    or among the scripts, else the first on the search path.
-
-    Raises:
-        StartError: There is none.
-    """
-    named = os.environ.get("BOARDWIRE_BINARY")
-    if named:
-        if Path(named).is_file():
-            return Path(named)
-        raise StartError(f"BOARDWIRE_BINARY names {named!r}, which is no file")
-    folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
-    for folder in folders:
-        if (folder / _NAME).is_file():
-            return folder / _NAME
-    if found := shutil.which(_NAME):
-        return Path(found)
-    raise StartError(
-        f"no {_NAME!r} in {', '.join(map(str, folders))} or on the search path: install the package's wheel, "
-        "name a binary in BOARDWIRE_BINARY, or connect to the address of a running server"
-    )
+#: How long a private server may take that has said it is going down.
+_ENDING_SECONDS = 10.0
 
 
 class PrivateServer:
@@ -54,9 +28,14 @@ class PrivateServer:
     this one stops it or starts it again.
     """
 
-    def __init__(self, way: Way, args: Sequence[str], timeout: float, account: str | None) -> None:
-        """Is called by `start`, and blocks as long as that takes."""
-        self._way = way
+    def __init__(
+        self, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
+    ) -> None:
+        """Starts the server and blocks until it says where it listens.
+
+        Raises:
+            StartError: It was not found, ended, or did not get ready within `timeout` seconds.
+        """
         self._account = account
         self._args = tuple(args)
         self._timeout = timeout
@@ -65,23 +44,12 @@ class PrivateServer:
         self._closed = False
         self._now = self._start()
 
-    @classmethod
-    async def start(
-        cls, way: Way, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
-    ) -> PrivateServer:
-        """Starts the server and waits for the line in which it says where it listens.
-
-        Raises:
-            StartError: It was not found, ended, or did not get ready within `timeout` seconds.
-        """
-        return await way.aside(cls, way, args, timeout, account)
-
     @property
     def connection(self) -> Connection:
         """The connection to the server as it was started last, for what it knows already."""
         return self._now[1]
 
-    async def running(self, within: float = 0.0) -> Connection:
+    def running(self, within: float = 0.0) -> Connection:
         """A connection to a server that runs: another is started when this one has ended.
 
         Args:
@@ -91,10 +59,10 @@ class PrivateServer:
             StartError: No other could be started; the next call tries again.
         """
         process, connection = self._now
-        if not process.has_died() and not (within and await self._way.aside(process.has_died, within)):
+        if not process.has_died() and not (within and result_of(aside(process.has_died, within))):
             return connection
-        await self._way.aside(self._replace, process)
-        await connection.close()
+        result_of(aside(self._replace, process))
+        result_of(connection.close())
         return self.connection
 
     def _replace(self, process: ServerProcess) -> None:
@@ -106,19 +74,44 @@ class PrivateServer:
 
     def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
-        return process, Connection(
-            process.target, self._way, account=self._account, story=process.story, past=past
-        )
+        connection = Connection(process.target, account=self._account, story=process.story, past=past)
+        return process, connection
 
     @property
     def _process(self) -> subprocess.Popen[str]:
         return self._now[0].popen
 
-    async def close(self) -> None:
-        """Stops the server for good. Does nothing in a process that did not start it, or when repeated."""
+    def ask(
+        self, method: str, request: Message, *, timeout: float, attempts: int = 1
+    ) -> tuple[Any, Connection]:
+        """Makes a call that needs nothing that was there before.
+
+        A server that has ended is started again first, also when it ends during the call: nothing of the call
+        is left then, so it may be made once more.
+
+        Returns:
+            The answer, and the connection to the server that has given it.
+
+        Raises:
+            StartError: The server had ended, and no other could be started.
+            BoardwireError: The call failed.
+        """
+        connection = result_of(self.running())
+        try:
+            return result_of(connection.ask(method, request, timeout=timeout, attempts=attempts))
+        except ConnectionLost as lost:
+            within = _ENDING_SECONDS if isinstance(lost, ServerShuttingDown) else 0.0
+            other = result_of(self.running(within))
+            if other is connection:
+                raise
+        return result_of(other.ask(method, request, timeout=timeout, attempts=attempts))
+
+    def close(self) -> None:
+        """Closes the connection and stops the server for good, if this process has started it."""
+        result_of(self.connection.close())
         # In another one the lock may have been held at the fork.
         if self._owner == os.getpid():
-            await self._way.aside(self._stop)
+            result_of(aside(self._stop))
 
     def _stop(self) -> None:
         with self._lock:

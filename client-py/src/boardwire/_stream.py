@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import time
 from typing import Any, Generic, Protocol, TypeVar
 
 from . import _core
-from ._channel import ANSWERS, Connection, path
+from ._connection import ANSWERS, Connection, path
 from ._status import error
-from .errors import BoardwireError, ServerFault
+from ._waiting import result_of
+from .errors import BoardwireError, ConnectionLost, ServerFault
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 
@@ -16,6 +17,8 @@ from .v1 import observation_pb2
 SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest | pb.ResignRequest
 
 _TAGS = 2**32
+#: The reason of a call whose stream, or client, this process has closed.
+CLOSED = "CLOSED"
 
 
 class Tagged(Protocol):
@@ -60,16 +63,16 @@ class Stream(Generic[_Res]):
         self._method = method
         self._advice = advice
         self._shape = rows
-        self._process = 0
+        self._channel: _core.Channel | None = None
         self._pipe: _core.Pipe | None = None
         self._sent = self._answered = 0
 
     @property
     def is_open(self) -> bool:
-        """Whether answers may still come to this process."""
-        return self._pipe is not None and self._process == os.getpid()
+        """Whether answers may still come to this process, as far as nothing has been heard of their end."""
+        return self._pipe is not None and self._connection.has(self._channel)
 
-    async def send(self, request: Any) -> None:
+    def send(self, request: Any) -> None:
         """Numbers a request and sends it, and waits for no answer.
 
         Raises:
@@ -81,50 +84,61 @@ class Stream(Generic[_Res]):
         self._sent = request.tag = (self._sent + 1) % _TAGS
         pipe.send(request.SerializeToString())
 
-    async def receive(self, timeout: float) -> _Res:
+    def receive(self, timeout: float) -> _Res:
         """Waits for the answer to the earliest request that has none.
 
         Raises:
             BoardwireError: The stream broke; nothing more is answered.
         """
-        assert self._pipe is not None
+        pipe = self._pipe
+        assert pipe is not None
         try:
-            answer = await self._next(self._pipe, timeout)
+            answer = result_of(self._next(pipe, timeout))
         except BoardwireError as failure:
-            await self.close()
-            raise await self._connection.explained(failure, self._advice) from None
+            self._end(pipe)
+            raise result_of(self._connection.explained(failure, self._advice)) from None
         except BaseException:
             # An interrupt: the answer is still to come, and must not be taken for the next one.
-            await self.close()
+            self.close()
             raise
         if answer is None:
-            await self.close()
+            self._end(pipe)
             raise error("UNAVAILABLE", "", "the stream was ended; the next call opens another")
         self._answered = (self._answered + 1) % _TAGS
         if answer.tag != self._answered:
-            await self.close()
+            self.close()
             raise ServerFault(f"the answer to request {self._answered} is tagged {answer.tag}")
         return answer
 
-    async def _next(self, pipe: _core.Pipe, timeout: float) -> _Res | None:
-        given = self._connection.way.given
+    def _next(self, pipe: _core.Pipe, timeout: float) -> _Res | None:
         if self._shape is not None:
-            rows: _Res | None = await given(pipe.receive_rows(timeout, self._shape))
+            rows: _Res | None = result_of(pipe.receive_rows(timeout, self._shape))
             return rows
-        answer = await given(pipe.receive(timeout))
+        answer = result_of(pipe.receive(timeout))
         return None if answer is None else ANSWERS[self._method].FromString(answer)
 
+    def _end(self, pipe: _core.Pipe) -> None:
+        """Ends a stream that has failed.
+
+        Raises:
+            ConnectionLost: This process itself has closed it, or its client, in the meantime.
+        """
+        is_closed_here = self._pipe is not pipe or not self.is_open
+        self.close()
+        if is_closed_here:
+            raise error("UNAVAILABLE", CLOSED, "the stream was ended here; the next call opens another")
+
     def _open(self) -> _core.Pipe:
-        self._process = os.getpid()
+        self._channel = self._connection.channel
         self.openings += 1
         self._sent = self._answered = 0
-        self._pipe = self._connection.channel.stream(path(self._method), self._token)
+        self._pipe = self._channel.stream(path(self._method), self._token)
         return self._pipe
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Ends the stream; the next request opens another."""
         pipe, self._pipe = self._pipe, None
-        if pipe is not None and self._process == os.getpid():
+        if pipe is not None:
             pipe.close()
 
 
@@ -135,18 +149,30 @@ class PlayStream:
         """Nothing is sent yet; `advice` is for who loses the connection."""
         self._stream: Stream[pb.PlayResponse] = Stream(connection, token, "MatchService/Play", advice=advice)
 
-    async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
         """Sends a request and waits for its answer.
+
+        A stream that had broken while nobody waited shows it only now, so the request is sent once more then,
+        over another one: whatever a seat asks counts once.
 
         Raises:
             BoardwireError: The request was refused, or the stream broke.
         """
-        await self._stream.send(_play_request(request))
-        return _observation(await self._stream.receive(timeout))
+        due, was_open = time.monotonic() + timeout, self._stream.is_open
+        asked = _play_request(request)
+        self._stream.send(asked)
+        try:
+            answer = result_of(self._stream.receive(timeout))
+        except ConnectionLost as lost:
+            if lost.reason or not was_open:
+                raise
+            self._stream.send(asked)
+            answer = result_of(self._stream.receive(due - time.monotonic()))
+        return _observation(answer)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Ends the stream; the next request opens another."""
-        await self._stream.close()
+        self._stream.close()
 
 
 def _play_request(request: SeatRequest) -> pb.PlayRequest:

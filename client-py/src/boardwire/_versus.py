@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._client import Client, connect
 from ._evaluation import Evaluation, bootstrap, bounds_of, evaluate
 from ._rollouts import Policy
-from ._sync import Client, connect
 from ._types import Reward
 
 

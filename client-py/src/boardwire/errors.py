@@ -415,3 +415,16 @@ class BotFailed(ServerFault, reason="BOT_FAILED"):
 
     Its match has ended with it; its batch stays as it was.
     """
+
+
+#: What says that a match or batch, or its whole server, is there no longer: nothing is left to close.
+GONE = (
+    ConnectionLost,
+    UnknownMatch,
+    MatchClosed,
+    BotFailed,
+    WrongToken,
+    UnknownBatch,
+    BatchOwnerOnly,
+    UnknownSearch,
+)

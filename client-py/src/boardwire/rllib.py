@@ -36,17 +36,17 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from torch import Tensor
 
 from ._account import Server
+from ._batch import Batch
+from ._client import Client
 from ._rollouts import Decisions, Policy
 from ._spec import GameSpec
-from ._sync import Batch, Client
-from ._twins import GONE
 from ._types import NOBODY, BatchStep, IllegalActions, Reward
 from .envs._recovery import check_table, unspent
 from .envs._seeding import draw
 from .envs._shared import shared_client
 from .envs._spaces import Lens, ObservationKind
 from .envs._warnings import IllegalActionNotice
-from .errors import BoardwireError, CallTimeout, ConnectionLost, ServerFull
+from .errors import GONE, BoardwireError, CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 

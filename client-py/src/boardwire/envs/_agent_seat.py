@@ -11,10 +11,11 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._client import Client
+from .._match import Match
 from .._opposed import Opposed
+from .._seat import Seat
 from .._spec import GameSpec
-from .._sync import Client, Match, Seat
-from .._twins import run
 from .._types import (
     FORFEITED,
     SUBSTITUTED,
@@ -122,7 +123,7 @@ class MatchSeat:
             illegal_actions=settings.illegal_actions,
         )
         check_table(settings.spec, self._match.spec)
-        self._seat = self._match.join(settings.agent_seat).stream()
+        self._seat = self._match.join(settings.agent_seat)
         return _shown(self._seat.observe(wait=True))
 
     def act(self, action: SupportsIndex) -> Shown:
@@ -196,7 +197,7 @@ class BatchSeat:
         """The position as the seat may know it; a server shows none of batches."""
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environment first")
-        return run(self._table.batch._carrier.text(0, self._settings.agent_seat))
+        return self._table.batch._carrier.text(0, self._settings.agent_seat)
 
     def close(self) -> None:
         """Closes the batch. Another may be dealt."""

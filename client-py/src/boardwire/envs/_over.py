@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from .._client import Client
 from .._local import LocalConnection
-from .._sync import Client
 
 #: What an environment plays: a match, whose seats are strangers to one another, or a batch of one
 #: environment, which needs fewer messages and is all that there is without a server.

@@ -9,8 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from .._spec import GameSpec
-from .._twins import GONE
-from ..errors import BoardwireError
+from ..errors import GONE, BoardwireError
 
 _T = TypeVar("_T")
 

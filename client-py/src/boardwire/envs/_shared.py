@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 
 from .._account import Server
-from .._sync import Client, connect
+from .._client import Client, connect
 
 _clients: dict[tuple[Server | None, tuple[str, ...]], Client] = {}
 _lock = threading.Lock()

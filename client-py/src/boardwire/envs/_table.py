@@ -12,8 +12,8 @@ from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from .._account import Server
-from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
+from ..errors import GONE
 from ._over import Over, is_local, over_batch
 from ._recovery import advised, unspent
 from ._rendering import RENDER_FPS, RENDER_MODES, Renderer

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 
 import gymnasium
 
+from .._batch import Batch
+from .._client import Client
+from .._match import Match
+from .._seat import Seat
 from .._spec import GameSpec
-from .._sync import Batch, Client, Match, Seat
-from .._twins import run
 from .._types import (
     NOBODY,
     SUBSTITUTED,
@@ -95,7 +97,7 @@ class MatchSeats:
             illegal_actions=self._settings.illegal_actions,
         )
         check_table(spec, self._match.spec)
-        self._seats = [self._match.join(seat).stream() for seat in range(spec.seats)]
+        self._seats = [self._match.join(seat) for seat in range(spec.seats)]
         return self._seats
 
     def _look(self, seats: list[Seat]) -> list[Observation]:
@@ -236,7 +238,7 @@ class BatchSeats:
     def text(self, seat: int) -> str:
         """The position as a seat may know it; a server shows none of batches."""
         batch, _ = self._there()
-        return run(batch._carrier.text(0, seat))
+        return batch._carrier.text(0, seat)
 
     def _there(self) -> tuple[Batch, _Position]:
         if self._batch is None or self._position is None:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._account import Server
-from .._twins import GONE
 from .._types import IllegalActions, Reward
+from ..errors import GONE
 from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings, Shown
 from ._over import Over, is_local, over_batch
 from ._players import Opponents, players

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from .._account import Server
 from .._opposed import Opposed
-from .._twins import GONE
 from .._types import Autoreset, BatchStep, IllegalActions, Reward, unpacked_mask
-from ..errors import BoardwireError
+from ..errors import GONE, BoardwireError
 from ._players import Opponents, players
 from ._recovery import advised, check_table, unspent
 from ._seeding import Seeds, draw, first_episodes, for_each, is_one, later_episodes

@@ -6,14 +6,14 @@ The extension is kept below this module: callers hand in and get messages, and c
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 
 from . import _core
-from ._ways import Way
+from ._waiting import AWAITS, aside, result_of
 from .errors import (
     BoardwireError,
     ConnectionLost,
@@ -23,6 +23,9 @@ from .errors import (
     UnknownSearch,
 )
 from .v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: The largest message either way, as the server has it.
 MESSAGE_BYTES = 64 * 1024 * 1024
@@ -54,13 +57,11 @@ class Connection:
 
     Attributes:
         address: Where the server listens.
-        way: How answers are waited for.
     """
 
     def __init__(
         self,
         address: str,
-        way: Way,
         *,
         tls: _core.Tls | None = None,
         account: str | None = None,
@@ -71,14 +72,12 @@ class Connection:
 
         Args:
             address: Where the server listens.
-            way: How answers are waited for.
             tls: What the connection is secured with; without it it is not.
             account: The token of the account that calls are for.
             story: Tells why the server is gone, or nothing; it may take a moment.
             past: Why the server may not know what its client asks for.
         """
         self.address = address
-        self.way = way
         self._tls = tls
         self._account = account
         self._story = story
@@ -92,12 +91,16 @@ class Connection:
         process = os.getpid()
         channel = self._channels.get(process)
         if channel is None:
-            opened = _core.Channel(self.address, tls=self._tls, account=self._account, awaits=self.way.awaits)
+            opened = _core.Channel(self.address, tls=self._tls, account=self._account, awaits=AWAITS)
             # Of two threads one keeps its own, and the other takes it.
             channel = self._channels.setdefault(process, opened)
         return channel
 
-    async def call(
+    def has(self, channel: _core.Channel | None) -> bool:
+        """Whether this is the channel of this process, and has not been closed."""
+        return channel is not None and self._channels.get(os.getpid()) is channel
+
+    def call(
         self,
         method: str,
         request: Message,
@@ -127,33 +130,66 @@ class Connection:
         while True:
             attempts -= 1
             try:
-                answer = await self.way.given(self.channel.call(path(method), message, token, timeout))
+                answer = result_of(self.channel.call(path(method), message, token, timeout))
             except BoardwireError as error:
-                failure = await self.explained(error, advice)
+                failure = result_of(self.explained(error, advice))
                 if attempts <= 0 or type(failure) is not ConnectionLost:
                     raise failure from None
             else:
                 return ANSWERS[method].FromString(answer)
 
-    async def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
+    @property
+    def connection(self) -> Self:
+        """The connection for what the server knows already: this one."""
+        return self
+
+    def ask(
+        self, method: str, request: Message, *, timeout: float, attempts: int = 1
+    ) -> tuple[Any, Connection]:
+        """Makes a call that needs nothing that was there before.
+
+        Returns:
+            The answer, and the connection to the server that has given it.
+
+        Raises:
+            BoardwireError: The call failed.
+        """
+        return result_of(self.call(method, request, timeout=timeout, attempts=attempts)), self
+
+    def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
         """The error of a call, with what is known of the server, and what to do."""
         if type(error) is ConnectionLost:
             told = f"no answer from {self.address} ({error.message})"
             # With a reason the extension has said what to do.
             if not error.reason:
-                told = f"{told}: {await self.what_now(advice)}"
+                told = f"{told}: {result_of(self.what_now(advice))}"
             return ConnectionLost(told, code=error.code, reason=error.reason)
         if self._past and error.reason in _UNKNOWN:
             told = f"{error.message}; {self._past}"
             return type(error)(told, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
-    async def what_now(self, advice: str) -> str:
+    def what_now(self, advice: str) -> str:
         """Why the server is gone, where that is known; else the advice."""
-        return await self.way.aside(self._story) or advice
+        return result_of(aside(self._story)) or advice
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Closes the channel of this process; the next call opens another."""
+        result_of(aside(self.hang_up))
+
+    def hang_up(self) -> None:
+        """Does so at once."""
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
             channel.close()
+
+
+def pages(page: Callable[[str], Any]) -> Iterator[Any]:
+    """All answers of a call that answers page by page."""
+    token = ""
+    while True:
+        answer = result_of(page(token))
+        yield answer
+        token = answer.next_page_token
+        if not token:
+            return

@@ -1,0 +1,290 @@
+"""A batch's stream: requests for runs of its environments, several of which may be unanswered.
+
+Generated from boardwire/_batch_stream.py by client-py/tools/aio.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core, _rows
+from .._resets import Resets
+from .._spec import GameSpec
+from .._types import BatchStep
+from ..errors import GONE, ConnectionLost
+from ..v1 import batch_pb2
+from ._connection import Connection
+from ._seat import WAIT_SECONDS
+from ._stream import Stream
+from ._waiting import given
+
+BatchRequest = batch_pb2.StepBatchRequest | batch_pb2.ResetBatchRequest
+_ENDS = "a batch ends with the connection it was opened over: open another batch"
+_KEPT = "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or receive again what was sent"
+_RESET = "as long as the server has the batch, a reset goes on with it; else open another"
+
+
+class Asked:
+    """A request on the stream.
+
+    Attributes:
+        request: What is asked.
+        rows: The environments that the answer is about.
+        opening: The opening of the stream that it was sent in last.
+        answer: The answer, once it has come.
+        failed: Whether somebody has waited in vain for this answer, or for one before it.
+        touched: The environments that it changes.
+        resets: How many resets had been asked for, this one included.
+    """
+
+    __slots__ = ("answer", "failed", "opening", "request", "resets", "rows", "touched")
+
+    def __init__(self, request: BatchRequest, rows: slice, touched: Any, resets: int) -> None:
+        """Has not been sent."""
+        self.request = request
+        self.rows = rows
+        self.touched = touched
+        self.opening = 0
+        self.answer: _core.Answer | None = None
+        self.failed = False
+        self.resets = resets
+
+    def overlaps(self, rows: slice) -> bool:
+        """Whether it is about any of these environments."""
+        return bool(self.rows.start < rows.stop and rows.start < self.rows.stop)
+
+
+class BatchStream:
+    """The carrier of a batch in a server: its requests and their answers.
+
+    The requests of a batch that outlives its connections are numbered. Those that a broken stream has left
+    unanswered are sent again on the next one, and the server answers them as it did before, if it did: it
+    carries none out twice. It remembers one answer for each run of environments, the last. So no request is
+    sent while another that is about any of the same environments is unanswered: that one is awaited first.
+
+    Attributes:
+        about: What is known of the batch.
+        spec: The table's description.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        token: str,
+        about: batch_pb2.Batch,
+        spec: GameSpec,
+        *,
+        keep: bool,
+        timeout: float,
+    ) -> None:
+        """Nothing is sent yet; closing the batch may take `timeout` seconds."""
+        self.about = about
+        self.spec = spec
+        self._connection = connection
+        self._token = token
+        self._keep = keep
+        self._timeout = timeout
+        self._advice = _KEPT if keep else _ENDS
+        rows = _core.Rows(about.SerializeToString(), spec.seats, spec.view_bytes, len(spec.actions))
+        self._stream: Stream[_core.Answer] = Stream(
+            connection, token, "BatchService/RunBatch", advice=self._advice, rows=rows
+        )
+        self._unanswered: deque[Asked] = deque()
+        self._lost: list[Asked] = []
+        self._sequence = np.zeros(about.config.environments, dtype=np.uint64)
+        self._resets = Resets(about.config.environments)
+
+    @property
+    def at_once(self) -> None:
+        """There is no way around messages."""
+
+    async def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
+        """Sends an action for each of some environments.
+
+        Raises:
+            ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
+            BoardwireError: The stream does not open, or broke before an earlier answer came.
+        """
+        request = batch_pb2.StepBatchRequest(
+            batch_id=self.about.id, actions=actions, first=rows.start, count=rows.stop - rows.start, mask=mask
+        )
+        return await self._send(Asked(request, rows, rows, self._resets.count))
+
+    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
+        """Asks for episodes to be begun.
+
+        Raises:
+            BoardwireError: The stream does not open, or broke before an earlier answer came.
+        """
+        request = batch_pb2.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
+        if (asked := self._repeated(request)) is not None:
+            return asked
+        environments = self.about.config.environments
+        touched = _rows.chosen(mask, environments)
+        asked = await self._send(Asked(request, slice(0, environments), touched, self._resets.count + 1))
+        self._resets.note(mask)
+        return asked
+
+    def _repeated(self, request: batch_pb2.ResetBatchRequest) -> Asked | None:
+        """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
+        last = self._unanswered[-1] if self._keep and self._unanswered else None
+        if last is None or not last.failed or (not isinstance(last.request, batch_pb2.ResetBatchRequest)):
+            return None
+        again = batch_pb2.ResetBatchRequest()
+        again.CopyFrom(last.request)
+        again.ClearField("sequence")
+        return last if again == request else None
+
+    async def _send(self, asked: Asked) -> Asked:
+        if self._keep:
+            for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
+                await self._wait(earlier, WAIT_SECONDS)
+            asked.request.sequence = int(self._sequence[asked.rows].max()) + 1
+            self._send_again()
+        else:
+            await self._settle(asked)
+        self._put(asked)
+        while self._unanswered and self._unanswered[0].opening != asked.opening:
+            self._lost.append(self._unanswered.popleft())
+        self._unanswered.append(asked)
+        return asked
+
+    async def _settle(self, asked: Asked) -> None:
+        """Sees to it that a step follows what its environments have shown."""
+        while self._unanswered and (not self._is_under_way(self._unanswered[0])):
+            self._lost.append(self._unanswered.popleft())
+        self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
+        is_step = isinstance(asked.request, batch_pb2.StepBatchRequest)
+        if is_step and any((each.overlaps(asked.rows) for each in self._lost)):
+            what_now = await self._connection.what_now(_RESET)
+            raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
+
+    async def receive(self, asked: Asked, timeout: float) -> BatchStep:
+        """Waits for the answer to a request.
+
+        Raises:
+            BoardwireError: The request was refused, or its answer was lost.
+        """
+        asked.failed = True
+        try:
+            answer = await self._wait(asked, timeout)
+            if answer.step is None:
+                raise answer.error
+        except BaseException:
+            for each in self._unanswered:
+                each.failed = True
+            raise
+        asked.failed = False
+        return answer.step
+
+    def may_answer(self, asked: Asked) -> bool:
+        """Whether the answer to a request is still to come."""
+        return asked.answer is None and (self._keep or self._is_under_way(asked))
+
+    def is_dropped(self, asked: Asked) -> bool:
+        """Whether nobody wants the answer any more: its rows were all reset since."""
+        return self._resets.cover(asked.touched, asked.resets)
+
+    async def make_way(self) -> None:
+        """Sees to it that nothing is under way, for calls that do not wait for the stream.
+
+        Raises:
+            RuntimeError: Something has been sent and is still to be received.
+            BoardwireError: What somebody has waited for in vain is not answered now either.
+        """
+        if self._keep:
+            for asked in [each for each in self._unanswered if each.failed]:
+                await self._wait(asked, WAIT_SECONDS)
+        if self._unanswered and (self._keep or self._stream.is_open):
+            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
+
+    async def save(self, mask: bytes) -> bytes:
+        """Saves environments."""
+        await self.make_way()
+        answer: batch_pb2.SaveBatchResponse = await self._connection.call(
+            "BatchService/SaveBatch",
+            batch_pb2.SaveBatchRequest(batch_id=self.about.id, mask=mask),
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        return answer.snapshot
+
+    async def text(self, environment: int, seat: int) -> str:
+        """There is none: training needs no text, and matches have it."""
+        raise await given(NotImplementedError("a batch in a server shows no text"))
+
+    async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
+        """Puts saved environments in the places of some."""
+        await self.make_way()
+        answer = await self._connection.call(
+            "BatchService/LoadBatch",
+            batch_pb2.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        self._note(slice(0, self.about.config.environments), answer.step)
+        self._resets.note(mask)
+        return _rows.batch_step(answer.step, self.spec, self.about)
+
+    async def close(self) -> None:
+        """Closes the batch, unless the server has it no longer or is gone itself."""
+        self.hang_up()
+        with contextlib.suppress(*GONE):
+            await self._connection.call(
+                "BatchService/CloseBatch",
+                batch_pb2.CloseBatchRequest(batch_id=self.about.id),
+                timeout=self._timeout,
+                token=self._token,
+            )
+
+    def hang_up(self) -> None:
+        """Ends the stream; the next request opens another."""
+        self._stream.close()
+
+    def _note(self, rows: slice, step: Any) -> None:
+        self._sequence[rows] = step.sequence
+
+    def _is_under_way(self, asked: Asked) -> bool:
+        return self._stream.is_open and asked.opening == self._stream.openings
+
+    def _send_again(self) -> None:
+        for asked in self._unanswered:
+            if not self._is_under_way(asked):
+                self._put(asked)
+
+    def _put(self, asked: Asked) -> None:
+        request = asked.request
+        if isinstance(request, batch_pb2.StepBatchRequest):
+            self._stream.send(batch_pb2.RunBatchRequest(step=request))
+        else:
+            self._stream.send(batch_pb2.RunBatchRequest(reset=request))
+        asked.opening = self._stream.openings
+
+    async def _wait(self, asked: Asked, timeout: float) -> _core.Answer:
+        due, again = (time.monotonic() + timeout, self._keep)
+        while asked.answer is None:
+            if self._keep:
+                self._send_again()
+            elif not self._is_under_way(asked):
+                what_now = await self._connection.what_now(_RESET)
+                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
+            try:
+                answer = await self._stream.receive(timeout)
+            except ConnectionLost as lost:
+                if not again or type(lost) is not ConnectionLost:
+                    raise
+                again, timeout = (False, due - time.monotonic())
+                continue
+            first = self._unanswered.popleft()
+            first.answer = answer
+            if answer.step is not None:
+                self._note(first.rows, answer.step)
+        return asked.answer

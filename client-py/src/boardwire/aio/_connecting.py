@@ -1,0 +1,50 @@
+"""Connecting in an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from types import TracebackType
+from typing import Any
+
+from .._tls import TLS
+from . import _client
+from ._client import CALL_SECONDS, Client
+
+
+class _Connecting:
+    """A client to come: `await` gives it, `async with` gives and closes it."""
+
+    def __init__(self, connect: Callable[[], Coroutine[Any, Any, Client]]) -> None:
+        self._connect = connect
+
+    def __await__(self) -> Generator[Any, Any, Client]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Client:
+        self._client = await self
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+
+def connect(
+    target: str | None = None,
+    *,
+    tls: TLS | bool = False,
+    token: str | None = None,
+    insecure: bool = False,
+    timeout: float = CALL_SECONDS,
+    server_args: Sequence[str] = (),
+) -> _Connecting:
+    """Connects to a server, or starts a private one; for `async with`, or to be awaited.
+
+    Arguments and errors are those of `boardwire.connect`.
+    """
+    return _Connecting(
+        lambda: _client.connect(
+            target, tls=tls, token=token, insecure=insecure, timeout=timeout, server_args=server_args
+        )
+    )

@@ -1,0 +1,183 @@
+"""Connections to servers: calls by messages, and what to do when one is lost.
+
+Generated from boardwire/_connection.py by client-py/tools/aio.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf import message_factory
+from google.protobuf.message import Message
+
+from .. import _core
+from ..errors import (
+    BoardwireError,
+    ConnectionLost,
+    UnknownBatch,
+    UnknownInvitation,
+    UnknownMatch,
+    UnknownSearch,
+)
+from ..v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
+from ._waiting import AWAITS, aside
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+MESSAGE_BYTES = 64 * 1024 * 1024
+ATTEMPTS = 2
+REPEAT = "repeat the call when a server answers there again"
+_UNKNOWN = tuple((kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch, UnknownSearch)))
+ANSWERS: dict[str, Any] = {
+    f"{service.name}/{method.name}": message_factory.GetMessageClass(method.output_type)
+    for file in (batch_pb2, catalog_pb2, match_service_pb2, search_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+}
+
+
+def path(method: str) -> str:
+    """The path of a method, such as `MatchService/Act`, as HTTP/2 has it."""
+    return f"/boardwire.v1.{method}"
+
+
+class Connection:
+    """A channel to one server, opened at the first call of each process.
+
+    Attributes:
+        address: Where the server listens.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: _core.Tls | None = None,
+        account: str | None = None,
+        story: Callable[[], str] = lambda: "",
+        past: str = "",
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            address: Where the server listens.
+            tls: What the connection is secured with; without it it is not.
+            account: The token of the account that calls are for.
+            story: Tells why the server is gone, or nothing; it may take a moment.
+            past: Why the server may not know what its client asks for.
+        """
+        self.address = address
+        self._tls = tls
+        self._account = account
+        self._story = story
+        self._past = past
+        self._channels: dict[int, _core.Channel] = {}
+
+    @property
+    def channel(self) -> _core.Channel:
+        """The channel of this process."""
+        process = os.getpid()
+        channel = self._channels.get(process)
+        if channel is None:
+            opened = _core.Channel(self.address, tls=self._tls, account=self._account, awaits=AWAITS)
+            channel = self._channels.setdefault(process, opened)
+        return channel
+
+    def has(self, channel: _core.Channel | None) -> bool:
+        """Whether this is the channel of this process, and has not been closed."""
+        return channel is not None and self._channels.get(os.getpid()) is channel
+
+    async def call(
+        self,
+        method: str,
+        request: Message,
+        *,
+        timeout: float,
+        token: str = "",
+        attempts: int = 1,
+        advice: str = REPEAT,
+    ) -> Any:
+        """Makes one call, again after a lost connection when more `attempts` are allowed.
+
+        Args:
+            method: The method, such as `MatchService/Act`.
+            request: Its request.
+            timeout: Seconds that each attempt may take.
+            token: What proves who calls.
+            attempts: How often to try.
+            advice: What to do when the connection is lost while the server may run on.
+
+        Returns:
+            The message that it answers.
+
+        Raises:
+            BoardwireError: The call failed.
+        """
+        message = request.SerializeToString()
+        while True:
+            attempts -= 1
+            try:
+                answer = await self.channel.call(path(method), message, token, timeout)
+            except BoardwireError as error:
+                failure = await self.explained(error, advice)
+                if attempts <= 0 or type(failure) is not ConnectionLost:
+                    raise failure from None
+            else:
+                return ANSWERS[method].FromString(answer)
+
+    @property
+    def connection(self) -> Self:
+        """The connection for what the server knows already: this one."""
+        return self
+
+    async def ask(
+        self, method: str, request: Message, *, timeout: float, attempts: int = 1
+    ) -> tuple[Any, Connection]:
+        """Makes a call that needs nothing that was there before.
+
+        Returns:
+            The answer, and the connection to the server that has given it.
+
+        Raises:
+            BoardwireError: The call failed.
+        """
+        return (await self.call(method, request, timeout=timeout, attempts=attempts), self)
+
+    async def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
+        """The error of a call, with what is known of the server, and what to do."""
+        if type(error) is ConnectionLost:
+            told = f"no answer from {self.address} ({error.message})"
+            if not error.reason:
+                told = f"{told}: {await self.what_now(advice)}"
+            return ConnectionLost(told, code=error.code, reason=error.reason)
+        if self._past and error.reason in _UNKNOWN:
+            told = f"{error.message}; {self._past}"
+            return type(error)(told, code=error.code, reason=error.reason, metadata=error.metadata)
+        return error
+
+    async def what_now(self, advice: str) -> str:
+        """Why the server is gone, where that is known; else the advice."""
+        return await aside(self._story) or advice
+
+    async def close(self) -> None:
+        """Closes the channel of this process; the next call opens another."""
+        await aside(self.hang_up)
+
+    def hang_up(self) -> None:
+        """Does so at once."""
+        channel = self._channels.pop(os.getpid(), None)
+        if channel is not None:
+            channel.close()
+
+
+async def pages(page: Callable[[str], Any]) -> AsyncIterator[Any]:
+    """All answers of a call that answers page by page."""
+    token = ""
+    while True:
+        answer = await page(token)
+        yield answer
+        token = answer.next_page_token
+        if not token:
+            return
