@@ -179,7 +179,7 @@ fmt: build
 ## proto: generates the committed code of all languages anew
 proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test bootstrap
-	python3 client-py/generate.py
+	python3 tests/python/generate.py
 
 ## aio: makes boardwire.aio anew from the modules that block
 aio: $(VENV)/.installed
@@ -212,11 +212,11 @@ bench: $(BENCH_VENV)/.installed
 	# As they are published, by themselves: with their own features alone.
 	cargo build --profile dist --locked -p boardwire
 	cargo build --profile dist --locked -p boardwire-python
-	$(BENCH_VENV)/bin/python bench/run
+	PYTHONPATH=tests/python $(BENCH_VENV)/bin/python bench/run
 
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
 soak: build
-	$(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
+	PYTHONPATH=tests/python $(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
 
 ## kills: kills a server 100 times in the midst of some 200 matches that its journal keeps, and compares with undisturbed ones
 kills: build
@@ -225,11 +225,11 @@ kills: build
 ## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
 abuse: build
 	@command -v haproxy >/dev/null || { echo "make: haproxy is missing, which is attacked too: apt-get install haproxy" >&2; exit 1; }
-	$(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
+	PYTHONPATH=tests/python $(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
 
 ## abuse-quick: the same, small enough for every change
 abuse-quick: build
-	$(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
+	PYTHONPATH=tests/python $(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
 
 serve: binary
 	$(BINARY) serve $(ARGS)

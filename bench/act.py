@@ -14,11 +14,11 @@ import sys
 import time
 
 import grpc
+from raw import players
 
-from boardwire import _convert
-from boardwire.v1 import match_pb2
-from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1 import match_service_pb2_grpc as services
+from boardwire_v1 import match_pb2
+from boardwire_v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2_grpc as services
 
 BLOCK_SECONDS = 0.15
 PAIRS = 21
@@ -38,7 +38,7 @@ class Agent:
         self.calls = services.MatchServiceStub(self.channel)
         created = self.calls.CreateMatch(
             pb.CreateMatchRequest(
-                config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"])),
+                config=match_pb2.MatchConfig(game="faraway", players=players(["agent", "random"])),
                 seed=SEED,
             )
         )

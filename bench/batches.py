@@ -11,10 +11,10 @@ import time
 
 import grpc
 import numpy as np
+from raw import players
 
-from boardwire import _convert
-from boardwire.v1 import batch_pb2, batch_pb2_grpc
-from boardwire.v1 import batch_pb2 as pb
+from boardwire_v1 import batch_pb2, batch_pb2_grpc
+from boardwire_v1 import batch_pb2 as pb
 from policy import RandomLegal
 
 SEED = 7
@@ -45,7 +45,7 @@ class Batch:
             pb.OpenBatchRequest(
                 config=batch_pb2.BatchConfig(
                     game=game,
-                    line_ups=[batch_pb2.LineUp(players=_convert.players(["agent", "agent"]))],
+                    line_ups=[batch_pb2.LineUp(players=players(["agent", "agent"]))],
                     environments=environments,
                     seed=SEED,
                     autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,

@@ -12,11 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from raw import players
+
 from batches import WAYS, Batch, connect
-from boardwire import _convert
-from boardwire.v1 import match_pb2
-from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1 import match_service_pb2_grpc as services
+from boardwire_v1 import match_pb2
+from boardwire_v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2_grpc as services
 
 ROWS = 1024
 #: Steps of one batch.
@@ -43,7 +44,7 @@ def play_match(calls):
     """Plays a match of Faraway against a random bot and closes it; gives how many decisions it took."""
     created = calls.CreateMatch(
         pb.CreateMatchRequest(
-            config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"]))
+            config=match_pb2.MatchConfig(game="faraway", players=players(["agent", "random"]))
         )
     )
     joined = calls.JoinMatch(pb.JoinMatchRequest(code=created.invitations[0].code))

@@ -129,6 +129,8 @@ def try_wheels(folder: Path, python: str, where: Path, pins: list[str]) -> None:
     environment.run("python", "-m", "pip", "check")
     environment.play()
     environment.install(*find, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
+    # Tests read messages by a second implementation.
+    environment.install("googleapis-common-protos>=1.66")
     environment.run("python", "-m", "pip", "list")
     tests = [f"tests/test_{name}.py" for name in TESTS.split()]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CLIENT)

@@ -16,10 +16,10 @@ class SingleCalls:
         """Calls for the holder of a token."""
         self._connection, self._token = connection, token
 
-    def ask(self, request: Any, timeout: float) -> Any:
-        """Makes the call of the same name as a request."""
-        method = f"MatchService/{type(request).__name__.removesuffix('Request')}"
-        return self._connection.call(method, request, timeout=timeout, token=self._token).observation
+    def ask(self, kind: str, request: dict[str, Any], timeout: float) -> Any:
+        """Makes the call of a kind of request."""
+        method = f"MatchService/{kind.title()}"
+        return self._connection.call(method, request, timeout=timeout, token=self._token)["observation"]
 
     def close(self) -> None:
         """Does nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import importlib.metadata
 import importlib.util
 import inspect
@@ -69,12 +68,3 @@ def script(name: str) -> ModuleType:
 def test_the_list_of_games_is_fresh() -> None:
     list_games = script("list_games")
     assert list_games.LIST.read_text() == list_games.listed(find_binary()), "run `make golden`"
-
-
-def test_generated_code_is_fresh(tmp_path: Path) -> None:
-    script("generate").generate(tmp_path)
-    fresh, kept = tmp_path / "boardwire" / "v1", PACKAGE / "src" / "boardwire" / "v1"
-    names = {path.name for path in fresh.glob("*.py*")}
-    assert names == {path.name for path in kept.glob("*.py*")}
-    _, stale, missing = filecmp.cmpfiles(fresh, kept, names, shallow=False)
-    assert (stale, missing) == ([], []), "run `make proto`"

@@ -18,10 +18,10 @@ from dm_env import test_utils
 from dm_env_rpc.v1 import compliance, dm_env_adaptor, error, tensor_utils
 from dm_env_rpc.v1 import connection as connections
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
+from raw import refusal
 from tables import IDS
 
 import boardwire
-from boardwire import _core
 from boardwire.dm_env_rpc import WORLDS, serve
 
 pack = tensor_utils.pack_tensor
@@ -188,7 +188,7 @@ def test_nested_settings_are_options_of_the_game(connection: Any) -> None:
     assert create(connection, {"game": "faraway", "options": {"variant": "advanced"}})
     with pytest.raises(error.DmEnvRpcError, match="option `variant` must be ") as caught:
         create(connection, {"game": "faraway", "options": {"variant": "wild"}})
-    assert _core.refusal(caught.value._status_proto.SerializeToString()).reason == "OPTION_VALUE_INVALID"
+    assert refusal(caught.value._status_proto).reason == "OPTION_VALUE_INVALID"
 
 
 def test_an_illegal_action_is_replaced_or_refused_as_the_world_was_made(connection: Any) -> None:

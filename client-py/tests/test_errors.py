@@ -11,9 +11,9 @@ import pytest
 from fakes import fake_client
 from google.protobuf import any_pb2
 from google.rpc import code_pb2, error_details_pb2, status_pb2
+from raw import refusal
 
-import boardwire
-from boardwire import _core, _status, errors
+from boardwire import _status, errors
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "errors.tsv"
 
@@ -22,11 +22,6 @@ def rows() -> list[dict[str, str]]:
     """The errors of the service."""
     with TABLE.open(newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
-
-
-def refusal(status: status_pb2.Status) -> boardwire.BoardwireError:
-    """The exception for a status as it is sent."""
-    return _core.refusal(status.SerializeToString())
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["reason"])

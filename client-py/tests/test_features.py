@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from raw import fields_of
 from tables import TABLES
 
 import boardwire
-from boardwire import GameSpec, _convert
-from boardwire.v1 import catalog_pb2 as pb
+from boardwire import GameSpec, _values
+from boardwire_v1 import catalog_pb2 as pb
 
 ID, COUNT = pb.VALUE_KIND_ID, pb.VALUE_KIND_COUNT
 
@@ -132,8 +133,17 @@ def spec() -> GameSpec:
         pb.Action(label="play 2", verb="play", table="cards", row=2),
         pb.Action(label="aim", verb="aim", table="goals", row=1),
     ]
-    return _convert.game_spec(
-        pb.GameSpec(fields=fields, view_bytes=offset, tables=[GOALS, DECK], actions=actions, seats=2)
+    return _values.game_spec(
+        fields_of(
+            pb.GameSpec(
+                game=pb.Game(),
+                fields=fields,
+                view_bytes=offset,
+                tables=[GOALS, DECK],
+                actions=actions,
+                seats=2,
+            )
+        )
     )
 
 

@@ -128,7 +128,7 @@ def test_a_loaders_forked_workers_read_batches_of_their_own() -> None:
 def gone(seat_or_batch: boardwire.Seat | boardwire.Batch) -> threading.Event:
     """Set once the call of a stream is no longer there."""
     if isinstance(seat_or_batch, boardwire.Batch):
-        stream: Stream[Any] = stream_of(seat_or_batch)._stream
+        stream: Stream = stream_of(seat_or_batch)._stream
     else:
         stream = seat_or_batch._stream._stream
     assert stream.is_open

@@ -13,7 +13,6 @@ from tables import TABLES, lowest
 
 import boardwire
 from boardwire import errors
-from boardwire.v1 import search_pb2
 
 __all__ = ["local"]
 
@@ -219,20 +218,16 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
 def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "agent"], seed=5)
     seats = [match.join(0), match.join(1)]
-    request = search_pb2.CreateSearchRequest(
-        match_id=match.id, worlds=3, seed=7, request_id=str(uuid.uuid4())
-    )
+    request = {"match_id": match.id, "worlds": 3, "seed": 7, "request_id": str(uuid.uuid4())}
 
-    def create(seat: boardwire.Seat) -> search_pb2.CreateSearchResponse:
-        call = client._connection.call("SearchService/CreateSearch", request, timeout=60, token=seat.token)
-        answer: search_pb2.CreateSearchResponse = call
-        return answer
+    def create(seat: boardwire.Seat) -> dict[str, Any]:
+        return client._connection.call("SearchService/CreateSearch", request, timeout=60, token=seat.token)
 
     first, again = create(seats[0]), create(seats[0])
     assert first == again, "a lost response is sent again"
     # The other seat must not be shown worlds of the first.
     with pytest.raises(errors.RequestReused):
         create(seats[1])
-    request.worlds = 2
+    request["worlds"] = 2
     with pytest.raises(errors.RequestReused):
         create(seats[0])

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from outages import create
+from raw import fields_of
 from single_calls import by_single_calls
 
 import boardwire
-from boardwire import _convert, errors
+from boardwire import _core, errors
 from boardwire._connection import MESSAGE_BYTES
-from boardwire.v1 import match_pb2
+from boardwire_v1 import match_pb2
 
 #: The same seat, by single calls or on a stream.
 Carry = Callable[[boardwire.Seat], boardwire.Seat]
@@ -440,10 +441,10 @@ def test_a_server_tells_what_it_is(client: boardwire.Client) -> None:
     assert "boardwire.v1" in server.protocols
     assert server.version == boardwire.__version__
     assert server.limits.message_bytes == MESSAGE_BYTES
-    assert server.limits.batch_idle_timeout > timedelta(0)
+    assert server.limits.batch_idle_timeout > 0
     with boardwire.connect(server_args=["--max-matches=3", "--match-idle-timeout=90"]) as small:
         limits = small.server().limits
-        assert (limits.matches, limits.match_idle_timeout) == (3, timedelta(seconds=90))
+        assert (limits.matches, limits.match_idle_timeout) == (3, 90)
 
 
 def test_an_invitation_or_its_code_lets_in(client: boardwire.Client) -> None:
@@ -456,9 +457,10 @@ def test_an_invitation_or_its_code_lets_in(client: boardwire.Client) -> None:
     "name", ["agent", "random", "greedy:16", "mc:160", "policy:lion", "policy:lion:argmax"]
 )
 def test_players_are_sent_as_messages_and_told_by_name(name: str) -> None:
-    message = _convert.player(name)
+    sent = match_pb2.MatchConfig.FromString(_core.encode("MatchConfig", {"players": [name]}))
+    (message,) = sent.players
     assert message.WhichOneof("kind") == {"agent": "agent", "policy": "policy"}.get(name.split(":")[0], "bot")
-    assert _convert.player_of(message) == name
+    assert fields_of(sent)["players"] == (name,)
 
 
 def test_what_is_no_player_is_named_by_the_server(client: boardwire.Client) -> None:
@@ -474,6 +476,7 @@ def test_codes_and_tokens_may_be_pasted_with_blanks_around_them(client: boardwir
 
 
 def test_values_of_a_newer_server_are_unknown() -> None:
-    assert _convert.word(match_pb2.RewardKind, 2) == "win"
-    assert _convert.word(match_pb2.RewardKind, 99) == "unknown"
-    assert _convert.player_of(match_pb2.Player()) == "unknown"
+    newer = match_pb2.MatchConfig(reward=99, players=[match_pb2.Player()])  # type: ignore[arg-type]
+    assert (fields_of(newer)["reward"], fields_of(newer)["players"]) == ("unknown", ("unknown",))
+    newer.reward = match_pb2.REWARD_KIND_WIN
+    assert fields_of(newer)["reward"] == "win"

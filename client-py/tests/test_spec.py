@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raw import fields_of
 
-from boardwire import GameSpec, _convert
-from boardwire.v1 import catalog_pb2 as pb
+from boardwire import GameSpec, _values
+from boardwire_v1 import catalog_pb2 as pb
+from boardwire_v1.observation_pb2 import Observation
 
 
 @pytest.fixture
@@ -35,15 +37,18 @@ def spec() -> GameSpec:
         pb.Action(label="pass", verb="pass"),
         pb.Action(label="play 2", verb="play", table="cards", row=2),
     ]
-    return _convert.game_spec(
-        pb.GameSpec(
-            fields=fields,
-            view_bytes=12,
-            public_fields=[pb.ViewField(name="round", offset=1, max=300, kind=pb.VALUE_KIND_COUNT)],
-            public_view_bytes=3,
-            tables=[table],
-            actions=actions,
-            seats=2,
+    return _values.game_spec(
+        fields_of(
+            pb.GameSpec(
+                game=pb.Game(),
+                fields=fields,
+                view_bytes=12,
+                public_fields=[pb.ViewField(name="round", offset=1, max=300, kind=pb.VALUE_KIND_COUNT)],
+                public_view_bytes=3,
+                tables=[table],
+                actions=actions,
+                seats=2,
+            )
         )
     )
 
@@ -113,8 +118,10 @@ def test_entities_name_rows_as_actions_do() -> None:
         pb.Action(label="play 2", verb="play", table="cards", row=2),
         pb.Action(label="aim", verb="aim", table="goals", row=1),
     ]
-    spec = _convert.game_spec(
-        pb.GameSpec(fields=fields, view_bytes=10, tables=tables, actions=actions, seats=2)
+    spec = _values.game_spec(
+        fields_of(
+            pb.GameSpec(game=pb.Game(), fields=fields, view_bytes=10, tables=tables, actions=actions, seats=2)
+        )
     )
     assert spec.row_offsets == {"goals": 0, "cards": 2}
     assert spec.action_rows.tolist() == [-1, 4, 1]
@@ -138,9 +145,7 @@ def test_entities_of_many_views_are_those_of_each(spec: GameSpec) -> None:
 
 
 def test_the_mask_has_a_byte_for_each_action(spec: GameSpec) -> None:
-    from boardwire.v1 import observation_pb2
-
-    seen = _convert.observation(observation_pb2.Observation(view=VIEW.tobytes(), mask=b"\x02"), spec)
+    seen = _values.observation(fields_of(Observation(view=VIEW.tobytes(), mask=b"\x02")), spec)
     assert seen.mask.tolist() == [0, 1]
     assert seen.mask.dtype == np.int8
     assert seen.view.flags.owndata

@@ -24,10 +24,11 @@ import pytest
 from outages import FixedPlace, create
 from processes import in_child
 from proxies import proxy_of
+from raw import players
 
 import boardwire
-from boardwire import _convert, _core, errors
-from boardwire.v1 import batch_pb2, catalog_pb2
+from boardwire import _core, errors
+from boardwire_v1 import batch_pb2
 
 
 def test_steps_are_not_copied(address: str) -> None:
@@ -187,10 +188,10 @@ class Strange(grpc.GenericRpcHandler):
         if name == "GetGame":
             return grpc.unary_unary_rpc_method_handler(
                 lambda request, _: self._client._connection.call(
-                    "CatalogService/GetGame", request, timeout=10
+                    "CatalogService/GetGame", _core.decode("GetGameRequest", request), timeout=10
                 ),
-                catalog_pb2.GetGameRequest.FromString,
-                catalog_pb2.GetGameResponse.SerializeToString,
+                None,
+                lambda answer: _core.encode("GetGameResponse", answer),
             )
         if name == "OpenBatch":
             spec = self._client.game("faraway")
@@ -199,7 +200,7 @@ class Strange(grpc.GenericRpcHandler):
                 config=batch_pb2.BatchConfig(
                     game="faraway",
                     environments=1,
-                    line_ups=[batch_pb2.LineUp(players=_convert.players(["agent"] * 2))],
+                    line_ups=[batch_pb2.LineUp(players=players(["agent"] * 2))],
                     autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
                 ),
                 agents=2,

@@ -9,14 +9,14 @@ from collections import Counter
 import grpc
 
 from attacks import attack
-from boardwire.v1 import batch_pb2 as pb
+from boardwire_v1 import batch_pb2 as pb
 from calls import OK, PATIENCE, Stubs, batch_request, bearer, counted, outcome, reason
 from target import Target, expect, until
 
 #: A client that opens a costly batch, says so, and steps it until it is killed.
 DOOMED = """
 import sys
-from boardwire.v1 import batch_pb2 as pb
+from boardwire_v1 import batch_pb2 as pb
 from calls import Stubs, batch_request, bearer, legal
 stubs = Stubs(sys.argv[1])
 print("opening", flush=True)

@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
+from raw import player
 
-from boardwire import _convert
-from boardwire.v1 import (
+from boardwire_v1 import (
     batch_pb2_grpc,
     catalog_pb2_grpc,
     match_service_pb2,
     match_service_pb2_grpc,
     search_pb2_grpc,
 )
-from boardwire.v1.batch_pb2 import BatchConfig, LineUp, OpenBatchRequest
-from boardwire.v1.match_pb2 import Clock, MatchConfig
-from boardwire.v1.observation_pb2 import Observation
+from boardwire_v1.batch_pb2 import BatchConfig, LineUp, OpenBatchRequest
+from boardwire_v1.match_pb2 import Clock, MatchConfig
+from boardwire_v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
 Asked = TypeVar("Asked")
@@ -201,13 +201,13 @@ def match_request(
     """Asks for a match of these players, of Faraway unless the configuration names another game."""
     asked = match_service_pb2.CreateMatchRequest(config=config, seed=seed, request_id=request_id)
     asked.config.game = asked.config.game or "faraway"
-    asked.config.players.extend(_convert.players(players))
+    asked.config.players.extend(map(player, players))
     return asked
 
 
 def batch_request(players: Sequence[str], environments: int, *, request_id: str = "") -> OpenBatchRequest:
     """Asks for a batch of Faraway whose rows may be as large as the server sends them."""
-    line_up = LineUp(players=_convert.players(players))
+    line_up = LineUp(players=map(player, players))
     return OpenBatchRequest(
         config=BatchConfig(game="faraway", line_ups=[line_up], environments=environments),
         max_message_bytes=64 << 20,

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 
 from attacks import attack
-from boardwire.v1 import match_pb2 as pb_match
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_pb2 as pb_match
+from boardwire_v1 import match_service_pb2 as pb
 from calls import (
     OK,
     PATIENCE,

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from attacks import attack
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2 as pb
 from calls import PATIENCE, Seat, Stubs, bearer, counted, match_request, outcome, served
 from connections import PREFACE, SETTINGS
 from target import STOP_SECONDS, Target, expect, started, until

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from attacks import attack
-from boardwire.v1 import batch_pb2 as batch_pb
-from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1.match_pb2 import MatchConfig
-from boardwire.v1.search_pb2 import CreateSearchRequest, RolloutRequest
+from boardwire_v1 import batch_pb2 as batch_pb
+from boardwire_v1 import match_service_pb2 as pb
+from boardwire_v1.match_pb2 import MatchConfig
+from boardwire_v1.search_pb2 import CreateSearchRequest, RolloutRequest
 from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, match_request, outcome, served
 from connections import PREFACE, SETTINGS
 from target import Target, expect, until

@@ -18,7 +18,7 @@ from typing import Any
 
 import grpc
 
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2 as pb
 from calls import Seat, Stubs, bearer, legal, method, reason
 
 #: Between two decisions: it plays all the time and leaves the processors to others.

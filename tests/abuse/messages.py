@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from attacks import attack
-from boardwire.v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
+from boardwire_v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
 from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, match_request, method, outcome, reason, served
 from target import Target, expect
 from wire import Wire

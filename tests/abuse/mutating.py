@@ -18,10 +18,10 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from attacks import attack
-from boardwire.v1 import batch_pb2 as batch_pb
-from boardwire.v1 import catalog_pb2, match_service_pb2
-from boardwire.v1 import search_pb2 as search_pb
-from boardwire.v1.match_pb2 import MATCH_STATE_OVER, MatchConfig
+from boardwire_v1 import batch_pb2 as batch_pb
+from boardwire_v1 import catalog_pb2, match_service_pb2
+from boardwire_v1 import search_pb2 as search_pb
+from boardwire_v1.match_pb2 import MATCH_STATE_OVER, MatchConfig
 from calls import PATIENCE, Seat, Stubs, batch_request, bearer, counted, match_request, method, reason, served
 from messages import methods
 from target import Failed, Target, expect

@@ -16,8 +16,8 @@ import grpc
 import trustme
 
 from attacks import attack
-from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1 import match_service_pb2_grpc
+from boardwire_v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2_grpc
 from connections import PREFACE, SETTINGS, close
 from holding import BESIDE, bounded, reset_calls
 from target import Target, expect, until

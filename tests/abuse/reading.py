@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from attacks import attack
-from boardwire.v1 import batch_pb2 as batch_pb
-from boardwire.v1 import catalog_pb2
-from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1.match_pb2 import MatchConfig
+from boardwire_v1 import batch_pb2 as batch_pb
+from boardwire_v1 import catalog_pb2
+from boardwire_v1 import match_service_pb2 as pb
+from boardwire_v1.match_pb2 import MatchConfig
 from calls import OK, Stubs, batch_request, bearer, counted, flood, match_request, method, served
 from target import Target, expect, until
 from wire import Wire, framed, opened

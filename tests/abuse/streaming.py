@@ -6,7 +6,7 @@ import contextlib
 from collections import Counter
 
 from attacks import attack
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2 as pb
 from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, outcome, served
 from target import Target, expect, until
 from wire import Wire, framed, opened

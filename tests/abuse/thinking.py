@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 from attacks import attack
-from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1.search_pb2 import CreateSearchRequest, RolloutRequest
+from boardwire_v1 import match_service_pb2 as pb
+from boardwire_v1.search_pb2 import CreateSearchRequest, RolloutRequest
 from calls import OK, Seat, Stubs, bearer, counted, flood, match_request
 from target import Target, expect, until
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from google.protobuf.duration_pb2 import Duration
 
 from attacks import attack
-from boardwire.v1 import match_pb2
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_pb2
+from boardwire_v1 import match_service_pb2 as pb
 from calls import OK, Seat, Stubs, counted, flood, match_request
 from target import Target, expect, until
 from wire import Wire, framed

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from google.rpc.status_pb2 import Status
 
 import boardwire
 from accounts import account
-from boardwire import _convert, _core
-from boardwire.v1 import match_pb2, match_service_pb2_grpc
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_pb2, match_service_pb2_grpc
+from boardwire_v1 import match_service_pb2 as pb
 from journals import served
+from raw import fields_of, players, refusal
 
 #: What provokes an error, by its name in the table.
 PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
@@ -39,7 +40,7 @@ def call(
     token: str = "",
 ) -> Any:
     """A call as no well-behaved client makes it."""
-    return client._connection.call(method, request, timeout=60, token=token)
+    return client._connection.call(method, fields_of(request), timeout=60, token=token)
 
 
 def over_grpcio(client: boardwire.Client) -> grpc.Channel:
@@ -61,7 +62,7 @@ def refused(status: grpc.RpcError) -> boardwire.BoardwireError:
     """The exception for a call that has failed so."""
     assert isinstance(status, grpc.Call)
     (details,) = (value for name, value in status.trailing_metadata() if name == "grpc-status-details-bin")
-    return _core.refusal(details)
+    return refusal(Status.FromString(details))
 
 
 def begun(
@@ -306,7 +307,7 @@ def _(client: boardwire.Client) -> None:
     request_id = str(uuid.uuid4())
     for bot in ("random", "greedy"):
         request = pb.CreateMatchRequest(
-            config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", bot])),
+            config=match_pb2.MatchConfig(game="faraway", players=players(["agent", bot])),
             request_id=request_id,
         )
         call(client, "MatchService/CreateMatch", request)

@@ -17,9 +17,7 @@ import numpy as np
 import pytest
 
 import boardwire
-from boardwire import _convert, errors
-from boardwire.v1 import match_pb2
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire import errors
 from journals import kill, make_room, served, start
 
 #: How often the server is killed, and how many seeds of every game are played at once; `make kills` for more.
@@ -148,15 +146,13 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
     with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         created = client._connection.call(
             "MatchService/CreateMatch",
-            pb.CreateMatchRequest(
-                config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"]))
-            ),
+            {"config": {"game": "faraway", "players": ["agent", "random"]}},
             timeout=60,
         )
-        request = pb.JoinMatchRequest(code=created.invitations[0].code, request_id=str(uuid.uuid4()))
+        request = {"code": created["invitations"][0]["code"], "request_id": str(uuid.uuid4())}
 
         def join() -> str:
-            token: str = (client._connection.call("MatchService/JoinMatch", request, timeout=60)).token
+            token: str = client._connection.call("MatchService/JoinMatch", request, timeout=60)["token"]
             return token
 
         first = join()
@@ -166,7 +162,7 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
         second = join()
         assert second != first
         assert join() == second
-        match_id = created.match.id
+        match_id = created["match"]["id"]
         assert client.seat(match_id, second).observe(wait=True).ply == 1
         with pytest.raises(errors.WrongToken):
             client.seat(match_id, first)

@@ -10,12 +10,12 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
+from outages import stream_of
 from single_calls import by_single_calls
 
 import boardwire
-from boardwire import _rows
-from boardwire.v1 import batch_pb2 as batch_pb
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import batch_pb2 as batch_pb
+from boardwire_v1 import match_service_pb2 as pb
 from refusals import PROVOKED, bearer, begun, call, legal, observing, over_grpcio, provokes, refused
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
@@ -39,7 +39,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     mine, _ = opened(client)
     theirs, step = opened(client)
-    theirs.id = theirs._carrier.about.id = mine.id
+    theirs.id = theirs._carrier.about["id"] = mine.id
     theirs.step(step.mask.argmax(axis=1))
 
 
@@ -252,7 +252,8 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
     def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
         request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
         answer = call(client, "BatchService/StepBatch", request, batch.token)
-        return _rows.batch_step(answer.step, batch.spec, batch._carrier.about)
+        rows: boardwire.BatchStep = stream_of(batch)._shape.step(answer["step"])
+        return rows
 
     monkeypatch.setattr(boardwire.Batch, "step", step)
     with pytest.raises(boardwire.BoardwireError) as single:

@@ -14,6 +14,7 @@ import pytest
 from blake3 import blake3
 
 import boardwire
+from boardwire import _core, _values
 from boardwire._process import find_binary
 from chance import faraway_deal
 
@@ -277,7 +278,8 @@ def test_a_replay_gives_the_same_page_as_the_program(client: boardwire.Client, t
 def test_a_replay_of_other_rules_gives_no_page(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         replay = match.join(0).replay()
-    replay._message.spec_digest = "0" * 64
+    other = json.loads(replay.to_json()) | {"specDigest": "0" * 64}
+    replay = _values.replay(_core.from_json("Replay", json.dumps(other)))
     with pytest.raises(ValueError, match="other rules or components"):
         replay.to_html()
 

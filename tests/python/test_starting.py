@@ -10,10 +10,7 @@ import pytest
 import trustme
 
 import boardwire
-from boardwire import _convert
 from boardwire._process import find_binary
-from boardwire.v1 import match_pb2
-from boardwire.v1 import match_service_pb2 as pb
 
 
 def refusal(*flags: str) -> str:
@@ -71,9 +68,6 @@ def test_a_stopping_server_leaves_its_successors_socket(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fixed", ["00000000-0000-0000-0000-000000000001", "f" * 32])
 def test_a_request_id_is_a_random_uuid(client: boardwire.Client, fixed: str) -> None:
-    request = pb.CreateMatchRequest(
-        config=match_pb2.MatchConfig(game="faraway", players=_convert.players(["agent", "random"])),
-        request_id=fixed,
-    )
+    request = {"config": {"game": "faraway", "players": ["agent", "random"]}, "request_id": fixed}
     with pytest.raises(boardwire.errors.InvalidField, match="request_id"):
-        (client._connection.call("MatchService/CreateMatch", request, timeout=60))
+        client._connection.call("MatchService/CreateMatch", request, timeout=60)

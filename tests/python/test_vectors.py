@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import boardwire
-from boardwire import _convert, _rows
-from boardwire.v1 import batch_pb2, observation_pb2
+from boardwire import _core, _values
+from boardwire_v1 import observation_pb2
 from chance import Dice, commitment
+from raw import fields_of
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 
@@ -57,7 +58,7 @@ def test_masks_are_unpacked_action_by_action(client: boardwire.Client, told: dic
             message = observation_pb2.Observation(
                 view=bytes.fromhex(position["view"]), mask=bytes.fromhex(position["mask"])
             )
-            seen = _convert.observation(message, spec)
+            seen = _values.observation(fields_of(message), spec)
             assert seen.mask.nonzero()[0].tolist() == position["legal"]
             assert hexes([seen.view]) == [position["view"]]
 
@@ -65,15 +66,11 @@ def test_masks_are_unpacked_action_by_action(client: boardwire.Client, told: dic
 @by_game("steps")
 def test_steps_are_decoded_column_by_column(client: boardwire.Client, told: dict[str, Any]) -> None:
     spec = client.game(told["game"], seats=told["seats"])
-    columns = batch_pb2.BatchColumns(scores=True, final_views=True, episodes=True)
-    about = batch_pb2.Batch(
-        config=batch_pb2.BatchConfig(environments=told["environments"], columns=columns),
-        agents=told["agents"],
-    )
+    columns = {"scores": True, "final_views": True, "episodes": True}
+    shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), told["agents"], columns)
     for row in told["steps"]:
-        message = batch_pb2.Step.FromString(bytes.fromhex(row["message"]))
-        step = _rows.batch_step(message, spec, about)
-        assert message.sequence == row["sequence"]
+        step = shape.step(bytes.fromhex(row["message"]))
+        assert step.sequence == row["sequence"]
         assert step.first == row["first"]
         assert step.episode is not None
         for name in ("seat", "reward", "ply", "flags", "ended", "episode"):

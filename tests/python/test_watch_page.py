@@ -13,7 +13,7 @@ import pytest
 
 import boardwire
 from boardwire._process import find_binary
-from boardwire.v1 import match_service_pb2 as pb
+from boardwire_v1 import match_service_pb2 as pb
 
 SERVICE = "/boardwire.v1.MatchService/"
 WEB = {"content-type": "application/grpc-web+proto"}

@@ -82,7 +82,7 @@ def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None
     with client.create_match("faraway", players=["agent", "random"], watch_delay=3600) as match:
         seat = match.join(0)
         play(seat)
-        assert match.info().watch_delay.total_seconds() == 3600
+        assert match.info().watch_delay == 3600
         assert len(client.replay(match.id).frames) == 1
         assert len(match.replay().frames) > 1
         # Whoever watches is a spectator, the host and a seat too.

@@ -28,7 +28,7 @@ def interpreter() -> str:
 
 def packages() -> str:
     """The client, and what it is built on."""
-    names = ["boardwire", "protobuf", "numpy"]
+    names = ["boardwire", "numpy"]
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 

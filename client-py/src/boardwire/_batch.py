@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _convert, _rows
+from . import _rows
 from ._batch_stream import BatchStream
 from ._closing import Closing
 from ._connection import Connection
@@ -20,10 +20,9 @@ from ._local import LocalCarrier, LocalConnection
 from ._search import SEARCH_SECONDS, Search, begin
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
-from ._types import BatchStep, Reward
+from ._types import Autoreset, BatchStep, Reward
 from ._waiting import result_of
 from .errors import BatchActionOutOfRange
-from .v1 import batch_pb2, search_pb2
 
 
 def _seed(given: SupportsIndex) -> int:
@@ -63,17 +62,16 @@ class Batch(Closing):
 
     def __init__(self, carrier: BatchStream | LocalCarrier, connection: Connection, token: str) -> None:
         """Is called by `Client.open_batch`; searches go over the connection."""
-        message = carrier.about
-        self.id = message.id
+        self.id: str = carrier.about["id"]
         self.spec = carrier.spec
-        config = message.config
-        self.environments = config.environments
-        self.first_environment = config.first_environment
-        self.line_ups = tuple(_convert.players_of(line_up.players) for line_up in config.line_ups)
-        self.agents = _agents(self.line_ups, config)
-        self.duplicate_deals = config.duplicate_deals
-        self.autoreset = _convert.autoreset_of(message)
-        self.seed = config.seed
+        config = carrier.about["config"]
+        self.environments: int = config["environments"]
+        self.first_environment: int = config["first_environment"]
+        self.line_ups: tuple[tuple[str, ...], ...] = tuple(each["players"] for each in config["line_ups"])
+        self.agents = _agents(self.line_ups, self.first_environment, self.environments)
+        self.duplicate_deals: bool = config["duplicate_deals"]
+        self.autoreset: Autoreset = config["autoreset"]
+        self.seed: int = config["seed"]
         self.token = token
         self._connection = connection
         self._carrier = carrier
@@ -241,7 +239,7 @@ class Batch(Closing):
                 self._connection,
                 self.token,
                 self.spec,
-                search_pb2.CreateSearchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
+                {"batch_id": self.id, "mask": _rows.packed(mask, self.environments)},
                 worlds=worlds,
                 places=places,
                 seed=seed,
@@ -265,7 +263,7 @@ class Batch(Closing):
 def carrier(
     connection: Connection,
     token: str,
-    about: batch_pb2.Batch,
+    about: dict[str, Any],
     spec: GameSpec,
     *,
     keep: bool,
@@ -382,13 +380,13 @@ class BatchPart:
     def __repr__(self) -> str:
         """Names its environments."""
         last = self.first + self.environments - 1
-        return f"<environments {self.first} to {last} of batch {self._carrier.about.id}>"
+        return f"<environments {self.first} to {last} of batch {self._carrier.about['id']}>"
 
 
-def _agents(line_ups: Sequence[Sequence[str]], config: batch_pb2.BatchConfig) -> NDArray[np.bool_]:
+def _agents(line_ups: Sequence[Sequence[str]], first: int, environments: int) -> NDArray[np.bool_]:
     """Which seats of each environment are agents'."""
     by_line_up = np.array([[player == AGENT for player in players] for players in line_ups])
-    numbers = config.first_environment + np.arange(config.environments, dtype=np.uint64)
+    numbers = first + np.arange(environments, dtype=np.uint64)
     agents: NDArray[np.bool_] = by_line_up[numbers % np.uint64(len(by_line_up))]
     agents.flags.writeable = False
     return agents

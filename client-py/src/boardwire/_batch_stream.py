@@ -19,10 +19,6 @@ from ._stream import Stream
 from ._types import BatchStep
 from ._waiting import given, result_of
 from .errors import GONE, ConnectionLost
-from .v1 import batch_pb2
-
-#: What a batch can be asked for on its stream.
-BatchRequest = batch_pb2.StepBatchRequest | batch_pb2.ResetBatchRequest
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
 _KEPT = (
@@ -37,7 +33,8 @@ class Asked:
     """A request on the stream.
 
     Attributes:
-        request: What is asked.
+        kind: What is asked: `step` or `reset`.
+        request: The fields of the request.
         rows: The environments that the answer is about.
         opening: The opening of the stream that it was sent in last.
         answer: The answer, once it has come.
@@ -46,10 +43,11 @@ class Asked:
         resets: How many resets had been asked for, this one included.
     """
 
-    __slots__ = ("answer", "failed", "opening", "request", "resets", "rows", "touched")
+    __slots__ = ("answer", "failed", "kind", "opening", "request", "resets", "rows", "touched")
 
-    def __init__(self, request: BatchRequest, rows: slice, touched: Any, resets: int) -> None:
+    def __init__(self, kind: str, request: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
         """Has not been sent."""
+        self.kind = kind
         self.request = request
         self.rows = rows
         self.touched = touched
@@ -80,7 +78,7 @@ class BatchStream:
         self,
         connection: Connection,
         token: str,
-        about: batch_pb2.Batch,
+        about: dict[str, Any],
         spec: GameSpec,
         *,
         keep: bool,
@@ -94,15 +92,16 @@ class BatchStream:
         self._keep = keep
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        rows = _core.Rows(about.SerializeToString(), spec.seats, spec.view_bytes, len(spec.actions))
-        self._stream: Stream[_core.Answer] = Stream(
-            connection, token, "BatchService/RunBatch", advice=self._advice, rows=rows
+        columns = about["config"]["columns"]
+        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), about["agents"], columns)
+        self._stream = Stream(
+            connection, token, "BatchService/RunBatch", advice=self._advice, rows=self._shape
         )
         self._unanswered: deque[Asked] = deque()
         # Those whose answers went with an earlier stream.
         self._lost: list[Asked] = []
-        self._sequence = np.zeros(about.config.environments, dtype=np.uint64)
-        self._resets = Resets(about.config.environments)
+        self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
+        self._resets = Resets(about["config"]["environments"])
 
     @property
     def at_once(self) -> None:
@@ -115,14 +114,14 @@ class BatchStream:
             ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
-        request = batch_pb2.StepBatchRequest(
-            batch_id=self.about.id,
-            actions=actions,
-            first=rows.start,
-            count=rows.stop - rows.start,
-            mask=mask,
-        )
-        return result_of(self._send(Asked(request, rows, rows, self._resets.count)))
+        request = {
+            "batch_id": self.about["id"],
+            "actions": actions,
+            "first": rows.start,
+            "count": rows.stop - rows.start,
+            "mask": mask,
+        }
+        return result_of(self._send(Asked("step", request, rows, rows, self._resets.count)))
 
     def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
         """Asks for episodes to be begun.
@@ -130,31 +129,29 @@ class BatchStream:
         Raises:
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
-        request = batch_pb2.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
+        request = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
         if (asked := self._repeated(request)) is not None:
             return asked
-        environments = self.about.config.environments
+        environments = self.about["config"]["environments"]
         touched = _rows.chosen(mask, environments)
-        asked = result_of(self._send(Asked(request, slice(0, environments), touched, self._resets.count + 1)))
+        reset = Asked("reset", request, slice(0, environments), touched, self._resets.count + 1)
+        asked = result_of(self._send(reset))
         self._resets.note(mask)
         return asked
 
-    def _repeated(self, request: batch_pb2.ResetBatchRequest) -> Asked | None:
+    def _repeated(self, request: dict[str, Any]) -> Asked | None:
         """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
-        if last is None or not last.failed or not isinstance(last.request, batch_pb2.ResetBatchRequest):
+        if last is None or not last.failed or last.kind != "reset":
             return None
-        again = batch_pb2.ResetBatchRequest()
-        again.CopyFrom(last.request)
-        again.ClearField("sequence")
-        return last if again == request else None
+        return last if all(last.request[name] == value for name, value in request.items()) else None
 
     def _send(self, asked: Asked) -> Asked:
         if self._keep:
             # The server must have answered these before it is asked for the next.
             for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
                 result_of(self._wait(earlier, WAIT_SECONDS))
-            asked.request.sequence = int(self._sequence[asked.rows].max()) + 1
+            asked.request["sequence"] = int(self._sequence[asked.rows].max()) + 1
             self._send_again()
         else:
             result_of(self._settle(asked))
@@ -169,8 +166,7 @@ class BatchStream:
         while self._unanswered and not self._is_under_way(self._unanswered[0]):
             self._lost.append(self._unanswered.popleft())
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
-        is_step = isinstance(asked.request, batch_pb2.StepBatchRequest)
-        if is_step and any(each.overlaps(asked.rows) for each in self._lost):
+        if asked.kind == "step" and any(each.overlaps(asked.rows) for each in self._lost):
             what_now = result_of(self._connection.what_now(_RESET))
             raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
 
@@ -217,16 +213,17 @@ class BatchStream:
     def save(self, mask: bytes) -> bytes:
         """Saves environments."""
         result_of(self.make_way())
-        answer: batch_pb2.SaveBatchResponse = result_of(
+        answer = result_of(
             self._connection.call(
                 "BatchService/SaveBatch",
-                batch_pb2.SaveBatchRequest(batch_id=self.about.id, mask=mask),
+                {"batch_id": self.about["id"], "mask": mask},
                 timeout=WAIT_SECONDS,
                 token=self._token,
                 advice=self._advice,
             )
         )
-        return answer.snapshot
+        snapshot: bytes = answer["snapshot"]
+        return snapshot
 
     def text(self, environment: int, seat: int) -> str:
         """There is none: training needs no text, and matches have it."""
@@ -238,15 +235,16 @@ class BatchStream:
         answer = result_of(
             self._connection.call(
                 "BatchService/LoadBatch",
-                batch_pb2.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
+                {"batch_id": self.about["id"], "snapshot": snapshot, "mask": mask},
                 timeout=WAIT_SECONDS,
                 token=self._token,
                 advice=self._advice,
             )
         )
-        self._note(slice(0, self.about.config.environments), answer.step)
+        step: BatchStep = self._shape.step(answer["step"])
+        self._note(slice(0, self.about["config"]["environments"]), step)
         self._resets.note(mask)
-        return _rows.batch_step(answer.step, self.spec, self.about)
+        return step
 
     def close(self) -> None:
         """Closes the batch, unless the server has it no longer or is gone itself."""
@@ -255,7 +253,7 @@ class BatchStream:
             result_of(
                 self._connection.call(
                     "BatchService/CloseBatch",
-                    batch_pb2.CloseBatchRequest(batch_id=self.about.id),
+                    {"batch_id": self.about["id"]},
                     timeout=self._timeout,
                     token=self._token,
                 )
@@ -277,11 +275,7 @@ class BatchStream:
                 self._put(asked)
 
     def _put(self, asked: Asked) -> None:
-        request = asked.request
-        if isinstance(request, batch_pb2.StepBatchRequest):
-            self._stream.send(batch_pb2.RunBatchRequest(step=request))
-        else:
-            self._stream.send(batch_pb2.RunBatchRequest(reset=request))
+        self._stream.send({asked.kind: asked.request})
         asked.opening = self._stream.openings
 
     def _wait(self, asked: Asked, timeout: float) -> _core.Answer:

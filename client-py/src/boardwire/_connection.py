@@ -1,16 +1,10 @@
-"""Connections to servers: calls by messages, and what to do when one is lost.
-
-The extension is kept below this module: callers hand in and get messages, and catch `BoardwireError` alone.
-"""
+"""Connections to servers: calls, and what to do when one is lost."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-
-from google.protobuf import message_factory
-from google.protobuf.message import Message
 
 from . import _core
 from ._waiting import AWAITS, aside, result_of
@@ -22,7 +16,6 @@ from .errors import (
     UnknownMatch,
     UnknownSearch,
 )
-from .v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,19 +30,6 @@ REPEAT = "repeat the call when a server answers there again"
 
 # What is said of things that a server may have lost.
 _UNKNOWN = tuple(kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch, UnknownSearch))
-
-#: The message that each method answers with, by its service and name: `MatchService/Act`.
-ANSWERS: dict[str, Any] = {
-    f"{service.name}/{method.name}": message_factory.GetMessageClass(method.output_type)
-    for file in (batch_pb2, catalog_pb2, match_service_pb2, search_pb2)
-    for service in file.DESCRIPTOR.services_by_name.values()
-    for method in service.methods
-}
-
-
-def path(method: str) -> str:
-    """The path of a method, such as `MatchService/Act`, as HTTP/2 has it."""
-    return f"/boardwire.v1.{method}"
 
 
 class Connection:
@@ -103,40 +83,39 @@ class Connection:
     def call(
         self,
         method: str,
-        request: Message,
+        request: dict[str, Any],
         *,
         timeout: float,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Makes one call, again after a lost connection when more `attempts` are allowed.
 
         Args:
             method: The method, such as `MatchService/Act`.
-            request: Its request.
+            request: The fields of its request.
             timeout: Seconds that each attempt may take.
             token: What proves who calls.
             attempts: How often to try.
             advice: What to do when the connection is lost while the server may run on.
 
         Returns:
-            The message that it answers.
+            The fields of its answer.
 
         Raises:
             BoardwireError: The call failed.
         """
-        message = request.SerializeToString()
         while True:
             attempts -= 1
             try:
-                answer = result_of(self.channel.call(path(method), message, token, timeout))
+                answer: dict[str, Any] = result_of(self.channel.call(method, request, token, timeout))
             except BoardwireError as error:
                 failure = result_of(self.explained(error, advice))
                 if attempts <= 0 or type(failure) is not ConnectionLost:
                     raise failure from None
             else:
-                return ANSWERS[method].FromString(answer)
+                return answer
 
     @property
     def connection(self) -> Self:
@@ -144,8 +123,8 @@ class Connection:
         return self
 
     def ask(
-        self, method: str, request: Message, *, timeout: float, attempts: int = 1
-    ) -> tuple[Any, Connection]:
+        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+    ) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs nothing that was there before.
 
         Returns:
@@ -184,12 +163,12 @@ class Connection:
             channel.close()
 
 
-def pages(page: Callable[[str], Any]) -> Iterator[Any]:
+def pages(page: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
     """All answers of a call that answers page by page."""
     token = ""
     while True:
         answer = result_of(page(token))
         yield answer
-        token = answer.next_page_token
+        token = answer["next_page_token"]
         if not token:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from ._types import IllegalActions, Reward
@@ -108,7 +108,7 @@ class MatchInfo:
         private: Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
         labels: What its host has labelled it with.
         watch_delay: How long after they have come to be positions are shown, by `watch` to everybody, by
-            `replay` to all but the host and the seats.
+            `replay` to all but the host and the seats: seconds.
         clocks: How long each seat may think, none for as long as it likes; empty where nobody has a clock.
         fair: How its deals come about, if they are fair.
         spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
@@ -139,7 +139,7 @@ class MatchInfo:
     host_begins: bool
     private: bool
     labels: Mapping[str, str]
-    watch_delay: timedelta
+    watch_delay: float
     clocks: tuple[Clock | None, ...]
     fair: FairDeal | None
     spec_digest: str
@@ -165,23 +165,23 @@ class Limits:
         matches: The most matches that may be open at once.
         matches_per_caller: The most of them that one caller may have created.
         waiting_calls: The most calls that one seat may have waiting.
-        match_idle_timeout: How long a match stays that nobody uses.
+        match_idle_timeout: How long a match stays that nobody uses: seconds.
         batches: The most batches, searches and worlds that may be open at once; one caller may have three
             quarters of them.
         environments: The most environments that all of them may have.
         environments_per_caller: The most environments that those of one caller may have.
-        batch_idle_timeout: How long a batch stays that nobody uses.
+        batch_idle_timeout: How long a batch stays that nobody uses: seconds.
     """
 
     message_bytes: int
     matches: int
     matches_per_caller: int
     waiting_calls: int
-    match_idle_timeout: timedelta
+    match_idle_timeout: float
     batches: int
     environments: int
     environments_per_caller: int
-    batch_idle_timeout: timedelta
+    batch_idle_timeout: float
 
 
 @dataclass(frozen=True, slots=True)

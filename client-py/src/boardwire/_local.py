@@ -8,17 +8,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from google.protobuf.message import Message
-
 from . import _core
-from ._connection import ANSWERS, REPEAT, Connection, path
+from ._connection import REPEAT, Connection
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import error
 from ._types import BatchStep
 from ._waiting import aside, given, result_of
-from .v1 import batch_pb2
 
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
@@ -52,25 +49,23 @@ class LocalConnection(Connection):
     def call(
         self,
         method: str,
-        request: Message,
+        request: dict[str, Any],
         *,
         timeout: float,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Makes one call, which nothing can get lost of.
 
         Raises:
             BoardwireError: The call failed.
             NotServed: It needs a server.
         """
-        message = request.SerializeToString()
         try:
-            answer = result_of(aside(self.engine.call, path(method), message, timeout))
+            return result_of(aside(self.engine.call, method, request, timeout))
         except KeyError:
             return self.channel
-        return ANSWERS[method].FromString(answer)
 
     def close(self) -> None:
         """Ends all batches and searches."""
@@ -85,16 +80,16 @@ class LocalCarrier:
     this process sends, or waits for, something of the batch.
     """
 
-    def __init__(self, connection: LocalConnection, about: batch_pb2.Batch, spec: GameSpec) -> None:
+    def __init__(self, connection: LocalConnection, about: dict[str, Any], spec: GameSpec) -> None:
         """Takes over the batch, which ends with this carrier."""
         self.about = about
         self.spec = spec
         self._connection = connection
         self._engine = connection.engine
-        self._batch = self._engine.batch(about.id)
+        self._batch = self._engine.batch(about["id"])
         self._unfinished: deque[_Sent] = deque()
         self._unanswered: deque[_Sent] = deque()
-        self._resets = Resets(about.config.environments)
+        self._resets = Resets(about["config"]["environments"])
 
     @property
     def at_once(self) -> Callable[[Any], BatchStep | None]:
@@ -108,7 +103,7 @@ class LocalCarrier:
 
     def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
         """Asks for episodes to be begun."""
-        everywhere = slice(0, self.about.config.environments)
+        everywhere = slice(0, self.about["config"]["environments"])
         sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
         self._resets.note(mask)
         return result_of(given(sent))

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, SupportsIndex
 
-from . import _convert
+from . import _values
 from ._closing import Closing
 from ._connection import Connection
 from ._info import Invitation, MatchInfo
@@ -15,7 +15,6 @@ from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
 from ._spec import GameSpec
 from ._waiting import result_of
 from ._watching import fetch_replay, watch
-from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -71,7 +70,7 @@ class Match(Closing):
             InvalidField: It is no agent's seat.
             NotDealt: Agents are opening what they contribute to fair deals: none may be exchanged now.
         """
-        request = pb.InviteRequest(match_id=self.id, seat=operator.index(seat))
+        request = {"match_id": self.id, "seat": operator.index(seat)}
         answer = result_of(
             self._connection.call(
                 "MatchService/Invite",
@@ -81,7 +80,7 @@ class Match(Closing):
                 advice=MATCH_GOES_ON,
             )
         )
-        given = Invitation(answer.invitation.seat, answer.invitation.code)
+        given = _values.invitation(answer["invitation"])
         self.invitations = tuple(given if known.seat == seat else known for known in self.invitations)
         return given
 
@@ -94,7 +93,7 @@ class Match(Closing):
 
         At once, but with `host_begins` when every agent has asked for it.
         """
-        request = pb.ResetMatchRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
+        request = {"match_id": self.id, "seed": seed}
         result_of(
             self._connection.call(
                 "MatchService/ResetMatch",
@@ -116,7 +115,7 @@ class Match(Closing):
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
             InvalidField: It is no agent's seat.
         """
-        request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
+        request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
         result_of(
             self._connection.call(
                 "MatchService/Resign",
@@ -178,7 +177,7 @@ class Match(Closing):
         Raises:
             ConnectionLost: Nobody answers. At the end of a `with` block that is passed over.
         """
-        request = pb.CloseMatchRequest(match_id=self.id)
+        request = {"match_id": self.id}
         answer = result_of(
             self._connection.call(
                 "MatchService/CloseMatch",
@@ -188,7 +187,7 @@ class Match(Closing):
                 advice=MATCH_GOES_ON,
             )
         )
-        return _convert.match_info(answer.match)
+        return _values.match_info(answer["match"])
 
     def __repr__(self) -> str:
         """Names game and match, never the token."""

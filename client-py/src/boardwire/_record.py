@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from google.protobuf import json_format
 from numpy.typing import NDArray
 
+from . import _core
 from ._batch import Batch
 from ._client import Client, connect
 from ._line_ups import AGENT, seats_of
@@ -23,7 +23,6 @@ from ._recording import Recording, RecordingFacts, Steps
 from ._rollouts import Decisions, Policy, whole_actions
 from ._spec import GameSpec
 from ._types import NOBODY, BatchStep, Reward
-from .v1 import replay_pb2
 
 #: How many matches of an arena are played once more at a time.
 _AT_ONCE = 256
@@ -178,15 +177,16 @@ class _Played:
         self.episode = int(deal) * ways + int(way)
         self._file = file
         try:
-            replay = json_format.Parse(file.read_text("utf-8"), replay_pb2.Replay())
-        except (json_format.ParseError, UnicodeDecodeError) as error:
+            replay = _core.from_json("Replay", file.read_text("utf-8"))
+        except ValueError as error:
             raise ValueError(f"{file} is no replay: {error}") from None
-        self.seed = replay.seed_opening.seed
+        self.seed = replay["seed_opening"]["seed"]
         self._actions: dict[int, list[int]] = {}
-        for frame in replay.frames:
-            if frame.HasField("played"):
-                self._actions.setdefault(frame.seat, []).append(frame.played.action)
-        self.given_up = any(any(frame.outcome.forfeits) for frame in replay.frames[-1:])
+        for frame in replay["frames"]:
+            if frame["played"]:
+                self._actions.setdefault(frame["seat"], []).append(frame["played"]["action"])
+        ends = [frame["outcome"] for frame in replay["frames"][-1:]]
+        self.given_up = any(any(outcome["forfeits"]) for outcome in ends if outcome)
         for actions in self._actions.values():
             actions.reverse()
 

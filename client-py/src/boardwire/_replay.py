@@ -6,20 +6,18 @@ import os
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from html import escape
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
-from google.protobuf import json_format
 from numpy.typing import NDArray
 
-from . import _convert
+from . import _core
 from ._info import FairDeal, SeedOpening
 from ._process import find_binary
 from ._types import Outcome
-from .v1 import match_pb2, replay_pb2
 
 #: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, there
 #: was no other choice and the match skips such decisions, or the seat's time had run out.
@@ -107,11 +105,11 @@ class Replay:
     frames: tuple[Frame, ...] = field(repr=False)
     fair: FairDeal | None
     release: str
-    _message: replay_pb2.Replay = field(repr=False)
+    _raw: bytes = field(repr=False)
 
     def to_json(self) -> str:
         """The replay as text, which `boardwire verify` reads: the canonical JSON of `boardwire.v1.Replay`."""
-        return json_format.MessageToJson(self._message)
+        return _core.to_json("Replay", self._raw)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes that text to a file."""
@@ -145,49 +143,3 @@ class Replay:
         """That page in a frame of its own, as notebooks show it."""
         page = escape(self.to_html())
         return f'<div><iframe srcdoc="{page}" width="100%" height="720" title="replay"></iframe></div>'
-
-
-def replay(message: replay_pb2.Replay) -> Replay:
-    opening = message.seed_opening if message.HasField("seed_opening") else None
-    return Replay(
-        match_id=message.match_id,
-        game=message.config.game,
-        players=_convert.players_of(message.config.players),
-        options=dict(message.config.options),
-        spec_digest=message.spec_digest,
-        episode=message.episode,
-        seed_commitment=message.seed_commitment,
-        seed_source=cast(Literal["drawn", "given"], _convert.word(match_pb2.SeedSource, message.seed_source)),
-        seed_opening=None if opening is None else _convert.seed_opening(opening),
-        viewer=message.viewer if message.HasField("viewer") else None,
-        over=message.over,
-        frames=tuple(frame(shown) for shown in message.frames),
-        fair=_convert.fair_deal(message.fair) if message.HasField("fair") else None,
-        release=message.release,
-        _message=message,
-    )
-
-
-def frame(message: replay_pb2.Frame) -> Frame:
-    """A position, in arrays of its own."""
-    return Frame(
-        sequence=message.sequence,
-        episode=message.episode,
-        ply=message.ply,
-        time=message.time.ToDatetime(timezone.utc),
-        view=np.frombuffer(message.view, dtype=np.uint8).copy(),
-        pending=tuple(message.pending),
-        seat=message.seat if message.HasField("seat") else None,
-        played=_played(message.played) if message.HasField("played") else None,
-        head=message.head,
-        outcome=_convert.outcome(message.outcome) if message.HasField("outcome") else None,
-        took=message.took.ToTimedelta().total_seconds() if message.HasField("took") else None,
-    )
-
-
-def _played(message: replay_pb2.PlayedAction) -> PlayedAction:
-    return PlayedAction(
-        action=message.action,
-        cause=cast(ActionCause, _convert.word(replay_pb2.ActionCause, message.cause)),
-        given=message.given if message.HasField("given") else None,
-    )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import secrets
 import uuid
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _convert, _rows
+from . import _core
 from ._closing import Closing
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection
 from ._spec import GameSpec
 from ._types import Reward, RolloutPolicy, WorldStep
 from ._waiting import result_of
 from .errors import GONE
-from .v1 import batch_pb2, search_pb2
 
 #: How long a call may take that plays worlds, unless the caller says otherwise: seconds.
 SEARCH_SECONDS = 600.0
@@ -49,18 +47,19 @@ class Search(Closing):
     def __init__(
         self,
         connection: Connection,
-        message: search_pb2.Search,
-        step: batch_pb2.Step,
+        answer: dict[str, Any],
         token: str,
         spec: GameSpec,
     ) -> None:
         """Is called by `Seat.search` and `Batch.search`."""
-        self.id = message.id
+        about = answer["search"]
+        self.id: str = about["id"]
         self.spec = spec
-        self.worlds = message.worlds
-        self.places = message.places
-        self.seed = message.seed
-        self.shown = _rows.world_step(step, spec)
+        self.worlds: int = about["worlds"]
+        self.places: int = about["places"]
+        self.seed: int = about["seed"]
+        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions))
+        self.shown: WorldStep = self._shape.step(answer["step"])
         self._connection = connection
         self._token = token
         self._closed = False
@@ -91,18 +90,19 @@ class Search(Closing):
             WorldOver: A world is over; nothing was played.
             InvalidField: A place is none, empty, or named twice; nothing was played.
         """
-        request = search_pb2.AdvanceRequest(
-            search_id=self.id,
-            worlds=_column(worlds, "<u4", "worlds"),
-            actions=_column(actions, "u1", "actions"),
-            into=b"" if into is None else _column(into, "<u4", "into"),
-        )
+        request = {
+            "search_id": self.id,
+            "worlds": _column(worlds, "<u4", "worlds"),
+            "actions": _column(actions, "u1", "actions"),
+            "into": b"" if into is None else _column(into, "<u4", "into"),
+        }
         answer = result_of(
             self._connection.call(
                 "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
             )
         )
-        return _rows.world_step(answer.step, self.spec)
+        step: WorldStep = self._shape.step(answer["step"])
+        return step
 
     def rollout(
         self,
@@ -130,19 +130,19 @@ class Search(Closing):
         Raises:
             InvalidField: A place is none or empty, or there are too many playouts.
         """
-        request = search_pb2.RolloutRequest(
-            search_id=self.id,
-            worlds=_column(worlds, "<u4", "worlds"),
-            playouts=playouts,
-            policy=_convert.rollout(policy),
-            seed=None if seed is None else operator.index(seed),
-        )
+        request = {
+            "search_id": self.id,
+            "worlds": _column(worlds, "<u4", "worlds"),
+            "playouts": playouts,
+            "policy": policy,
+            "seed": seed,
+        }
         answer = result_of(
             self._connection.call(
                 "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
             )
         )
-        return np.frombuffer(answer.reward, dtype="<f4").reshape(-1, self.spec.seats)
+        return np.frombuffer(answer["reward"], dtype="<f4").reshape(-1, self.spec.seats)
 
     def values(
         self,
@@ -195,7 +195,7 @@ class Search(Closing):
             result_of(
                 self._connection.call(
                     "SearchService/CloseSearch",
-                    search_pb2.CloseSearchRequest(search_id=self.id),
+                    {"search_id": self.id},
                     timeout=SEARCH_SECONDS,
                     token=self._token,
                 )
@@ -211,7 +211,7 @@ def begin(
     connection: Connection,
     token: str,
     spec: GameSpec,
-    request: search_pb2.CreateSearchRequest,
+    request: dict[str, Any],
     *,
     worlds: int,
     places: int | None,
@@ -223,14 +223,15 @@ def begin(
     """Draws worlds for a request that says of what."""
     if worlds < 1:
         raise ValueError(f"a search draws at least one world, not {worlds}")
-    request.worlds = worlds
-    request.places = places or 0
-    if seed is not None:
-        request.seed = operator.index(seed)
-    request.reward = _convert.reward(reward)
-    request.skip_forced = skip_forced
-    request.max_message_bytes = MESSAGE_BYTES
-    request.request_id = str(uuid.uuid4())
+    request |= {
+        "worlds": worlds,
+        "places": places or 0,
+        "seed": seed,
+        "reward": reward,
+        "skip_forced": skip_forced,
+        "max_message_bytes": MESSAGE_BYTES,
+        "request_id": str(uuid.uuid4()),
+    }
     answer = result_of(
         connection.call(
             "SearchService/CreateSearch",
@@ -241,7 +242,7 @@ def begin(
             advice=_ENDS,
         )
     )
-    return Search(connection, answer.search, answer.step, token, spec)
+    return Search(connection, answer, token, spec)
 
 
 def _column(values: ArrayLike, dtype: str, name: str) -> bytes:

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from . import _core
-from ._connection import ANSWERS, Connection, path
+from ._connection import Connection
 from ._status import error
 from ._waiting import result_of
 from .errors import BoardwireError, ConnectionLost, ServerFault
-from .v1 import match_service_pb2 as pb
-from .v1 import observation_pb2
-
-#: What a seat can ask for.
-SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest | pb.ResignRequest
 
 _TAGS = 2**32
 #: The reason of a call whose stream, or client, this process has closed.
 CLOSED = "CLOSED"
 
 
-class Tagged(Protocol):
-    """A request of a stream, or the answer that repeats its tag."""
-
-    tag: int
-
-
-_Res = TypeVar("_Res", bound=Tagged)
-
-
-class Stream(Generic[_Res]):
+class Stream:
     """Requests and their answers, in order, on one stream of messages.
 
     The stream opens at the first request of each process, and again after it broke.
@@ -72,7 +58,7 @@ class Stream(Generic[_Res]):
         """Whether answers may still come to this process, as far as nothing has been heard of their end."""
         return self._pipe is not None and self._connection.has(self._channel)
 
-    def send(self, request: Any) -> None:
+    def send(self, request: dict[str, Any]) -> None:
         """Numbers a request and sends it, and waits for no answer.
 
         Raises:
@@ -81,11 +67,14 @@ class Stream(Generic[_Res]):
         pipe = self._pipe
         if pipe is None or not self.is_open:
             pipe = self._open()
-        self._sent = request.tag = (self._sent + 1) % _TAGS
-        pipe.send(request.SerializeToString())
+        self._sent = request["tag"] = (self._sent + 1) % _TAGS
+        pipe.send(request)
 
-    def receive(self, timeout: float) -> _Res:
+    def receive(self, timeout: float) -> Any:
         """Waits for the answer to the earliest request that has none.
+
+        Returns:
+            Its fields; on the stream of a batch a `_core.Answer`.
 
         Raises:
             BoardwireError: The stream broke; nothing more is answered.
@@ -93,7 +82,10 @@ class Stream(Generic[_Res]):
         pipe = self._pipe
         assert pipe is not None
         try:
-            answer = result_of(self._next(pipe, timeout))
+            if self._shape is not None:
+                answer = result_of(pipe.receive_rows(timeout, self._shape))
+            else:
+                answer = result_of(pipe.receive(timeout))
         except BoardwireError as failure:
             self._end(pipe)
             raise result_of(self._connection.explained(failure, self._advice)) from None
@@ -105,17 +97,11 @@ class Stream(Generic[_Res]):
             self._end(pipe)
             raise error("UNAVAILABLE", "", "the stream was ended; the next call opens another")
         self._answered = (self._answered + 1) % _TAGS
-        if answer.tag != self._answered:
+        tag = answer["tag"] if self._shape is None else answer.tag
+        if tag != self._answered:
             self.close()
-            raise ServerFault(f"the answer to request {self._answered} is tagged {answer.tag}")
+            raise ServerFault(f"the answer to request {self._answered} is tagged {tag}")
         return answer
-
-    def _next(self, pipe: _core.Pipe, timeout: float) -> _Res | None:
-        if self._shape is not None:
-            rows: _Res | None = result_of(pipe.receive_rows(timeout, self._shape))
-            return rows
-        answer = result_of(pipe.receive(timeout))
-        return None if answer is None else ANSWERS[self._method].FromString(answer)
 
     def _end(self, pipe: _core.Pipe) -> None:
         """Ends a stream that has failed.
@@ -132,7 +118,7 @@ class Stream(Generic[_Res]):
         self._channel = self._connection.channel
         self.openings += 1
         self._sent = self._answered = 0
-        self._pipe = self._channel.stream(path(self._method), self._token)
+        self._pipe = self._channel.stream(self._method, self._token)
         return self._pipe
 
     def close(self) -> None:
@@ -147,52 +133,39 @@ class PlayStream:
 
     def __init__(self, connection: Connection, token: str, *, advice: str) -> None:
         """Nothing is sent yet; `advice` is for who loses the connection."""
-        self._stream: Stream[pb.PlayResponse] = Stream(connection, token, "MatchService/Play", advice=advice)
+        self._stream = Stream(connection, token, "MatchService/Play", advice=advice)
 
-    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+    def ask(self, kind: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
         """Sends a request and waits for its answer.
 
         A stream that had broken while nobody waited shows it only now, so the request is sent once more then,
         over another one: whatever a seat asks counts once.
 
+        Args:
+            kind: What is asked: `observe`, `act`, `reset` or `resign`.
+            request: The fields of the request.
+            timeout: Seconds.
+
+        Returns:
+            The fields of the observation.
+
         Raises:
             BoardwireError: The request was refused, or the stream broke.
         """
         due, was_open = time.monotonic() + timeout, self._stream.is_open
-        asked = _play_request(request)
-        self._stream.send(asked)
+        self._stream.send({kind: request})
         try:
             answer = result_of(self._stream.receive(timeout))
         except ConnectionLost as lost:
             if lost.reason or not was_open:
                 raise
-            self._stream.send(asked)
+            self._stream.send({kind: request})
             answer = result_of(self._stream.receive(due - time.monotonic()))
-        return _observation(answer)
+        if answer["error"] is not None:
+            raise answer["error"]
+        observation: dict[str, Any] = answer[kind]["observation"]
+        return observation
 
     def close(self) -> None:
         """Ends the stream; the next request opens another."""
         self._stream.close()
-
-
-def _play_request(request: SeatRequest) -> pb.PlayRequest:
-    if isinstance(request, pb.ActRequest):
-        return pb.PlayRequest(act=request)
-    if isinstance(request, pb.ObserveRequest):
-        return pb.PlayRequest(observe=request)
-    if isinstance(request, pb.ResetRequest):
-        return pb.PlayRequest(reset=request)
-    return pb.PlayRequest(resign=request)
-
-
-def _observation(answer: pb.PlayResponse) -> observation_pb2.Observation:
-    kind = answer.WhichOneof("answer")
-    if kind == "act":
-        return answer.act.observation
-    if kind == "observe":
-        return answer.observe.observation
-    if kind == "reset":
-        return answer.reset.observation
-    if kind == "resign":
-        return answer.resign.observation
-    raise _core.refusal(answer.error.SerializeToString())

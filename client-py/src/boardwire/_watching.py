@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ._connection import Connection, path
-from ._replay import Frame, Replay, frame, replay
+from ._connection import Connection
+from ._replay import Frame, Replay
+from ._values import frame, replay
 from ._waiting import result_of
 from .errors import BoardwireError
-from .v1 import match_service_pb2 as pb
 
 
 def fetch_replay(
     connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str
 ) -> Replay:
     """An episode as the holder of a token may see it, or anybody."""
-    request = pb.GetReplayRequest(match_id=match_id, episode=episode)
+    request = {"match_id": match_id, "episode": episode}
     answer = result_of(
         connection.call("MatchService/GetReplay", request, timeout=timeout, token=token, advice=advice)
     )
-    return replay(answer.replay)
+    return replay(answer["replay"])
 
 
 def watch(
@@ -32,8 +32,8 @@ def watch(
     advice: str,
 ) -> Iterator[Frame]:
     """Every position of a match as the public may see it, as it comes."""
-    request = pb.WatchRequest(match_id=match_id, after=after)
-    pipe = connection.channel.stream(path("MatchService/Watch"), token, request.SerializeToString())
+    request = {"match_id": match_id, "after": after}
+    pipe = connection.channel.stream("MatchService/Watch", token, request)
     try:
         while True:
             try:
@@ -42,6 +42,6 @@ def watch(
                 raise result_of(connection.explained(failure, advice)) from None
             if shown is None:
                 return
-            yield frame(pb.WatchResponse.FromString(shown).frame)
+            yield frame(shown["frame"])
     finally:
         pipe.close()

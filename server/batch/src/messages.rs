@@ -14,7 +14,7 @@ pub use batch::{actions, batch, plan, reset, step};
 pub use catalog::{game, game_spec, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
-pub use player::{bot, bot_to, player, player_name, player_to};
+pub use player::{bot, bot_to, player, player_name, player_named, player_to};
 pub use search::{moves, playouts, rewards, search, search_opening};
 
 /// A count as messages carry it, in 32 bits. No count of this crate comes near the limit.

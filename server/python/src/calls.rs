@@ -13,27 +13,31 @@ use prost::Message;
 use crate::engine::{self, Core};
 use crate::fork::{Uses, pool};
 
-const CREATE_SEARCH: &str = "/boardwire.v1.SearchService/CreateSearch";
+const CREATE_SEARCH: &str = "SearchService/CreateSearch";
 
 /// The most places of a search: as many as a server has for all, unless it is told otherwise. They take memory before
 /// anything is in them.
 const MOST_PLACES: usize = 1 << 18;
 
-/// The answer to a call, by the path of its method and its request; none of a method that is not known here.
+/// The answer to a call, by the name of its method and its request; none of a method that is not known here.
 ///
 /// # Errors
 /// What the method refuses.
-pub(crate) async fn answer(core: Arc<Core>, path: String, request: Bytes) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) async fn answer(
+    core: Arc<Core>,
+    method: String,
+    request: Bytes,
+) -> Result<Option<Vec<u8>>, Error> {
     let core = &*core;
-    Ok(Some(match path.as_str() {
-        "/boardwire.v1.CatalogService/GetServer" => server().encode_to_vec(),
-        "/boardwire.v1.CatalogService/ListGames" => games(core)?.encode_to_vec(),
-        "/boardwire.v1.CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
-        "/boardwire.v1.BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
+    Ok(Some(match method.as_str() {
+        "CatalogService/GetServer" => server().encode_to_vec(),
+        "CatalogService/ListGames" => games(core)?.encode_to_vec(),
+        "CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
+        "BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
         CREATE_SEARCH => create_search(core, &read(request)?).await?.encode_to_vec(),
-        "/boardwire.v1.SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
-        "/boardwire.v1.SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
-        "/boardwire.v1.SearchService/CloseSearch" => {
+        "SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
+        "SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
+        "SearchService/CloseSearch" => {
             core.release(&read::<v1::CloseSearchRequest>(request)?.search_id)?;
             v1::CloseSearchResponse {}.encode_to_vec()
         }
@@ -42,8 +46,8 @@ pub(crate) async fn answer(core: Arc<Core>, path: String, request: Bytes) -> Res
 }
 
 /// The id of the batch that a search is to be drawn from, where that is what a call asks for.
-pub(crate) fn batch_of(path: &str, request: &Bytes) -> Option<String> {
-    let asked: v1::CreateSearchRequest = (path == CREATE_SEARCH).then(|| read(request.clone()))?.ok()?;
+pub(crate) fn batch_of(method: &str, request: &Bytes) -> Option<String> {
+    let asked: v1::CreateSearchRequest = (method == CREATE_SEARCH).then(|| read(request.clone()))?.ok()?;
     match asked.of? {
         v1::create_search_request::Of::BatchId(id) => Some(id),
         v1::create_search_request::Of::MatchId(_) => None,

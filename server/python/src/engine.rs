@@ -13,10 +13,11 @@ use boardwire_batch::tables::Tables;
 use bytes::Bytes;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::PyDict;
 
 use crate::batch::Batch;
 use crate::fork::{Use, Uses};
+use crate::messages::{self, Method};
 use crate::sent::seconds;
 use crate::wait::Doing;
 use crate::{calls, fork, refuse};
@@ -120,19 +121,24 @@ impl Engine {
         }))
     }
 
-    /// Answers a call of the protocol: the path of its method, and its request.
+    /// Answers a call of a method, such as `CatalogService/GetGame`.
+    ///
+    /// Raises:
+    ///     `KeyError`: It needs a server.
     fn call<'py>(
         &self,
         py: Python<'py>,
-        path: &str,
-        request: &[u8],
+        name: &str,
+        request: &Bound<'py, PyDict>,
         timeout: f64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let request = Bytes::copy_from_slice(request);
-        let used = self.used(py, path, &request)?;
-        let work = calls::answer(Arc::clone(&self.0), path.to_owned(), request);
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let method = Method::named(name)?;
+        let request = method.request(request)?;
+        let used = self.used(py, name, &request)?;
+        let work = calls::answer(Arc::clone(&self.0), name.to_owned(), request);
         let answer = wait_for(py, timeout, used, work)?.map_err(|error| refuse::refused(py, &error))?;
-        Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
+        let answer = answer.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        messages::read(py, &method.output, answer.into())
     }
 
     /// The batch of this id.
@@ -162,8 +168,8 @@ impl Engine {
 
 impl Engine {
     /// A use of the batch that a call works on, if there is one.
-    fn used(&self, py: Python<'_>, path: &str, request: &Bytes) -> PyResult<Option<Use>> {
-        let named = calls::batch_of(path, request).and_then(|id| self.0.batch(&id).ok());
+    fn used(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<Use>> {
+        let named = calls::batch_of(method, request).and_then(|id| self.0.batch(&id).ok());
         named.map(|(batch, uses)| uses.begin(py, &batch)).transpose()
     }
 }

@@ -13,6 +13,7 @@ mod columns;
 mod engine;
 mod features;
 mod fork;
+mod messages;
 mod painter;
 mod refuse;
 mod sent;
@@ -60,7 +61,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<wire::Tls>()?;
     module.add_function(wrap_pyfunction!(wire::check_address, module)?)?;
     module.add_function(wrap_pyfunction!(wire::is_here, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::refusal, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::encode, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::decode, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::to_json, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::from_json, module)?)?;
     module.add_class::<shape::Rows>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     fork::register(module)

@@ -4,8 +4,16 @@ use std::sync::Arc;
 
 use boardwire_api::v1;
 use prost::Message as _;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::Columns;
+use crate::refuse;
+use crate::step::Step;
+
+/// What is said of rows of another shape.
+pub(crate) const WRONG: &str =
+    "a batch was answered with nonsense: its columns have other lengths than this table's";
 
 /// What tells the shape of every column.
 #[derive(Debug)]
@@ -60,10 +68,41 @@ pub(crate) struct Rows(pub(crate) Arc<Shape>);
 
 #[pymethods]
 impl Rows {
-    /// Of a `boardwire.v1.Batch`, with what its table says of views and actions.
+    /// Of a table with so many seats, bytes of a view and actions; for a batch with so many agents and these columns, as
+    /// its `BatchColumns` say.
     #[new]
-    fn new(about: &[u8], seats: usize, view_bytes: usize, actions: usize) -> PyResult<Self> {
-        let about = v1::Batch::decode(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self(Arc::new(Shape::new(&about, seats, view_bytes, actions))))
+    #[pyo3(signature = (seats, view_bytes, actions, agents=0, columns=None))]
+    fn new(
+        seats: usize,
+        view_bytes: usize,
+        actions: usize,
+        agents: usize,
+        columns: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let wanted = |name: &str| -> PyResult<bool> {
+            let column = columns.map(|columns| columns.get_item(name)).transpose()?.flatten();
+            column.map_or(Ok(false), |column| column.is_truthy())
+        };
+        let columns = v1::BatchColumns {
+            scores: wanted("scores")?,
+            final_views: wanted("final_views")?,
+            episodes: wanted("episodes")?,
+            oracle: wanted("oracle")?,
+            advice: wanted("advice")?.then(v1::Player::default),
+            advice_shares: wanted("advice_shares")?,
+        };
+        let mask_bytes = actions.div_ceil(8);
+        Ok(Self(Arc::new(Shape { seats, view_bytes, actions, mask_bytes, agents, columns })))
+    }
+
+    /// The rows of a `boardwire.v1.Step`.
+    ///
+    /// Raises:
+    ///     `ServerFault`: They are of another shape.
+    fn step(&self, py: Python<'_>, rows: &[u8]) -> PyResult<Step> {
+        match v1::Step::decode(rows) {
+            Ok(step) if self.0.fits(&step) => Ok(Step::new(&self.0, Columns::Received(Box::new(step)))),
+            _ => Err(refuse::fault(py, WRONG)),
+        }
     }
 }

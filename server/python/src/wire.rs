@@ -20,28 +20,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use boardwire_api::rpc;
 use bytes::Bytes;
-use prost::Message as _;
-use pyo3::exceptions::{PyBaseException, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::PyDict;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tonic::client::Grpc;
-use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::{AsciiMetadataValue, MetadataMap};
 use tonic::{Request, Status};
 
 use crate::fork::Own;
+use crate::messages::{self, Method};
 use crate::sent::seconds;
 use crate::wait::PATIENCE;
 use crate::{awaiting, refuse};
 use address::Address;
 use codec::Raw;
 pub(crate) use pipe::Pipe;
+pub(crate) use status::refusal;
 use status::{Http2, Known};
 pub(crate) use tls::Tls;
 
@@ -287,17 +286,6 @@ fn ended() -> Status {
     Status::unavailable("the client was closed")
 }
 
-fn method(path: &str) -> PyResult<PathAndQuery> {
-    path.parse().map_err(|_| PyValueError::new_err(format!("{path:?} is no path of a method")))
-}
-
-/// The exception for a `google.rpc.Status`, by which streams refuse a request.
-#[pyfunction]
-pub(crate) fn refusal(py: Python<'_>, status: &[u8]) -> PyResult<Py<PyBaseException>> {
-    let status = rpc::Status::decode(status).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(status::refusal(py, &status).into_value(py))
-}
-
 /// Checks an address and gives it as errors name it.
 ///
 /// Raises:
@@ -328,31 +316,33 @@ impl Channel {
         Ok(Self(Own::new(Wire::open(address, tls, account, awaits)?)))
     }
 
-    /// Calls a method by its path, and gives its answer, for which it waits at most so many seconds.
+    /// Calls a method, such as `MatchService/Act`, and gives its answer, for which it waits at most so many seconds.
     fn call<'py>(
         &self,
         py: Python<'py>,
-        path: &str,
-        message: &[u8],
+        method: &str,
+        request: &Bound<'py, PyDict>,
         token: &str,
         timeout: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let wire = self.0.get(py)?;
+        let (wire, method) = (self.0.get(py)?, Method::named(method)?);
+        let message = method.request(request)?;
         let (most, bytes) = (boardwire_api::MAX_MESSAGE_BYTES, message.len());
         if bytes > most {
             let what = format!("a message has at most {most} bytes, not {bytes}");
             return Err(wire.raised(py, &Status::resource_exhausted(what)));
         }
-        let mut request = wire.request(Bytes::copy_from_slice(message), token)?;
+        let mut request = wire.request(message, token)?;
         request.set_timeout(seconds(timeout).min(LONGEST));
-        let (Open { mut grpc, .. }, path) = (wire.opened(py)?, method(path)?);
+        let Open { mut grpc, .. } = wire.opened(py)?;
+        let (path, output) = (method.path, method.output);
         let call = async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
             grpc.unary(request, path, Raw).await
         };
         wire.catch_up(py);
-        let give = |py: Python<'_>, answer: tonic::Response<Bytes>| {
-            Ok(PyBytes::new(py, answer.get_ref()).into_any().unbind())
+        let give = move |py: Python<'_>, answer: tonic::Response<Bytes>| {
+            Ok(messages::read(py, &output, answer.into_inner())?.into_any().unbind())
         };
         let answer = wire.finish(py, timeout, call, give);
         if answer.is_err() {
@@ -362,11 +352,18 @@ impl Channel {
         answer
     }
 
-    /// Opens a stream of answers: to one message, where it is given, else to those that are sent on it.
-    #[pyo3(signature = (path, token, message=None))]
-    fn stream(&self, py: Python<'_>, path: &str, token: &str, message: Option<&[u8]>) -> PyResult<Pipe> {
-        let message = message.map(Bytes::copy_from_slice);
-        Pipe::open(py, self.0.get(py)?, method(path)?, token, message)
+    /// Opens a stream of answers: to one request, where it is given, else to those that are sent on it.
+    #[pyo3(signature = (method, token, request=None))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        token: &str,
+        request: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Pipe> {
+        let method = Method::named(method)?;
+        let request = request.map(|request| method.request(request)).transpose()?;
+        Pipe::open(py, self.0.get(py)?, method, token, request)
     }
 
     /// Ends all that goes over it, and tells the server so: a forked child may still hold the socket.

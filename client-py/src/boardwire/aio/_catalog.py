@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from typing import Any
 
-from .. import _convert
+from .. import _values
 from .._info import ServerInfo
 from .._spec import Game, GameSpec
-from ..v1 import catalog_pb2
 from ._connection import Connection, pages
 from ._server import PrivateServer
 
@@ -36,20 +36,18 @@ class Catalog:
 
     async def server(self) -> ServerInfo:
         """What the server is, and how much it may be asked for."""
-        request = catalog_pb2.GetServerRequest()
-        answer, _ = await self._server.ask("CatalogService/GetServer", request, timeout=self._timeout)
-        return _convert.server_info(answer.server)
+        answer, _ = await self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout)
+        return _values.server_info(answer["server"])
 
     async def games(self) -> list[Game]:
         """The games that are served."""
 
-        async def page(token: str) -> catalog_pb2.ListGamesResponse:
-            request = catalog_pb2.ListGamesRequest(page_token=token)
-            answer: catalog_pb2.ListGamesResponse
+        async def page(token: str) -> dict[str, Any]:
+            request = {"page_token": token}
             answer, _ = await self._server.ask("CatalogService/ListGames", request, timeout=self._timeout)
             return answer
 
-        return [_convert.game(game) async for answer in pages(page) for game in answer.games]
+        return [_values.game(game) async for answer in pages(page) for game in answer["games"]]
 
     async def game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
@@ -65,13 +63,13 @@ class Catalog:
             UnknownGame: The game is not served.
             InvalidRequest: It has no such table.
         """
-        chosen = _convert.options(options)
+        chosen = _values.options(options)
         count = 0 if seats is None else operator.index(seats)
         key = (game, count, frozenset(chosen.items()))
         if key not in self._specs:
-            request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
+            request = {"game": game, "seats": count, "options": chosen}
             answer, _ = await self._server.ask("CatalogService/GetGame", request, timeout=self._timeout)
-            self._specs[key] = _convert.game_spec(answer.spec)
+            self._specs[key] = _values.game_spec(answer["spec"])
         return self._specs[key]
 
     async def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:

@@ -6,13 +6,12 @@ Generated from boardwire/_client.py by client-py/tools/aio.py.
 from __future__ import annotations
 
 import hashlib
-import operator
 import secrets
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import SupportsIndex
+from typing import Any, SupportsIndex, get_args
 
-from .. import _convert, _core
+from .. import _core, _values
 from .._account import checked
 from .._info import Clock, Invitation, MatchInfo, MatchState
 from .._line_ups import against, seats_of
@@ -20,8 +19,6 @@ from .._replay import Frame, Replay
 from .._tls import TLS, read
 from .._types import Autoreset, IllegalActions, Reward
 from ..errors import BoardwireError, CallTimeout, ConnectionLost, JournalFailed
-from ..v1 import batch_pb2, match_pb2
-from ..v1 import match_service_pb2 as pb
 from ._batch import Batch, carrier
 from ._catalog import Catalog
 from ._closing import Closing
@@ -105,38 +102,36 @@ class Client(Catalog, Closing):
             InvalidRequest: It has no such table, there is no such bot, or a label cannot be.
             MatchesFull: The server holds as many matches as it may.
         """
-        config = match_pb2.MatchConfig(
-            game=game,
-            players=_convert.players(players),
-            options=_convert.options(options),
-            reward=_convert.reward(reward),
-            skip_forced=skip_forced,
-            illegal_actions=_convert.policy(illegal_actions),
-            seat_may_seed=seat_may_seed,
-            private=private,
-            labels=labels or {},
-            watch_delay=_convert.duration(watch_delay) if watch_delay else None,
-            clocks=_convert.clocks(clock, len(players)),
-            fair_deals=fair_deals,
-            episodes=episodes,
-            host_begins=host_begins,
-        )
-        request = pb.CreateMatchRequest(
-            config=config, seed=None if seed is None else operator.index(seed), request_id=str(uuid.uuid4())
-        )
+        config = {
+            "game": game,
+            "players": players,
+            "options": _values.options(options),
+            "reward": reward,
+            "skip_forced": skip_forced,
+            "illegal_actions": illegal_actions,
+            "seat_may_seed": seat_may_seed,
+            "private": private,
+            "labels": labels or {},
+            "watch_delay": watch_delay or None,
+            "clocks": _values.clocks(clock, len(players)),
+            "fair_deals": fair_deals,
+            "episodes": episodes,
+            "host_begins": host_begins,
+        }
+        request = {"config": config, "seed": seed, "request_id": str(uuid.uuid4())}
         answer, connection = await self._server.ask(
             "MatchService/CreateMatch", request, timeout=self._timeout, attempts=ATTEMPTS
         )
-        info = _convert.match_info(answer.match)
+        info = _values.match_info(answer["match"])
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
         return Match(
             self,
             connection,
             info.id,
             spec,
-            answer.host_token,
-            answer.spectator_token,
-            _convert.invitations(answer),
+            answer["host_token"],
+            answer["spectator_token"],
+            tuple(map(_values.invitation, answer["invitations"])),
         )
 
     async def open_batch(
@@ -205,37 +200,41 @@ class Client(Catalog, Closing):
         spec = await self.game(game, seats=seats, options=options)
         if line_ups is None:
             line_ups = [against(opponents or {}, spec.seats)]
-        config = batch_pb2.BatchConfig(
-            game=game,
-            line_ups=[batch_pb2.LineUp(players=_convert.players(players)) for players in line_ups],
-            options=_convert.options(options),
-            environments=environments,
-            first_environment=first_environment,
-            seed=None if seed is None else operator.index(seed),
-            duplicate_deals=duplicate_deals,
-            reward=_convert.reward(reward),
-            autoreset=_convert.autoreset(autoreset),
-            illegal_actions=_convert.policy(illegal_actions),
-            skip_forced=skip_forced,
-            columns=batch_pb2.BatchColumns(
-                scores=scores,
-                final_views=final_views,
-                episodes=episodes,
-                oracle=oracle,
-                advice=_convert.player(advice) if advice else None,
-                advice_shares=advice_shares,
-            ),
-        )
-        request = batch_pb2.OpenBatchRequest(
-            config=config, max_message_bytes=MESSAGE_BYTES, keep=keep, request_id=str(uuid.uuid4())
-        )
+        config = {
+            "game": game,
+            "line_ups": [{"players": players} for players in line_ups],
+            "options": _values.options(options),
+            "environments": environments,
+            "first_environment": first_environment,
+            "seed": seed,
+            "duplicate_deals": duplicate_deals,
+            "reward": reward,
+            "autoreset": autoreset,
+            "illegal_actions": illegal_actions,
+            "skip_forced": skip_forced,
+            "columns": {
+                "scores": scores,
+                "final_views": final_views,
+                "episodes": episodes,
+                "oracle": oracle,
+                "advice": advice or None,
+                "advice_shares": advice_shares,
+            },
+        }
+        request = {
+            "config": config,
+            "max_message_bytes": MESSAGE_BYTES,
+            "keep": keep,
+            "request_id": str(uuid.uuid4()),
+        }
         answer, connection = await self._server.ask(
             "BatchService/OpenBatch", request, timeout=WAIT_SECONDS, attempts=ATTEMPTS
         )
-        if spec.digest != answer.batch.spec_digest:
-            spec = await self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
-        way = carrier(connection, answer.token, answer.batch, spec, keep=keep, timeout=self._timeout)
-        return Batch(way, connection, answer.token)
+        about, token = (answer["batch"], answer["token"])
+        if spec.digest != about["spec_digest"]:
+            spec = await self._table(game, spec.seats, spec.options, about["spec_digest"])
+        way = carrier(connection, token, about, spec, keep=keep, timeout=self._timeout)
+        return Batch(way, connection, token)
 
     async def join(self, invitation: Invitation | str) -> Seat:
         """Takes the seat that an invitation is for.
@@ -254,7 +253,7 @@ class Client(Catalog, Closing):
         before = self._joins.pop(code, None)
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
-        request = pb.JoinMatchRequest(code=code, request_id=request_id, commitment=commitment)
+        request = {"code": code, "request_id": request_id, "commitment": commitment}
         try:
             answer = await connection.call(
                 "MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS
@@ -263,8 +262,8 @@ class Client(Catalog, Closing):
             if not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
                 self._joins[code] = (request_id, secret)
             raise
-        info = _convert.match_info(answer.match)
-        return await self._made(connection, info, answer.token, answer.seat, secret, host_token)
+        info = _values.match_info(answer["match"])
+        return await self._made(connection, info, answer["token"], answer["seat"], secret, host_token)
 
     async def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
         """Takes a seat again whose token is known: after a crash of the agent, or in another process.
@@ -364,17 +363,18 @@ class Client(Catalog, Closing):
             states: Only those that stand so, such as `["playing", "over"]`; all when empty.
             labels: Only those with all of these labels.
         """
-        wanted = pb.ListMatchesRequest(game=game or "", states=_convert.states(states), labels=labels or {})
+        wanted = {
+            "game": game,
+            "states": _values.one_of(states, get_args(MatchState)),
+            "labels": labels or {},
+        }
 
-        async def page(token: str) -> pb.ListMatchesResponse:
-            request = pb.ListMatchesRequest()
-            request.CopyFrom(wanted)
-            request.page_token = token
-            answer: pb.ListMatchesResponse
-            answer, _ = await self._server.ask("MatchService/ListMatches", request, timeout=self._timeout)
+        async def page(token: str) -> dict[str, Any]:
+            asked = {**wanted, "page_token": token}
+            answer, _ = await self._server.ask("MatchService/ListMatches", asked, timeout=self._timeout)
             return answer
 
-        return (_convert.match_info(match) async for answer in pages(page) for match in answer.matches)
+        return (_values.match_info(match) async for answer in pages(page) for match in answer["matches"])
 
     def __repr__(self) -> str:
         """Names the server."""

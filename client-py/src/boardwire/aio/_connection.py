@@ -1,4 +1,4 @@
-"""Connections to servers: calls by messages, and what to do when one is lost.
+"""Connections to servers: calls, and what to do when one is lost.
 
 Generated from boardwire/_connection.py by client-py/tools/aio.py.
 """
@@ -9,9 +9,6 @@ import os
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
-from google.protobuf import message_factory
-from google.protobuf.message import Message
-
 from .. import _core
 from ..errors import (
     BoardwireError,
@@ -21,7 +18,6 @@ from ..errors import (
     UnknownMatch,
     UnknownSearch,
 )
-from ..v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
 from ._waiting import AWAITS, aside
 
 if TYPE_CHECKING:
@@ -30,17 +26,6 @@ MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
 REPEAT = "repeat the call when a server answers there again"
 _UNKNOWN = tuple((kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch, UnknownSearch)))
-ANSWERS: dict[str, Any] = {
-    f"{service.name}/{method.name}": message_factory.GetMessageClass(method.output_type)
-    for file in (batch_pb2, catalog_pb2, match_service_pb2, search_pb2)
-    for service in file.DESCRIPTOR.services_by_name.values()
-    for method in service.methods
-}
-
-
-def path(method: str) -> str:
-    """The path of a method, such as `MatchService/Act`, as HTTP/2 has it."""
-    return f"/boardwire.v1.{method}"
 
 
 class Connection:
@@ -92,40 +77,39 @@ class Connection:
     async def call(
         self,
         method: str,
-        request: Message,
+        request: dict[str, Any],
         *,
         timeout: float,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Makes one call, again after a lost connection when more `attempts` are allowed.
 
         Args:
             method: The method, such as `MatchService/Act`.
-            request: Its request.
+            request: The fields of its request.
             timeout: Seconds that each attempt may take.
             token: What proves who calls.
             attempts: How often to try.
             advice: What to do when the connection is lost while the server may run on.
 
         Returns:
-            The message that it answers.
+            The fields of its answer.
 
         Raises:
             BoardwireError: The call failed.
         """
-        message = request.SerializeToString()
         while True:
             attempts -= 1
             try:
-                answer = await self.channel.call(path(method), message, token, timeout)
+                answer: dict[str, Any] = await self.channel.call(method, request, token, timeout)
             except BoardwireError as error:
                 failure = await self.explained(error, advice)
                 if attempts <= 0 or type(failure) is not ConnectionLost:
                     raise failure from None
             else:
-                return ANSWERS[method].FromString(answer)
+                return answer
 
     @property
     def connection(self) -> Self:
@@ -133,8 +117,8 @@ class Connection:
         return self
 
     async def ask(
-        self, method: str, request: Message, *, timeout: float, attempts: int = 1
-    ) -> tuple[Any, Connection]:
+        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+    ) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs nothing that was there before.
 
         Returns:
@@ -172,12 +156,12 @@ class Connection:
             channel.close()
 
 
-async def pages(page: Callable[[str], Any]) -> AsyncIterator[Any]:
+async def pages(page: Callable[[str], Any]) -> AsyncIterator[dict[str, Any]]:
     """All answers of a call that answers page by page."""
     token = ""
     while True:
         answer = await page(token)
         yield answer
-        token = answer.next_page_token
+        token = answer["next_page_token"]
         if not token:
             return

@@ -9,11 +9,10 @@ import operator
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, SupportsIndex
 
-from .. import _convert
+from .. import _values
 from .._info import Invitation, MatchInfo
 from .._replay import Frame, Replay
 from .._spec import GameSpec
-from ..v1 import match_service_pb2 as pb
 from ._closing import Closing
 from ._connection import Connection
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
@@ -73,7 +72,7 @@ class Match(Closing):
             InvalidField: It is no agent's seat.
             NotDealt: Agents are opening what they contribute to fair deals: none may be exchanged now.
         """
-        request = pb.InviteRequest(match_id=self.id, seat=operator.index(seat))
+        request = {"match_id": self.id, "seat": operator.index(seat)}
         answer = await self._connection.call(
             "MatchService/Invite",
             request,
@@ -81,7 +80,7 @@ class Match(Closing):
             token=self.host_token,
             advice=MATCH_GOES_ON,
         )
-        given = Invitation(answer.invitation.seat, answer.invitation.code)
+        given = _values.invitation(answer["invitation"])
         self.invitations = tuple((given if known.seat == seat else known for known in self.invitations))
         return given
 
@@ -94,7 +93,7 @@ class Match(Closing):
 
         At once, but with `host_begins` when every agent has asked for it.
         """
-        request = pb.ResetMatchRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
+        request = {"match_id": self.id, "seed": seed}
         await self._connection.call(
             "MatchService/ResetMatch",
             request,
@@ -114,7 +113,7 @@ class Match(Closing):
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
             InvalidField: It is no agent's seat.
         """
-        request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
+        request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
         await self._connection.call(
             "MatchService/Resign",
             request,
@@ -172,7 +171,7 @@ class Match(Closing):
         Raises:
             ConnectionLost: Nobody answers. At the end of a `with` block that is passed over.
         """
-        request = pb.CloseMatchRequest(match_id=self.id)
+        request = {"match_id": self.id}
         answer = await self._connection.call(
             "MatchService/CloseMatch",
             request,
@@ -180,7 +179,7 @@ class Match(Closing):
             token=self.host_token,
             advice=MATCH_GOES_ON,
         )
-        return _convert.match_info(answer.match)
+        return _values.match_info(answer["match"])
 
     def __repr__(self) -> str:
         """Names game and match, never the token."""

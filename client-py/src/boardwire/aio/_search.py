@@ -6,19 +6,17 @@ Generated from boardwire/_search.py by client-py/tools/aio.py.
 from __future__ import annotations
 
 import contextlib
-import operator
 import secrets
 import uuid
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _convert, _rows
+from .. import _core
 from .._spec import GameSpec
 from .._types import Reward, RolloutPolicy, WorldStep
 from ..errors import GONE
-from ..v1 import batch_pb2, search_pb2
 from ._closing import Closing
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection
 
@@ -46,21 +44,16 @@ class Search(Closing):
         shown: The rows of the worlds as they were drawn.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        message: search_pb2.Search,
-        step: batch_pb2.Step,
-        token: str,
-        spec: GameSpec,
-    ) -> None:
+    def __init__(self, connection: Connection, answer: dict[str, Any], token: str, spec: GameSpec) -> None:
         """Is called by `Seat.search` and `Batch.search`."""
-        self.id = message.id
+        about = answer["search"]
+        self.id: str = about["id"]
         self.spec = spec
-        self.worlds = message.worlds
-        self.places = message.places
-        self.seed = message.seed
-        self.shown = _rows.world_step(step, spec)
+        self.worlds: int = about["worlds"]
+        self.places: int = about["places"]
+        self.seed: int = about["seed"]
+        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions))
+        self.shown: WorldStep = self._shape.step(answer["step"])
         self._connection = connection
         self._token = token
         self._closed = False
@@ -91,16 +84,17 @@ class Search(Closing):
             WorldOver: A world is over; nothing was played.
             InvalidField: A place is none, empty, or named twice; nothing was played.
         """
-        request = search_pb2.AdvanceRequest(
-            search_id=self.id,
-            worlds=_column(worlds, "<u4", "worlds"),
-            actions=_column(actions, "u1", "actions"),
-            into=b"" if into is None else _column(into, "<u4", "into"),
-        )
+        request = {
+            "search_id": self.id,
+            "worlds": _column(worlds, "<u4", "worlds"),
+            "actions": _column(actions, "u1", "actions"),
+            "into": b"" if into is None else _column(into, "<u4", "into"),
+        }
         answer = await self._connection.call(
             "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
         )
-        return _rows.world_step(answer.step, self.spec)
+        step: WorldStep = self._shape.step(answer["step"])
+        return step
 
     async def rollout(
         self,
@@ -128,17 +122,17 @@ class Search(Closing):
         Raises:
             InvalidField: A place is none or empty, or there are too many playouts.
         """
-        request = search_pb2.RolloutRequest(
-            search_id=self.id,
-            worlds=_column(worlds, "<u4", "worlds"),
-            playouts=playouts,
-            policy=_convert.rollout(policy),
-            seed=None if seed is None else operator.index(seed),
-        )
+        request = {
+            "search_id": self.id,
+            "worlds": _column(worlds, "<u4", "worlds"),
+            "playouts": playouts,
+            "policy": policy,
+            "seed": seed,
+        }
         answer = await self._connection.call(
             "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
         )
-        return np.frombuffer(answer.reward, dtype="<f4").reshape(-1, self.spec.seats)
+        return np.frombuffer(answer["reward"], dtype="<f4").reshape(-1, self.spec.seats)
 
     async def values(
         self,
@@ -186,10 +180,7 @@ class Search(Closing):
             return
         with contextlib.suppress(*GONE):
             await self._connection.call(
-                "SearchService/CloseSearch",
-                search_pb2.CloseSearchRequest(search_id=self.id),
-                timeout=SEARCH_SECONDS,
-                token=self._token,
+                "SearchService/CloseSearch", {"search_id": self.id}, timeout=SEARCH_SECONDS, token=self._token
             )
         self._closed = True
 
@@ -202,7 +193,7 @@ async def begin(
     connection: Connection,
     token: str,
     spec: GameSpec,
-    request: search_pb2.CreateSearchRequest,
+    request: dict[str, Any],
     *,
     worlds: int,
     places: int | None,
@@ -214,18 +205,19 @@ async def begin(
     """Draws worlds for a request that says of what."""
     if worlds < 1:
         raise ValueError(f"a search draws at least one world, not {worlds}")
-    request.worlds = worlds
-    request.places = places or 0
-    if seed is not None:
-        request.seed = operator.index(seed)
-    request.reward = _convert.reward(reward)
-    request.skip_forced = skip_forced
-    request.max_message_bytes = MESSAGE_BYTES
-    request.request_id = str(uuid.uuid4())
+    request |= {
+        "worlds": worlds,
+        "places": places or 0,
+        "seed": seed,
+        "reward": reward,
+        "skip_forced": skip_forced,
+        "max_message_bytes": MESSAGE_BYTES,
+        "request_id": str(uuid.uuid4()),
+    }
     answer = await connection.call(
         "SearchService/CreateSearch", request, timeout=timeout, token=token, attempts=ATTEMPTS, advice=_ENDS
     )
-    return Search(connection, answer.search, answer.step, token, spec)
+    return Search(connection, answer, token, spec)
 
 
 def _column(values: ArrayLike, dtype: str, name: str) -> bytes:

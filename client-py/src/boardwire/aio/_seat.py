@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import operator
 import time
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
-from .. import _convert
+from .. import _values
 from .._info import FairDeal, MatchInfo
 from .._replay import Replay
 from .._spec import GameSpec
 from .._types import Observation, Reward
 from ..errors import ActionOutOfRange, CallTimeout, ServerFault
-from ..v1 import match_service_pb2 as pb
-from ..v1 import observation_pb2, search_pb2
 from ._closing import Closing
 from ._connection import Connection
 from ._search import SEARCH_SECONDS, Search, begin
-from ._stream import PlayStream, SeatRequest
+from ._stream import PlayStream
 from ._waiting import aside, given
 from ._watching import fetch_replay
 
@@ -92,8 +90,8 @@ class Seat(Closing):
             timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
         """
         extras = _extras(text, explain, actions, head)
-        request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=extras)
-        return await self._ask(request, timeout, wait)
+        request = {"match_id": self.match_id, "wait": wait, "extras": extras}
+        return await self._ask("observe", request, timeout, wait)
 
     async def act(
         self,
@@ -130,16 +128,16 @@ class Seat(Closing):
             metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
             raise ActionOutOfRange(f"an action is not negative: {index}", metadata=metadata)
         seen = self.last or await self.observe()
-        request = pb.ActRequest(
-            match_id=self.match_id,
-            episode=seen.episode,
-            decision=seen.decision,
-            action=index,
-            wait=wait,
-            extras=_extras(text, explain, actions, head),
-            thought=_convert.duration(time.monotonic() - self._came) if seen.clocks else None,
-        )
-        return await self._ask(request, timeout, wait)
+        request = {
+            "match_id": self.match_id,
+            "episode": seen.episode,
+            "decision": seen.decision,
+            "action": index,
+            "wait": wait,
+            "extras": _extras(text, explain, actions, head),
+            "thought": time.monotonic() - self._came if seen.clocks else None,
+        }
+        return await self._ask("act", request, timeout, wait)
 
     async def reset(
         self,
@@ -173,21 +171,21 @@ class Seat(Closing):
         if given is not None and self._host_token:
             await self._connection.call(
                 "MatchService/ResetMatch",
-                pb.ResetMatchRequest(match_id=self.match_id, seed=given, episode=episode),
+                {"match_id": self.match_id, "seed": given, "episode": episode},
                 timeout=timeout or WAIT_SECONDS,
                 token=self._host_token,
                 advice=MATCH_GOES_ON,
             )
             self.last = None
             return await self.observe(wait=wait, text=text, actions=actions, timeout=timeout)
-        request = pb.ResetRequest(
-            match_id=self.match_id,
-            seed=given,
-            episode=episode,
-            wait=wait,
-            extras=_extras(text, False, actions),
-        )
-        return await self._ask(request, timeout, True)
+        request = {
+            "match_id": self.match_id,
+            "seed": given,
+            "episode": episode,
+            "wait": wait,
+            "extras": _extras(text, False, actions),
+        }
+        return await self._ask("reset", request, timeout, True)
 
     async def open(self, *, timeout: float = WAIT_SECONDS) -> None:
         """Opens what this seat contributes to deals that are fair, once all seats have joined.
@@ -204,7 +202,7 @@ class Seat(Closing):
             DealWithheld: Another seat has not opened in time, and has forfeited the match.
         """
         self.bound = self.bound or await self._all_bound(timeout)
-        request = pb.OpenDealRequest(match_id=self.match_id, secret=self.secret)
+        request = {"match_id": self.match_id, "secret": self.secret}
         await self._connection.call(
             "MatchService/OpenDeal",
             request,
@@ -246,8 +244,8 @@ class Seat(Closing):
         """
         seen = self.last or await self.observe()
         extras = _extras(text, explain, False)
-        request = pb.ResignRequest(match_id=self.match_id, episode=seen.episode, extras=extras)
-        return await self._ask(request, timeout, False)
+        request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
+        return await self._ask("resign", request, timeout, False)
 
     async def search(
         self,
@@ -280,7 +278,7 @@ class Seat(Closing):
             self._connection,
             self.token,
             self.spec,
-            search_pb2.CreateSearchRequest(match_id=self.match_id),
+            {"match_id": self.match_id},
             worlds=worlds,
             places=places,
             seed=seed,
@@ -323,10 +321,12 @@ class Seat(Closing):
         """Names match and seat, never the token."""
         return f"<Seat {self.index} of {self.match_id}>"
 
-    async def _ask(self, request: SeatRequest, timeout: float | None, waits: bool) -> Observation:
+    async def _ask(
+        self, kind: str, request: dict[str, Any], timeout: float | None, waits: bool
+    ) -> Observation:
         if timeout is None:
             timeout = WAIT_SECONDS if waits else self._timeout
-        self.last = _convert.observation(await self._stream.ask(request, timeout), self.spec)
+        self.last = _values.observation(await self._stream.ask(kind, request, timeout), self.spec)
         self._came = time.monotonic()
         return self.last
 
@@ -342,14 +342,14 @@ def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
 
 async def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
     """What the holder of a token may know of a match."""
-    request = pb.GetMatchRequest(match_id=match_id)
+    request = {"match_id": match_id}
     answer = await connection.call(
         "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
     )
-    return _convert.match_info(answer.match)
+    return _values.match_info(answer["match"])
 
 
-def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> observation_pb2.Extras | None:
+def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:
     if not (text or explain or actions or head):
         return None
-    return observation_pb2.Extras(text=text, explanation=explain, actions=actions, head=head)
+    return {"text": text, "explanation": explain, "actions": actions, "head": head}

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from google.protobuf.message import Message
-
 from .._process import ServerProcess, find_binary
 from ..errors import ConnectionLost, ServerShuttingDown
 from ._connection import Connection
@@ -83,8 +81,8 @@ class PrivateServer:
         return self._now[0].popen
 
     async def ask(
-        self, method: str, request: Message, *, timeout: float, attempts: int = 1
-    ) -> tuple[Any, Connection]:
+        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+    ) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs nothing that was there before.
 
         A server that has ended is started again first, also when it ends during the call: nothing of the call

@@ -7,29 +7,29 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from .._replay import Frame, Replay, frame, replay
+from .._replay import Frame, Replay
+from .._values import frame, replay
 from ..errors import BoardwireError
-from ..v1 import match_service_pb2 as pb
-from ._connection import Connection, path
+from ._connection import Connection
 
 
 async def fetch_replay(
     connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str
 ) -> Replay:
     """An episode as the holder of a token may see it, or anybody."""
-    request = pb.GetReplayRequest(match_id=match_id, episode=episode)
+    request = {"match_id": match_id, "episode": episode}
     answer = await connection.call(
         "MatchService/GetReplay", request, timeout=timeout, token=token, advice=advice
     )
-    return replay(answer.replay)
+    return replay(answer["replay"])
 
 
 async def watch(
     connection: Connection, match_id: str, after: int | None, *, token: str, timeout: float, advice: str
 ) -> AsyncIterator[Frame]:
     """Every position of a match as the public may see it, as it comes."""
-    request = pb.WatchRequest(match_id=match_id, after=after)
-    pipe = connection.channel.stream(path("MatchService/Watch"), token, request.SerializeToString())
+    request = {"match_id": match_id, "after": after}
+    pipe = connection.channel.stream("MatchService/Watch", token, request)
     try:
         while True:
             try:
@@ -38,6 +38,6 @@ async def watch(
                 raise await connection.explained(failure, advice) from None
             if shown is None:
                 return
-            yield frame(pb.WatchResponse.FromString(shown).frame)
+            yield frame(shown["frame"])
     finally:
         pipe.close()

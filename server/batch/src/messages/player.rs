@@ -61,36 +61,47 @@ pub fn player_name(player: &v1::Player) -> String {
 /// A player as a message.
 #[must_use]
 pub fn player_to(player: &Player) -> v1::Player {
-    named(&player.to_string())
+    player_named(&player.to_string())
 }
 
 /// A bot as a message.
 #[must_use]
 pub fn bot_to(bot: &Bot) -> v1::Player {
-    named(&bot.to_string())
+    player_named(&bot.to_string())
 }
 
 /// The messages of players with these names.
 #[cfg(any(test, feature = "testkit"))]
 #[must_use]
 pub fn players(names: &[&str]) -> Vec<v1::Player> {
-    names.iter().map(|name| named(name)).collect()
+    names.iter().map(|name| player_named(name)).collect()
 }
 
-/// The message of a name that [`player_name`] wrote.
-fn named(name: &str) -> v1::Player {
-    let (first, rest) = name.split_once(':').unwrap_or((name, ""));
-    let kind = match first {
-        "agent" => Kind::Agent(v1::player::Agent {}),
-        "policy" => {
-            let (name, pick) = rest.split_once(':').unwrap_or((rest, ""));
-            Kind::Policy(v1::player::Policy { name: name.to_owned(), argmax: pick == "argmax" })
+/// The message of a name as [`player_name`] writes it. What is no such name is taken for that of a bot.
+#[must_use]
+pub fn player_named(name: &str) -> v1::Player {
+    let bot = |name: &str, parameter: Option<(&str, u32)>| {
+        let parameters = parameter.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })
+    };
+    let number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?;
+    let kind = match name.split_once(':') {
+        None if name == "agent" => Kind::Agent(v1::player::Agent {}),
+        Some(("policy", rest)) if !rest.is_empty() => {
+            let argmax = rest.strip_suffix(":argmax");
+            Kind::Policy(v1::player::Policy {
+                name: argmax.unwrap_or(rest).to_owned(),
+                argmax: argmax.is_some(),
+            })
         }
-        bot => {
-            let parameter = PARAMETERS.iter().find(|(name, _)| *name == bot);
-            let parameter = parameter.and_then(|(_, name)| Some(((*name).to_owned(), rest.parse().ok()?)));
-            Kind::Bot(v1::player::Bot { name: bot.to_owned(), parameters: parameter.into_iter().collect() })
+        Some((first, value)) => {
+            let parameter = PARAMETERS.iter().find(|(name, _)| *name == first);
+            match parameter.zip(number(value)) {
+                Some(((_, parameter), value)) => bot(first, Some((parameter, value))),
+                None => bot(name, None),
+            }
         }
+        None => bot(name, None),
     };
     v1::Player { kind: Some(kind) }
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use super::status;
 use crate::columns::Columns;
 use crate::refuse;
-use crate::shape::Rows;
+use crate::shape::{Rows, WRONG};
 use crate::step::Step;
 
 /// An answer.
@@ -36,9 +36,7 @@ impl Answer {
                 step: Some(Py::new(py, Step::new(&rows.0, Columns::Received(Box::new(step))))?),
                 error: None,
             }),
-            Some(run_batch_response::Answer::Step(_)) => {
-                Err(wrong("its columns have other lengths than this table's"))
-            }
+            Some(run_batch_response::Answer::Step(_)) => Err(refuse::fault(py, WRONG)),
             Some(run_batch_response::Answer::Error(error)) => {
                 Ok(Self { tag, step: None, error: Some(error) })
             }

@@ -5,18 +5,18 @@ use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
 use bytes::Bytes;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::PyDict;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 use tokio::task::AbortHandle;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
-use tonic::codegen::http::uri::PathAndQuery;
 
 use super::answer::Answer;
 use super::codec::Raw;
 use super::{Open, Wire};
 use crate::fork::Own;
+use crate::messages::{self, Method};
 use crate::shape::Rows;
 
 /// Answers that are read before they are asked for, at most: spectators of a match may fall behind.
@@ -29,6 +29,7 @@ pub(crate) struct Pipe(Own<Ends>);
 /// What is held of it here.
 struct Ends {
     wire: Arc<Wire>,
+    method: Method,
     /// None once it is closed, and where there is but one message.
     asked: BlockingMutex<Option<UnboundedSender<Bytes>>>,
     answered: Arc<Mutex<Receiver<Result<Bytes, Status>>>>,
@@ -45,7 +46,7 @@ impl Pipe {
     pub(crate) fn open(
         py: Python<'_>,
         wire: &Arc<Wire>,
-        path: PathAndQuery,
+        method: Method,
         token: &str,
         message: Option<Bytes>,
     ) -> PyResult<Self> {
@@ -62,6 +63,7 @@ impl Pipe {
         };
         let failed = answers.clone();
         let request = wire.request(UnboundedReceiverStream::new(asks), token)?;
+        let path = method.path.clone();
         let read = wire.until_closed(async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
             let mut stream = grpc.streaming(request, path, Raw).await?.into_inner();
@@ -83,6 +85,7 @@ impl Pipe {
             asked: BlockingMutex::new(asked),
             answered: Arc::new(Mutex::new(answered)),
             reader: reader.abort_handle(),
+            method,
         };
         Ok(Self(Own::new(ends)))
     }
@@ -106,11 +109,12 @@ impl Pipe {
 
 #[pymethods]
 impl Pipe {
-    /// Sends a message. What is wrong with the stream, `receive` tells.
-    fn send(&self, py: Python<'_>, message: &[u8]) -> PyResult<()> {
+    /// Sends a request. What is wrong with the stream, `receive` tells.
+    fn send(&self, py: Python<'_>, request: &Bound<'_, PyDict>) -> PyResult<()> {
         let ends = self.0.get(py)?;
+        let message = ends.method.request(request)?;
         if let Some(asked) = &*ends.asked.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = asked.send(Bytes::copy_from_slice(message));
+            let _ = asked.send(message);
         }
         ends.wire.catch_up(py);
         Ok(())
@@ -118,7 +122,8 @@ impl Pipe {
 
     /// Gives the next answer, for which it waits at most so many seconds; nothing at the end of the stream.
     fn receive<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        self.next(py, timeout, |py, answer| Ok(PyBytes::new(py, &answer).into_any().unbind()))
+        let kind = self.0.get(py)?.method.output.clone();
+        self.next(py, timeout, move |py, answer| Ok(messages::read(py, &kind, answer)?.into_any().unbind()))
     }
 
     /// The same for the stream of a batch.

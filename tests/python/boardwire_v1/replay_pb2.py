@@ -22,8 +22,8 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from boardwire.v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
-from boardwire.v1 import observation_pb2 as boardwire_dot_v1_dot_observation__pb2
+from boardwire_v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
+from boardwire_v1 import observation_pb2 as boardwire_dot_v1_dot_observation__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
@@ -32,7 +32,7 @@ DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x62oardwire/v
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire.v1.replay_pb2', _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire_v1.replay_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'

@@ -7,7 +7,7 @@ The owner sends its token as `authorization: Bearer TOKEN` in the call's metadat
 the seed, and snapshots and `oracle` hold everything.
 """
 
-import boardwire.v1.match_pb2
+import boardwire_v1.match_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -423,9 +423,9 @@ class BatchConfig(google.protobuf.message.Message):
     """The seed that the seeds of all episodes follow from; absent, the server draws one."""
     duplicate_deals: builtins.bool
     """Whether the line-ups play the same deals in turn: environment i gets the seeds that environment `i / line_ups` would get without this option."""
-    reward: boardwire.v1.match_pb2.RewardKind.ValueType
+    reward: boardwire_v1.match_pb2.RewardKind.ValueType
     autoreset: global___AutoresetMode.ValueType
-    illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType
+    illegal_actions: boardwire_v1.match_pb2.IllegalActionPolicy.ValueType
     skip_forced: builtins.bool
     """Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions: harmless, since one owner plays all
     agents.
@@ -450,9 +450,9 @@ class BatchConfig(google.protobuf.message.Message):
         first_environment: builtins.int = ...,
         seed: builtins.int | None = ...,
         duplicate_deals: builtins.bool = ...,
-        reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
+        reward: boardwire_v1.match_pb2.RewardKind.ValueType = ...,
         autoreset: global___AutoresetMode.ValueType = ...,
-        illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType = ...,
+        illegal_actions: boardwire_v1.match_pb2.IllegalActionPolicy.ValueType = ...,
         skip_forced: builtins.bool = ...,
         columns: global___BatchColumns | None = ...,
     ) -> None: ...
@@ -503,13 +503,13 @@ class LineUp(google.protobuf.message.Message):
 
     PLAYERS_FIELD_NUMBER: builtins.int
     @property
-    def players(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.match_pb2.Player]:
+    def players(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire_v1.match_pb2.Player]:
         """By seat; at least one is an agent, which the owner of the batch plays."""
 
     def __init__(
         self,
         *,
-        players: collections.abc.Iterable[boardwire.v1.match_pb2.Player] | None = ...,
+        players: collections.abc.Iterable[boardwire_v1.match_pb2.Player] | None = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["players", b"players"]) -> None: ...
 
@@ -535,7 +535,7 @@ class BatchColumns(google.protobuf.message.Message):
     advice_shares: builtins.bool
     """`advice_shares` of the same."""
     @property
-    def advice(self) -> boardwire.v1.match_pb2.Player:
+    def advice(self) -> boardwire_v1.match_pb2.Player:
         """`advice` of this bot or policy."""
 
     def __init__(
@@ -545,7 +545,7 @@ class BatchColumns(google.protobuf.message.Message):
         final_views: builtins.bool = ...,
         episodes: builtins.bool = ...,
         oracle: builtins.bool = ...,
-        advice: boardwire.v1.match_pb2.Player | None = ...,
+        advice: boardwire_v1.match_pb2.Player | None = ...,
         advice_shares: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["advice", b"advice"]) -> builtins.bool: ...

@@ -8,7 +8,7 @@ the seed, and snapshots and `oracle` hold everything.
 """
 
 import abc
-import boardwire.v1.batch_pb2
+import boardwire_v1.batch_pb2
 import collections.abc
 import grpc
 import grpc.aio
@@ -38,52 +38,52 @@ class BatchServiceStub:
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     OpenBatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.OpenBatchRequest,
-        boardwire.v1.batch_pb2.OpenBatchResponse,
+        boardwire_v1.batch_pb2.OpenBatchRequest,
+        boardwire_v1.batch_pb2.OpenBatchResponse,
     ]
     """Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
     `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
     """
 
     ResetBatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.ResetBatchRequest,
-        boardwire.v1.batch_pb2.ResetBatchResponse,
+        boardwire_v1.batch_pb2.ResetBatchRequest,
+        boardwire_v1.batch_pb2.ResetBatchResponse,
     ]
     """Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`."""
 
     StepBatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.StepBatchRequest,
-        boardwire.v1.batch_pb2.StepBatchResponse,
+        boardwire_v1.batch_pb2.StepBatchRequest,
+        boardwire_v1.batch_pb2.StepBatchResponse,
     ]
     """Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
     ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
     """
 
     RunBatch: grpc.StreamStreamMultiCallable[
-        boardwire.v1.batch_pb2.RunBatchRequest,
-        boardwire.v1.batch_pb2.RunBatchResponse,
+        boardwire_v1.batch_pb2.RunBatchRequest,
+        boardwire_v1.batch_pb2.RunBatchResponse,
     ]
     """StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
     other half's are being decided. A request that fails gets an error, and the stream continues.
     """
 
     SaveBatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.SaveBatchRequest,
-        boardwire.v1.batch_pb2.SaveBatchResponse,
+        boardwire_v1.batch_pb2.SaveBatchRequest,
+        boardwire_v1.batch_pb2.SaveBatchResponse,
     ]
     """Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry."""
 
     LoadBatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.LoadBatchRequest,
-        boardwire.v1.batch_pb2.LoadBatchResponse,
+        boardwire_v1.batch_pb2.LoadBatchRequest,
+        boardwire_v1.batch_pb2.LoadBatchResponse,
     ]
     """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
     number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
     """
 
     CloseBatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.CloseBatchRequest,
-        boardwire.v1.batch_pb2.CloseBatchResponse,
+        boardwire_v1.batch_pb2.CloseBatchRequest,
+        boardwire_v1.batch_pb2.CloseBatchResponse,
     ]
     """Closes a batch. A second call fails with BATCH_UNKNOWN."""
 
@@ -103,52 +103,52 @@ class BatchServiceAsyncStub:
     """
 
     OpenBatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.OpenBatchRequest,
-        boardwire.v1.batch_pb2.OpenBatchResponse,
+        boardwire_v1.batch_pb2.OpenBatchRequest,
+        boardwire_v1.batch_pb2.OpenBatchResponse,
     ]
     """Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
     `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
     """
 
     ResetBatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.ResetBatchRequest,
-        boardwire.v1.batch_pb2.ResetBatchResponse,
+        boardwire_v1.batch_pb2.ResetBatchRequest,
+        boardwire_v1.batch_pb2.ResetBatchResponse,
     ]
     """Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`."""
 
     StepBatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.StepBatchRequest,
-        boardwire.v1.batch_pb2.StepBatchResponse,
+        boardwire_v1.batch_pb2.StepBatchRequest,
+        boardwire_v1.batch_pb2.StepBatchResponse,
     ]
     """Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
     ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
     """
 
     RunBatch: grpc.aio.StreamStreamMultiCallable[
-        boardwire.v1.batch_pb2.RunBatchRequest,
-        boardwire.v1.batch_pb2.RunBatchResponse,
+        boardwire_v1.batch_pb2.RunBatchRequest,
+        boardwire_v1.batch_pb2.RunBatchResponse,
     ]
     """StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
     other half's are being decided. A request that fails gets an error, and the stream continues.
     """
 
     SaveBatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.SaveBatchRequest,
-        boardwire.v1.batch_pb2.SaveBatchResponse,
+        boardwire_v1.batch_pb2.SaveBatchRequest,
+        boardwire_v1.batch_pb2.SaveBatchResponse,
     ]
     """Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry."""
 
     LoadBatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.LoadBatchRequest,
-        boardwire.v1.batch_pb2.LoadBatchResponse,
+        boardwire_v1.batch_pb2.LoadBatchRequest,
+        boardwire_v1.batch_pb2.LoadBatchResponse,
     ]
     """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
     number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
     """
 
     CloseBatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.batch_pb2.CloseBatchRequest,
-        boardwire.v1.batch_pb2.CloseBatchResponse,
+        boardwire_v1.batch_pb2.CloseBatchRequest,
+        boardwire_v1.batch_pb2.CloseBatchResponse,
     ]
     """Closes a batch. A second call fails with BATCH_UNKNOWN."""
 
@@ -170,9 +170,9 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def OpenBatch(
         self,
-        request: boardwire.v1.batch_pb2.OpenBatchRequest,
+        request: boardwire_v1.batch_pb2.OpenBatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.batch_pb2.OpenBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.OpenBatchResponse]]:
+    ) -> typing.Union[boardwire_v1.batch_pb2.OpenBatchResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.OpenBatchResponse]]:
         """Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
         `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
         """
@@ -180,17 +180,17 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def ResetBatch(
         self,
-        request: boardwire.v1.batch_pb2.ResetBatchRequest,
+        request: boardwire_v1.batch_pb2.ResetBatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.batch_pb2.ResetBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.ResetBatchResponse]]:
+    ) -> typing.Union[boardwire_v1.batch_pb2.ResetBatchResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.ResetBatchResponse]]:
         """Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`."""
 
     @abc.abstractmethod
     def StepBatch(
         self,
-        request: boardwire.v1.batch_pb2.StepBatchRequest,
+        request: boardwire_v1.batch_pb2.StepBatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.batch_pb2.StepBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.StepBatchResponse]]:
+    ) -> typing.Union[boardwire_v1.batch_pb2.StepBatchResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.StepBatchResponse]]:
         """Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
         ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
         """
@@ -198,9 +198,9 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def RunBatch(
         self,
-        request_iterator: _MaybeAsyncIterator[boardwire.v1.batch_pb2.RunBatchRequest],
+        request_iterator: _MaybeAsyncIterator[boardwire_v1.batch_pb2.RunBatchRequest],
         context: _ServicerContext,
-    ) -> typing.Union[collections.abc.Iterator[boardwire.v1.batch_pb2.RunBatchResponse], collections.abc.AsyncIterator[boardwire.v1.batch_pb2.RunBatchResponse]]:
+    ) -> typing.Union[collections.abc.Iterator[boardwire_v1.batch_pb2.RunBatchResponse], collections.abc.AsyncIterator[boardwire_v1.batch_pb2.RunBatchResponse]]:
         """StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
         other half's are being decided. A request that fails gets an error, and the stream continues.
         """
@@ -208,17 +208,17 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def SaveBatch(
         self,
-        request: boardwire.v1.batch_pb2.SaveBatchRequest,
+        request: boardwire_v1.batch_pb2.SaveBatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.batch_pb2.SaveBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.SaveBatchResponse]]:
+    ) -> typing.Union[boardwire_v1.batch_pb2.SaveBatchResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.SaveBatchResponse]]:
         """Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry."""
 
     @abc.abstractmethod
     def LoadBatch(
         self,
-        request: boardwire.v1.batch_pb2.LoadBatchRequest,
+        request: boardwire_v1.batch_pb2.LoadBatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.batch_pb2.LoadBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.LoadBatchResponse]]:
+    ) -> typing.Union[boardwire_v1.batch_pb2.LoadBatchResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.LoadBatchResponse]]:
         """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
         number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         """
@@ -226,9 +226,9 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def CloseBatch(
         self,
-        request: boardwire.v1.batch_pb2.CloseBatchRequest,
+        request: boardwire_v1.batch_pb2.CloseBatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.batch_pb2.CloseBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_pb2.CloseBatchResponse]]:
+    ) -> typing.Union[boardwire_v1.batch_pb2.CloseBatchResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.CloseBatchResponse]]:
         """Closes a batch. A second call fails with BATCH_UNKNOWN."""
 
 def add_BatchServiceServicer_to_server(servicer: BatchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

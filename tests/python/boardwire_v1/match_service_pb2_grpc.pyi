@@ -8,7 +8,7 @@ know.
 """
 
 import abc
-import boardwire.v1.match_service_pb2
+import boardwire_v1.match_service_pb2
 import collections.abc
 import grpc
 import grpc.aio
@@ -51,40 +51,40 @@ class MatchServiceStub:
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     CreateMatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.CreateMatchRequest,
-        boardwire.v1.match_service_pb2.CreateMatchResponse,
+        boardwire_v1.match_service_pb2.CreateMatchRequest,
+        boardwire_v1.match_service_pb2.CreateMatchResponse,
     ]
     """Creates a match and deals its first episode. Safe to retry with the same `request_id`."""
 
     GetMatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.GetMatchRequest,
-        boardwire.v1.match_service_pb2.GetMatchResponse,
+        boardwire_v1.match_service_pb2.GetMatchRequest,
+        boardwire_v1.match_service_pb2.GetMatchResponse,
     ]
     """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
     in an open match. Safe to retry.
     """
 
     ListMatches: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ListMatchesRequest,
-        boardwire.v1.match_service_pb2.ListMatchesResponse,
+        boardwire_v1.match_service_pb2.ListMatchesRequest,
+        boardwire_v1.match_service_pb2.ListMatchesResponse,
     ]
     """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry."""
 
     JoinMatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.JoinMatchRequest,
-        boardwire.v1.match_service_pb2.JoinMatchResponse,
+        boardwire_v1.match_service_pb2.JoinMatchRequest,
+        boardwire_v1.match_service_pb2.JoinMatchResponse,
     ]
     """Exchanges an invitation for a seat's token. Safe to retry with the same `request_id`."""
 
     Invite: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.InviteRequest,
-        boardwire.v1.match_service_pb2.InviteResponse,
+        boardwire_v1.match_service_pb2.InviteRequest,
+        boardwire_v1.match_service_pb2.InviteResponse,
     ]
     """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid."""
 
     OpenDeal: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.OpenDealRequest,
-        boardwire.v1.match_service_pb2.OpenDealResponse,
+        boardwire_v1.match_service_pb2.OpenDealRequest,
+        boardwire_v1.match_service_pb2.OpenDealResponse,
     ]
     """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
     has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
@@ -92,20 +92,20 @@ class MatchServiceStub:
     """
 
     Observe: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ObserveRequest,
-        boardwire.v1.match_service_pb2.ObserveResponse,
+        boardwire_v1.match_service_pb2.ObserveRequest,
+        boardwire_v1.match_service_pb2.ObserveResponse,
     ]
     """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry."""
 
     Act: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ActRequest,
-        boardwire.v1.match_service_pb2.ActResponse,
+        boardwire_v1.match_service_pb2.ActRequest,
+        boardwire_v1.match_service_pb2.ActResponse,
     ]
     """Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing."""
 
     Reset: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ResetRequest,
-        boardwire.v1.match_service_pb2.ResetResponse,
+        boardwire_v1.match_service_pb2.ResetRequest,
+        boardwire_v1.match_service_pb2.ResetResponse,
     ]
     """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
     `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
@@ -113,24 +113,24 @@ class MatchServiceStub:
     """
 
     ResetMatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ResetMatchRequest,
-        boardwire.v1.match_service_pb2.ResetMatchResponse,
+        boardwire_v1.match_service_pb2.ResetMatchRequest,
+        boardwire_v1.match_service_pb2.ResetMatchResponse,
     ]
     """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
     every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ResignRequest,
-        boardwire.v1.match_service_pb2.ResignResponse,
+        boardwire_v1.match_service_pb2.ResignRequest,
+        boardwire_v1.match_service_pb2.ResignResponse,
     ]
     """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
     `episode`.
     """
 
     Play: grpc.StreamStreamMultiCallable[
-        boardwire.v1.match_service_pb2.PlayRequest,
-        boardwire.v1.match_service_pb2.PlayResponse,
+        boardwire_v1.match_service_pb2.PlayRequest,
+        boardwire_v1.match_service_pb2.PlayResponse,
     ]
     """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
     checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
@@ -138,8 +138,8 @@ class MatchServiceStub:
     """
 
     GetReplay: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.GetReplayRequest,
-        boardwire.v1.match_service_pb2.GetReplayResponse,
+        boardwire_v1.match_service_pb2.GetReplayRequest,
+        boardwire_v1.match_service_pb2.GetReplayResponse,
     ]
     """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
     private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
@@ -147,8 +147,8 @@ class MatchServiceStub:
     """
 
     Watch: grpc.UnaryStreamMultiCallable[
-        boardwire.v1.match_service_pb2.WatchRequest,
-        boardwire.v1.match_service_pb2.WatchResponse,
+        boardwire_v1.match_service_pb2.WatchRequest,
+        boardwire_v1.match_service_pb2.WatchResponse,
     ]
     """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
     match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
@@ -156,8 +156,8 @@ class MatchServiceStub:
     """
 
     CloseMatch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.CloseMatchRequest,
-        boardwire.v1.match_service_pb2.CloseMatchResponse,
+        boardwire_v1.match_service_pb2.CloseMatchRequest,
+        boardwire_v1.match_service_pb2.CloseMatchResponse,
     ]
     """Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry."""
 
@@ -190,40 +190,40 @@ class MatchServiceAsyncStub:
     """
 
     CreateMatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.CreateMatchRequest,
-        boardwire.v1.match_service_pb2.CreateMatchResponse,
+        boardwire_v1.match_service_pb2.CreateMatchRequest,
+        boardwire_v1.match_service_pb2.CreateMatchResponse,
     ]
     """Creates a match and deals its first episode. Safe to retry with the same `request_id`."""
 
     GetMatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.GetMatchRequest,
-        boardwire.v1.match_service_pb2.GetMatchResponse,
+        boardwire_v1.match_service_pb2.GetMatchRequest,
+        boardwire_v1.match_service_pb2.GetMatchResponse,
     ]
     """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
     in an open match. Safe to retry.
     """
 
     ListMatches: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ListMatchesRequest,
-        boardwire.v1.match_service_pb2.ListMatchesResponse,
+        boardwire_v1.match_service_pb2.ListMatchesRequest,
+        boardwire_v1.match_service_pb2.ListMatchesResponse,
     ]
     """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry."""
 
     JoinMatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.JoinMatchRequest,
-        boardwire.v1.match_service_pb2.JoinMatchResponse,
+        boardwire_v1.match_service_pb2.JoinMatchRequest,
+        boardwire_v1.match_service_pb2.JoinMatchResponse,
     ]
     """Exchanges an invitation for a seat's token. Safe to retry with the same `request_id`."""
 
     Invite: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.InviteRequest,
-        boardwire.v1.match_service_pb2.InviteResponse,
+        boardwire_v1.match_service_pb2.InviteRequest,
+        boardwire_v1.match_service_pb2.InviteResponse,
     ]
     """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid."""
 
     OpenDeal: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.OpenDealRequest,
-        boardwire.v1.match_service_pb2.OpenDealResponse,
+        boardwire_v1.match_service_pb2.OpenDealRequest,
+        boardwire_v1.match_service_pb2.OpenDealResponse,
     ]
     """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
     has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
@@ -231,20 +231,20 @@ class MatchServiceAsyncStub:
     """
 
     Observe: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ObserveRequest,
-        boardwire.v1.match_service_pb2.ObserveResponse,
+        boardwire_v1.match_service_pb2.ObserveRequest,
+        boardwire_v1.match_service_pb2.ObserveResponse,
     ]
     """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry."""
 
     Act: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ActRequest,
-        boardwire.v1.match_service_pb2.ActResponse,
+        boardwire_v1.match_service_pb2.ActRequest,
+        boardwire_v1.match_service_pb2.ActResponse,
     ]
     """Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing."""
 
     Reset: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ResetRequest,
-        boardwire.v1.match_service_pb2.ResetResponse,
+        boardwire_v1.match_service_pb2.ResetRequest,
+        boardwire_v1.match_service_pb2.ResetResponse,
     ]
     """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
     `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
@@ -252,24 +252,24 @@ class MatchServiceAsyncStub:
     """
 
     ResetMatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ResetMatchRequest,
-        boardwire.v1.match_service_pb2.ResetMatchResponse,
+        boardwire_v1.match_service_pb2.ResetMatchRequest,
+        boardwire_v1.match_service_pb2.ResetMatchResponse,
     ]
     """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
     every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.ResignRequest,
-        boardwire.v1.match_service_pb2.ResignResponse,
+        boardwire_v1.match_service_pb2.ResignRequest,
+        boardwire_v1.match_service_pb2.ResignResponse,
     ]
     """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
     `episode`.
     """
 
     Play: grpc.aio.StreamStreamMultiCallable[
-        boardwire.v1.match_service_pb2.PlayRequest,
-        boardwire.v1.match_service_pb2.PlayResponse,
+        boardwire_v1.match_service_pb2.PlayRequest,
+        boardwire_v1.match_service_pb2.PlayResponse,
     ]
     """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
     checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
@@ -277,8 +277,8 @@ class MatchServiceAsyncStub:
     """
 
     GetReplay: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.GetReplayRequest,
-        boardwire.v1.match_service_pb2.GetReplayResponse,
+        boardwire_v1.match_service_pb2.GetReplayRequest,
+        boardwire_v1.match_service_pb2.GetReplayResponse,
     ]
     """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
     private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
@@ -286,8 +286,8 @@ class MatchServiceAsyncStub:
     """
 
     Watch: grpc.aio.UnaryStreamMultiCallable[
-        boardwire.v1.match_service_pb2.WatchRequest,
-        boardwire.v1.match_service_pb2.WatchResponse,
+        boardwire_v1.match_service_pb2.WatchRequest,
+        boardwire_v1.match_service_pb2.WatchResponse,
     ]
     """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
     match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
@@ -295,8 +295,8 @@ class MatchServiceAsyncStub:
     """
 
     CloseMatch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.match_service_pb2.CloseMatchRequest,
-        boardwire.v1.match_service_pb2.CloseMatchResponse,
+        boardwire_v1.match_service_pb2.CloseMatchRequest,
+        boardwire_v1.match_service_pb2.CloseMatchResponse,
     ]
     """Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry."""
 
@@ -331,17 +331,17 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def CreateMatch(
         self,
-        request: boardwire.v1.match_service_pb2.CreateMatchRequest,
+        request: boardwire_v1.match_service_pb2.CreateMatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.CreateMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.CreateMatchResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.CreateMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.CreateMatchResponse]]:
         """Creates a match and deals its first episode. Safe to retry with the same `request_id`."""
 
     @abc.abstractmethod
     def GetMatch(
         self,
-        request: boardwire.v1.match_service_pb2.GetMatchRequest,
+        request: boardwire_v1.match_service_pb2.GetMatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.GetMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.GetMatchResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.GetMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.GetMatchResponse]]:
         """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
         in an open match. Safe to retry.
         """
@@ -349,33 +349,33 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def ListMatches(
         self,
-        request: boardwire.v1.match_service_pb2.ListMatchesRequest,
+        request: boardwire_v1.match_service_pb2.ListMatchesRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.ListMatchesResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ListMatchesResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.ListMatchesResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ListMatchesResponse]]:
         """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry."""
 
     @abc.abstractmethod
     def JoinMatch(
         self,
-        request: boardwire.v1.match_service_pb2.JoinMatchRequest,
+        request: boardwire_v1.match_service_pb2.JoinMatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.JoinMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.JoinMatchResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.JoinMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.JoinMatchResponse]]:
         """Exchanges an invitation for a seat's token. Safe to retry with the same `request_id`."""
 
     @abc.abstractmethod
     def Invite(
         self,
-        request: boardwire.v1.match_service_pb2.InviteRequest,
+        request: boardwire_v1.match_service_pb2.InviteRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.InviteResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.InviteResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.InviteResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.InviteResponse]]:
         """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid."""
 
     @abc.abstractmethod
     def OpenDeal(
         self,
-        request: boardwire.v1.match_service_pb2.OpenDealRequest,
+        request: boardwire_v1.match_service_pb2.OpenDealRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.OpenDealResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.OpenDealResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.OpenDealResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.OpenDealResponse]]:
         """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
         has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
         seconds forfeits the match. Safe to retry.
@@ -384,25 +384,25 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def Observe(
         self,
-        request: boardwire.v1.match_service_pb2.ObserveRequest,
+        request: boardwire_v1.match_service_pb2.ObserveRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.ObserveResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ObserveResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.ObserveResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ObserveResponse]]:
         """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry."""
 
     @abc.abstractmethod
     def Act(
         self,
-        request: boardwire.v1.match_service_pb2.ActRequest,
+        request: boardwire_v1.match_service_pb2.ActRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.ActResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ActResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.ActResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ActResponse]]:
         """Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing."""
 
     @abc.abstractmethod
     def Reset(
         self,
-        request: boardwire.v1.match_service_pb2.ResetRequest,
+        request: boardwire_v1.match_service_pb2.ResetRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ResetResponse]]:
         """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
         `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
         `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
@@ -411,9 +411,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def ResetMatch(
         self,
-        request: boardwire.v1.match_service_pb2.ResetMatchRequest,
+        request: boardwire_v1.match_service_pb2.ResetMatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.ResetMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetMatchResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.ResetMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ResetMatchResponse]]:
         """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
         every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
         """
@@ -421,9 +421,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def Resign(
         self,
-        request: boardwire.v1.match_service_pb2.ResignRequest,
+        request: boardwire_v1.match_service_pb2.ResignRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.ResignResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResignResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.ResignResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ResignResponse]]:
         """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
         `episode`.
         """
@@ -431,9 +431,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def Play(
         self,
-        request_iterator: _MaybeAsyncIterator[boardwire.v1.match_service_pb2.PlayRequest],
+        request_iterator: _MaybeAsyncIterator[boardwire_v1.match_service_pb2.PlayRequest],
         context: _ServicerContext,
-    ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.PlayResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.PlayResponse]]:
+    ) -> typing.Union[collections.abc.Iterator[boardwire_v1.match_service_pb2.PlayResponse], collections.abc.AsyncIterator[boardwire_v1.match_service_pb2.PlayResponse]]:
         """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
         checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
         resign meanwhile, call Resign separately.
@@ -442,9 +442,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def GetReplay(
         self,
-        request: boardwire.v1.match_service_pb2.GetReplayRequest,
+        request: boardwire_v1.match_service_pb2.GetReplayRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.GetReplayResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.GetReplayResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.GetReplayResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.GetReplayResponse]]:
         """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
         private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
         of them and the key, so that everything can be verified. Safe to retry.
@@ -453,9 +453,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def Watch(
         self,
-        request: boardwire.v1.match_service_pb2.WatchRequest,
+        request: boardwire_v1.match_service_pb2.WatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.WatchResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.WatchResponse]]:
+    ) -> typing.Union[collections.abc.Iterator[boardwire_v1.match_service_pb2.WatchResponse], collections.abc.AsyncIterator[boardwire_v1.match_service_pb2.WatchResponse]]:
         """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
         match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
         and delays no one.
@@ -464,9 +464,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def CloseMatch(
         self,
-        request: boardwire.v1.match_service_pb2.CloseMatchRequest,
+        request: boardwire_v1.match_service_pb2.CloseMatchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.match_service_pb2.CloseMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.CloseMatchResponse]]:
+    ) -> typing.Union[boardwire_v1.match_service_pb2.CloseMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.CloseMatchResponse]]:
         """Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry."""
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -4,7 +4,7 @@ isort:skip_file
 What the server is and what can be played: games, options, actions, layouts of views, tables."""
 
 import abc
-import boardwire.v1.catalog_pb2
+import boardwire_v1.catalog_pb2
 import collections.abc
 import grpc
 import grpc.aio
@@ -27,20 +27,20 @@ class CatalogServiceStub:
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     GetServer: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.catalog_pb2.GetServerRequest,
-        boardwire.v1.catalog_pb2.GetServerResponse,
+        boardwire_v1.catalog_pb2.GetServerRequest,
+        boardwire_v1.catalog_pb2.GetServerResponse,
     ]
     """Gets the server's version, features and limits."""
 
     ListGames: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.catalog_pb2.ListGamesRequest,
-        boardwire.v1.catalog_pb2.ListGamesResponse,
+        boardwire_v1.catalog_pb2.ListGamesRequest,
+        boardwire_v1.catalog_pb2.ListGamesResponse,
     ]
     """Lists the games, in the order of their ids in the catalogue."""
 
     GetGame: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.catalog_pb2.GetGameRequest,
-        boardwire.v1.catalog_pb2.GetGameResponse,
+        boardwire_v1.catalog_pb2.GetGameRequest,
+        boardwire_v1.catalog_pb2.GetGameResponse,
     ]
     """Gets everything about one table of a game: a number of seats with options."""
 
@@ -53,20 +53,20 @@ class CatalogServiceAsyncStub:
     """
 
     GetServer: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.catalog_pb2.GetServerRequest,
-        boardwire.v1.catalog_pb2.GetServerResponse,
+        boardwire_v1.catalog_pb2.GetServerRequest,
+        boardwire_v1.catalog_pb2.GetServerResponse,
     ]
     """Gets the server's version, features and limits."""
 
     ListGames: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.catalog_pb2.ListGamesRequest,
-        boardwire.v1.catalog_pb2.ListGamesResponse,
+        boardwire_v1.catalog_pb2.ListGamesRequest,
+        boardwire_v1.catalog_pb2.ListGamesResponse,
     ]
     """Lists the games, in the order of their ids in the catalogue."""
 
     GetGame: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.catalog_pb2.GetGameRequest,
-        boardwire.v1.catalog_pb2.GetGameResponse,
+        boardwire_v1.catalog_pb2.GetGameRequest,
+        boardwire_v1.catalog_pb2.GetGameResponse,
     ]
     """Gets everything about one table of a game: a number of seats with options."""
 
@@ -81,25 +81,25 @@ class CatalogServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def GetServer(
         self,
-        request: boardwire.v1.catalog_pb2.GetServerRequest,
+        request: boardwire_v1.catalog_pb2.GetServerRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.catalog_pb2.GetServerResponse, collections.abc.Awaitable[boardwire.v1.catalog_pb2.GetServerResponse]]:
+    ) -> typing.Union[boardwire_v1.catalog_pb2.GetServerResponse, collections.abc.Awaitable[boardwire_v1.catalog_pb2.GetServerResponse]]:
         """Gets the server's version, features and limits."""
 
     @abc.abstractmethod
     def ListGames(
         self,
-        request: boardwire.v1.catalog_pb2.ListGamesRequest,
+        request: boardwire_v1.catalog_pb2.ListGamesRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.catalog_pb2.ListGamesResponse, collections.abc.Awaitable[boardwire.v1.catalog_pb2.ListGamesResponse]]:
+    ) -> typing.Union[boardwire_v1.catalog_pb2.ListGamesResponse, collections.abc.Awaitable[boardwire_v1.catalog_pb2.ListGamesResponse]]:
         """Lists the games, in the order of their ids in the catalogue."""
 
     @abc.abstractmethod
     def GetGame(
         self,
-        request: boardwire.v1.catalog_pb2.GetGameRequest,
+        request: boardwire_v1.catalog_pb2.GetGameRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.catalog_pb2.GetGameResponse, collections.abc.Awaitable[boardwire.v1.catalog_pb2.GetGameResponse]]:
+    ) -> typing.Union[boardwire_v1.catalog_pb2.GetGameResponse, collections.abc.Awaitable[boardwire_v1.catalog_pb2.GetGameResponse]]:
         """Gets everything about one table of a game: a number of seats with options."""
 
 def add_CatalogServiceServicer_to_server(servicer: CatalogServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

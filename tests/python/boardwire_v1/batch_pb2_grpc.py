@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from boardwire.v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
+from boardwire_v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
 
 GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__

@@ -7,9 +7,9 @@ Seats and host send their token as `authorization: Bearer TOKEN` in the call's m
 know.
 """
 
-import boardwire.v1.match_pb2
-import boardwire.v1.observation_pb2
-import boardwire.v1.replay_pb2
+import boardwire_v1.match_pb2
+import boardwire_v1.observation_pb2
+import boardwire_v1.replay_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -37,11 +37,11 @@ class CreateMatchRequest(google.protobuf.message.Message):
     other contents it fails with REQUEST_ID_REUSED.
     """
     @property
-    def config(self) -> boardwire.v1.match_pb2.MatchConfig: ...
+    def config(self) -> boardwire_v1.match_pb2.MatchConfig: ...
     def __init__(
         self,
         *,
-        config: boardwire.v1.match_pb2.MatchConfig | None = ...,
+        config: boardwire_v1.match_pb2.MatchConfig | None = ...,
         seed: builtins.int | None = ...,
         request_id: builtins.str = ...,
     ) -> None: ...
@@ -64,16 +64,16 @@ class CreateMatchResponse(google.protobuf.message.Message):
     spectator_token: builtins.str
     """Shows a private match as the public may see it."""
     @property
-    def match(self) -> boardwire.v1.match_pb2.Match: ...
+    def match(self) -> boardwire_v1.match_pb2.Match: ...
     @property
-    def invitations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.match_pb2.Invitation]:
+    def invitations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire_v1.match_pb2.Invitation]:
         """One for each agent's seat, in seat order."""
 
     def __init__(
         self,
         *,
-        match: boardwire.v1.match_pb2.Match | None = ...,
-        invitations: collections.abc.Iterable[boardwire.v1.match_pb2.Invitation] | None = ...,
+        match: boardwire_v1.match_pb2.Match | None = ...,
+        invitations: collections.abc.Iterable[boardwire_v1.match_pb2.Invitation] | None = ...,
         host_token: builtins.str = ...,
         spectator_token: builtins.str = ...,
     ) -> None: ...
@@ -103,11 +103,11 @@ class GetMatchResponse(google.protobuf.message.Message):
 
     MATCH_FIELD_NUMBER: builtins.int
     @property
-    def match(self) -> boardwire.v1.match_pb2.Match: ...
+    def match(self) -> boardwire_v1.match_pb2.Match: ...
     def __init__(
         self,
         *,
-        match: boardwire.v1.match_pb2.Match | None = ...,
+        match: boardwire_v1.match_pb2.Match | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["match", b"match"]) -> None: ...
@@ -146,7 +146,7 @@ class ListMatchesRequest(google.protobuf.message.Message):
     game: builtins.str
     """Only matches of this game; empty for all."""
     @property
-    def states(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[boardwire.v1.match_pb2.MatchState.ValueType]:
+    def states(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[boardwire_v1.match_pb2.MatchState.ValueType]:
         """Only matches in these states; empty for all."""
 
     @property
@@ -159,7 +159,7 @@ class ListMatchesRequest(google.protobuf.message.Message):
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
         game: builtins.str = ...,
-        states: collections.abc.Iterable[boardwire.v1.match_pb2.MatchState.ValueType] | None = ...,
+        states: collections.abc.Iterable[boardwire_v1.match_pb2.MatchState.ValueType] | None = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["game", b"game", "labels", b"labels", "page_size", b"page_size", "page_token", b"page_token", "states", b"states"]) -> None: ...
@@ -177,11 +177,11 @@ class ListMatchesResponse(google.protobuf.message.Message):
     next_page_token: builtins.str
     """Empty on the last page."""
     @property
-    def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.match_pb2.Match]: ...
+    def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire_v1.match_pb2.Match]: ...
     def __init__(
         self,
         *,
-        matches: collections.abc.Iterable[boardwire.v1.match_pb2.Match] | None = ...,
+        matches: collections.abc.Iterable[boardwire_v1.match_pb2.Match] | None = ...,
         next_page_token: builtins.str = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["matches", b"matches", "next_page_token", b"next_page_token"]) -> None: ...
@@ -223,11 +223,11 @@ class JoinMatchResponse(google.protobuf.message.Message):
     token: builtins.str
     """The seat's secret token, valid over any connection until the match is closed."""
     @property
-    def match(self) -> boardwire.v1.match_pb2.Match: ...
+    def match(self) -> boardwire_v1.match_pb2.Match: ...
     def __init__(
         self,
         *,
-        match: boardwire.v1.match_pb2.Match | None = ...,
+        match: boardwire_v1.match_pb2.Match | None = ...,
         seat: builtins.int = ...,
         token: builtins.str = ...,
     ) -> None: ...
@@ -260,11 +260,11 @@ class InviteResponse(google.protobuf.message.Message):
 
     INVITATION_FIELD_NUMBER: builtins.int
     @property
-    def invitation(self) -> boardwire.v1.match_pb2.Invitation: ...
+    def invitation(self) -> boardwire_v1.match_pb2.Invitation: ...
     def __init__(
         self,
         *,
-        invitation: boardwire.v1.match_pb2.Invitation | None = ...,
+        invitation: boardwire_v1.match_pb2.Invitation | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["invitation", b"invitation"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["invitation", b"invitation"]) -> None: ...
@@ -311,13 +311,13 @@ class ObserveRequest(google.protobuf.message.Message):
     wait: builtins.bool
     """Whether to answer only when the seat is pending or the episode over."""
     @property
-    def extras(self) -> boardwire.v1.observation_pb2.Extras: ...
+    def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     def __init__(
         self,
         *,
         match_id: builtins.str = ...,
         wait: builtins.bool = ...,
-        extras: boardwire.v1.observation_pb2.Extras | None = ...,
+        extras: boardwire_v1.observation_pb2.Extras | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["extras", b"extras"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["extras", b"extras", "match_id", b"match_id", "wait", b"wait"]) -> None: ...
@@ -330,11 +330,11 @@ class ObserveResponse(google.protobuf.message.Message):
 
     OBSERVATION_FIELD_NUMBER: builtins.int
     @property
-    def observation(self) -> boardwire.v1.observation_pb2.Observation: ...
+    def observation(self) -> boardwire_v1.observation_pb2.Observation: ...
     def __init__(
         self,
         *,
-        observation: boardwire.v1.observation_pb2.Observation | None = ...,
+        observation: boardwire_v1.observation_pb2.Observation | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["observation", b"observation"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["observation", b"observation"]) -> None: ...
@@ -359,7 +359,7 @@ class ActRequest(google.protobuf.message.Message):
     action: builtins.int
     wait: builtins.bool
     @property
-    def extras(self) -> boardwire.v1.observation_pb2.Extras: ...
+    def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     @property
     def thought(self) -> google.protobuf.duration_pb2.Duration:
         """How long the agent thought, from receiving the observation to sending this. The rest of the time was spent on the network, and within a quota
@@ -374,7 +374,7 @@ class ActRequest(google.protobuf.message.Message):
         decision: builtins.int = ...,
         action: builtins.int = ...,
         wait: builtins.bool = ...,
-        extras: boardwire.v1.observation_pb2.Extras | None = ...,
+        extras: boardwire_v1.observation_pb2.Extras | None = ...,
         thought: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["extras", b"extras", "thought", b"thought"]) -> builtins.bool: ...
@@ -388,11 +388,11 @@ class ActResponse(google.protobuf.message.Message):
 
     OBSERVATION_FIELD_NUMBER: builtins.int
     @property
-    def observation(self) -> boardwire.v1.observation_pb2.Observation: ...
+    def observation(self) -> boardwire_v1.observation_pb2.Observation: ...
     def __init__(
         self,
         *,
-        observation: boardwire.v1.observation_pb2.Observation | None = ...,
+        observation: boardwire_v1.observation_pb2.Observation | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["observation", b"observation"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["observation", b"observation"]) -> None: ...
@@ -433,11 +433,11 @@ class ResetMatchResponse(google.protobuf.message.Message):
 
     MATCH_FIELD_NUMBER: builtins.int
     @property
-    def match(self) -> boardwire.v1.match_pb2.Match: ...
+    def match(self) -> boardwire_v1.match_pb2.Match: ...
     def __init__(
         self,
         *,
-        match: boardwire.v1.match_pb2.Match | None = ...,
+        match: boardwire_v1.match_pb2.Match | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["match", b"match"]) -> None: ...
@@ -460,7 +460,7 @@ class ResetRequest(google.protobuf.message.Message):
     """The episode to leave, by default the present one. If it was left already, the response shows the present one."""
     wait: builtins.bool
     @property
-    def extras(self) -> boardwire.v1.observation_pb2.Extras: ...
+    def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     def __init__(
         self,
         *,
@@ -468,7 +468,7 @@ class ResetRequest(google.protobuf.message.Message):
         seed: builtins.int | None = ...,
         episode: builtins.int | None = ...,
         wait: builtins.bool = ...,
-        extras: boardwire.v1.observation_pb2.Extras | None = ...,
+        extras: boardwire_v1.observation_pb2.Extras | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_episode", b"_episode", "_seed", b"_seed", "episode", b"episode", "extras", b"extras", "seed", b"seed"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["_episode", b"_episode", "_seed", b"_seed", "episode", b"episode", "extras", b"extras", "match_id", b"match_id", "seed", b"seed", "wait", b"wait"]) -> None: ...
@@ -485,11 +485,11 @@ class ResetResponse(google.protobuf.message.Message):
 
     OBSERVATION_FIELD_NUMBER: builtins.int
     @property
-    def observation(self) -> boardwire.v1.observation_pb2.Observation: ...
+    def observation(self) -> boardwire_v1.observation_pb2.Observation: ...
     def __init__(
         self,
         *,
-        observation: boardwire.v1.observation_pb2.Observation | None = ...,
+        observation: boardwire_v1.observation_pb2.Observation | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["observation", b"observation"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["observation", b"observation"]) -> None: ...
@@ -510,14 +510,14 @@ class ResignRequest(google.protobuf.message.Message):
     seat: builtins.int
     """From the host: the agent's seat that loses the episode."""
     @property
-    def extras(self) -> boardwire.v1.observation_pb2.Extras: ...
+    def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     def __init__(
         self,
         *,
         match_id: builtins.str = ...,
         episode: builtins.int | None = ...,
         seat: builtins.int | None = ...,
-        extras: boardwire.v1.observation_pb2.Extras | None = ...,
+        extras: boardwire_v1.observation_pb2.Extras | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_episode", b"_episode", "_seat", b"_seat", "episode", b"episode", "extras", b"extras", "seat", b"seat"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["_episode", b"_episode", "_seat", b"_seat", "episode", b"episode", "extras", b"extras", "match_id", b"match_id", "seat", b"seat"]) -> None: ...
@@ -534,11 +534,11 @@ class ResignResponse(google.protobuf.message.Message):
 
     OBSERVATION_FIELD_NUMBER: builtins.int
     @property
-    def observation(self) -> boardwire.v1.observation_pb2.Observation: ...
+    def observation(self) -> boardwire_v1.observation_pb2.Observation: ...
     def __init__(
         self,
         *,
-        observation: boardwire.v1.observation_pb2.Observation | None = ...,
+        observation: boardwire_v1.observation_pb2.Observation | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["observation", b"observation"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["observation", b"observation"]) -> None: ...
@@ -572,11 +572,11 @@ class GetReplayResponse(google.protobuf.message.Message):
 
     REPLAY_FIELD_NUMBER: builtins.int
     @property
-    def replay(self) -> boardwire.v1.replay_pb2.Replay: ...
+    def replay(self) -> boardwire_v1.replay_pb2.Replay: ...
     def __init__(
         self,
         *,
-        replay: boardwire.v1.replay_pb2.Replay | None = ...,
+        replay: boardwire_v1.replay_pb2.Replay | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["replay", b"replay"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["replay", b"replay"]) -> None: ...
@@ -617,14 +617,14 @@ class WatchResponse(google.protobuf.message.Message):
     FRAME_FIELD_NUMBER: builtins.int
     DEPICTION_FIELD_NUMBER: builtins.int
     @property
-    def frame(self) -> boardwire.v1.replay_pb2.Frame: ...
+    def frame(self) -> boardwire_v1.replay_pb2.Frame: ...
     @property
-    def depiction(self) -> boardwire.v1.replay_pb2.Depiction: ...
+    def depiction(self) -> boardwire_v1.replay_pb2.Depiction: ...
     def __init__(
         self,
         *,
-        frame: boardwire.v1.replay_pb2.Frame | None = ...,
-        depiction: boardwire.v1.replay_pb2.Depiction | None = ...,
+        frame: boardwire_v1.replay_pb2.Frame | None = ...,
+        depiction: boardwire_v1.replay_pb2.Depiction | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["depiction", b"depiction", "frame", b"frame"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["depiction", b"depiction", "frame", b"frame"]) -> None: ...
@@ -725,11 +725,11 @@ class CloseMatchResponse(google.protobuf.message.Message):
 
     MATCH_FIELD_NUMBER: builtins.int
     @property
-    def match(self) -> boardwire.v1.match_pb2.Match: ...
+    def match(self) -> boardwire_v1.match_pb2.Match: ...
     def __init__(
         self,
         *,
-        match: boardwire.v1.match_pb2.Match | None = ...,
+        match: boardwire_v1.match_pb2.Match | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["match", b"match"]) -> None: ...

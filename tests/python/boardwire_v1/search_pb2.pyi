@@ -7,8 +7,8 @@ The server samples what the seat cannot know, using only what the seat knows. Ev
 chance of its own: the same actions lead to the same states.
 """
 
-import boardwire.v1.batch_pb2
-import boardwire.v1.match_pb2
+import boardwire_v1.batch_pb2
+import boardwire_v1.match_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -71,7 +71,7 @@ class CreateSearchRequest(google.protobuf.message.Message):
     """How many places the search has; 0 for as many as worlds."""
     seed: builtins.int
     """The seed that the worlds and the chance in each follow from; absent, the server draws one."""
-    reward: boardwire.v1.match_pb2.RewardKind.ValueType
+    reward: boardwire_v1.match_pb2.RewardKind.ValueType
     skip_forced: builtins.bool
     """Whether the engine plays decisions with a single legal action."""
     max_message_bytes: builtins.int
@@ -89,7 +89,7 @@ class CreateSearchRequest(google.protobuf.message.Message):
         worlds: builtins.int = ...,
         places: builtins.int = ...,
         seed: builtins.int | None = ...,
-        reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
+        reward: boardwire_v1.match_pb2.RewardKind.ValueType = ...,
         skip_forced: builtins.bool = ...,
         max_message_bytes: builtins.int = ...,
         request_id: builtins.str = ...,
@@ -112,14 +112,14 @@ class CreateSearchResponse(google.protobuf.message.Message):
     @property
     def search(self) -> global___Search: ...
     @property
-    def step(self) -> boardwire.v1.batch_pb2.Step:
+    def step(self) -> boardwire_v1.batch_pb2.Step:
         """The rows of the sampled worlds, in the order of their places."""
 
     def __init__(
         self,
         *,
         search: global___Search | None = ...,
-        step: boardwire.v1.batch_pb2.Step | None = ...,
+        step: boardwire_v1.batch_pb2.Step | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["search", b"search", "step", b"step"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["search", b"search", "step", b"step"]) -> None: ...
@@ -161,13 +161,13 @@ class AdvanceResponse(google.protobuf.message.Message):
 
     STEP_FIELD_NUMBER: builtins.int
     @property
-    def step(self) -> boardwire.v1.batch_pb2.Step:
+    def step(self) -> boardwire_v1.batch_pb2.Step:
         """A row for each row of the request."""
 
     def __init__(
         self,
         *,
-        step: boardwire.v1.batch_pb2.Step | None = ...,
+        step: boardwire_v1.batch_pb2.Step | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["step", b"step"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["step", b"step"]) -> None: ...
@@ -289,7 +289,7 @@ class Search(google.protobuf.message.Message):
     places: builtins.int
     seed: builtins.int
     """The seed that the worlds and the chance in each follow from."""
-    reward: boardwire.v1.match_pb2.RewardKind.ValueType
+    reward: boardwire_v1.match_pb2.RewardKind.ValueType
     skip_forced: builtins.bool
     """Whether the engine plays decisions with a single legal action."""
     view_bytes: builtins.int
@@ -307,7 +307,7 @@ class Search(google.protobuf.message.Message):
         worlds: builtins.int = ...,
         places: builtins.int = ...,
         seed: builtins.int = ...,
-        reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
+        reward: boardwire_v1.match_pb2.RewardKind.ValueType = ...,
         skip_forced: builtins.bool = ...,
         view_bytes: builtins.int = ...,
         mask_bytes: builtins.int = ...,

@@ -22,15 +22,15 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from boardwire.v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
-from boardwire.v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
+from boardwire_v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
+from boardwire_v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
 
 
 DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x62oardwire/v1/search.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/batch.proto\x1a\x18\x62oardwire/v1/match.proto\"\xfb\x01\n\x13\x43reateSearchRequest\x12\x12\n\x08match_id\x18\x01 \x01(\tH\x00\x12\x12\n\x08\x62\x61tch_id\x18\x02 \x01(\tH\x00\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\x12\x0e\n\x06worlds\x18\x04 \x01(\r\x12\x0e\n\x06places\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x01\x88\x01\x01\x12(\n\x06reward\x18\x07 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x08 \x01(\x08\x12\x19\n\x11max_message_bytes\x18\t \x01(\r\x12\x12\n\nrequest_id\x18\n \x01(\tB\x04\n\x02ofB\x07\n\x05_seed\"^\n\x14\x43reateSearchResponse\x12$\n\x06search\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Search\x12 \n\x04step\x18\x02 \x01(\x0b\x32\x12.boardwire.v1.Step\"R\n\x0e\x41\x64vanceRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x0c\x12\x0c\n\x04into\x18\x04 \x01(\x0c\"3\n\x0f\x41\x64vanceResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x8e\x01\n\x0eRolloutRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x10\n\x08playouts\x18\x03 \x01(\r\x12+\n\x06policy\x18\x04 \x01(\x0e\x32\x1b.boardwire.v1.RolloutPolicy\x12\x11\n\x04seed\x18\x05 \x01(\x06H\x00\x88\x01\x01\x42\x07\n\x05_seed\"!\n\x0fRolloutResponse\x12\x0e\n\x06reward\x18\x01 \x01(\x0c\"\'\n\x12\x43loseSearchRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\"\x15\n\x13\x43loseSearchResponse\"\xbf\x02\n\x06Search\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x32\n\x07options\x18\x03 \x03(\x0b\x32!.boardwire.v1.Search.OptionsEntry\x12\r\n\x05seats\x18\x04 \x01(\r\x12\x0e\n\x06worlds\x18\x05 \x01(\r\x12\x0e\n\x06places\x18\x06 \x01(\r\x12\x0c\n\x04seed\x18\x07 \x01(\x06\x12(\n\x06reward\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\t \x01(\x08\x12\x12\n\nview_bytes\x18\n \x01(\r\x12\x12\n\nmask_bytes\x18\x0b \x01(\r\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*g\n\rRolloutPolicy\x12\x1e\n\x1aROLLOUT_POLICY_UNSPECIFIED\x10\x00\x12\x1b\n\x17ROLLOUT_POLICY_ESTIMATE\x10\x01\x12\x19\n\x15ROLLOUT_POLICY_RANDOM\x10\x02\x32\xca\x02\n\rSearchService\x12U\n\x0c\x43reateSearch\x12!.boardwire.v1.CreateSearchRequest\x1a\".boardwire.v1.CreateSearchResponse\x12\x46\n\x07\x41\x64vance\x12\x1c.boardwire.v1.AdvanceRequest\x1a\x1d.boardwire.v1.AdvanceResponse\x12\x46\n\x07Rollout\x12\x1c.boardwire.v1.RolloutRequest\x1a\x1d.boardwire.v1.RolloutResponse\x12R\n\x0b\x43loseSearch\x12 .boardwire.v1.CloseSearchRequest\x1a!.boardwire.v1.CloseSearchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire.v1.search_pb2', _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire_v1.search_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'

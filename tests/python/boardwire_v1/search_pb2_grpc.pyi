@@ -8,7 +8,7 @@ chance of its own: the same actions lead to the same states.
 """
 
 import abc
-import boardwire.v1.search_pb2
+import boardwire_v1.search_pb2
 import collections.abc
 import grpc
 import grpc.aio
@@ -32,8 +32,8 @@ class SearchServiceStub:
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     CreateSearch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.CreateSearchRequest,
-        boardwire.v1.search_pb2.CreateSearchResponse,
+        boardwire_v1.search_pb2.CreateSearchRequest,
+        boardwire_v1.search_pb2.CreateSearchResponse,
     ]
     """Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
     CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
@@ -41,22 +41,22 @@ class SearchServiceStub:
     """
 
     Advance: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.AdvanceRequest,
-        boardwire.v1.search_pb2.AdvanceResponse,
+        boardwire_v1.search_pb2.AdvanceRequest,
+        boardwire_v1.search_pb2.AdvanceResponse,
     ]
     """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
     WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
     """
 
     Rollout: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.RolloutRequest,
-        boardwire.v1.search_pb2.RolloutResponse,
+        boardwire_v1.search_pb2.RolloutRequest,
+        boardwire_v1.search_pb2.RolloutResponse,
     ]
     """Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`."""
 
     CloseSearch: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.CloseSearchRequest,
-        boardwire.v1.search_pb2.CloseSearchResponse,
+        boardwire_v1.search_pb2.CloseSearchRequest,
+        boardwire_v1.search_pb2.CloseSearchResponse,
     ]
     """Closes a search. A second call fails with SEARCH_UNKNOWN."""
 
@@ -70,8 +70,8 @@ class SearchServiceAsyncStub:
     """
 
     CreateSearch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.CreateSearchRequest,
-        boardwire.v1.search_pb2.CreateSearchResponse,
+        boardwire_v1.search_pb2.CreateSearchRequest,
+        boardwire_v1.search_pb2.CreateSearchResponse,
     ]
     """Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
     CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
@@ -79,22 +79,22 @@ class SearchServiceAsyncStub:
     """
 
     Advance: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.AdvanceRequest,
-        boardwire.v1.search_pb2.AdvanceResponse,
+        boardwire_v1.search_pb2.AdvanceRequest,
+        boardwire_v1.search_pb2.AdvanceResponse,
     ]
     """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
     WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
     """
 
     Rollout: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.RolloutRequest,
-        boardwire.v1.search_pb2.RolloutResponse,
+        boardwire_v1.search_pb2.RolloutRequest,
+        boardwire_v1.search_pb2.RolloutResponse,
     ]
     """Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`."""
 
     CloseSearch: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.search_pb2.CloseSearchRequest,
-        boardwire.v1.search_pb2.CloseSearchResponse,
+        boardwire_v1.search_pb2.CloseSearchRequest,
+        boardwire_v1.search_pb2.CloseSearchResponse,
     ]
     """Closes a search. A second call fails with SEARCH_UNKNOWN."""
 
@@ -110,9 +110,9 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def CreateSearch(
         self,
-        request: boardwire.v1.search_pb2.CreateSearchRequest,
+        request: boardwire_v1.search_pb2.CreateSearchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.search_pb2.CreateSearchResponse, collections.abc.Awaitable[boardwire.v1.search_pb2.CreateSearchResponse]]:
+    ) -> typing.Union[boardwire_v1.search_pb2.CreateSearchResponse, collections.abc.Awaitable[boardwire_v1.search_pb2.CreateSearchResponse]]:
         """Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
         CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
         Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
@@ -121,9 +121,9 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def Advance(
         self,
-        request: boardwire.v1.search_pb2.AdvanceRequest,
+        request: boardwire_v1.search_pb2.AdvanceRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.search_pb2.AdvanceResponse, collections.abc.Awaitable[boardwire.v1.search_pb2.AdvanceResponse]]:
+    ) -> typing.Union[boardwire_v1.search_pb2.AdvanceResponse, collections.abc.Awaitable[boardwire_v1.search_pb2.AdvanceResponse]]:
         """Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
         WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
         """
@@ -131,17 +131,17 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def Rollout(
         self,
-        request: boardwire.v1.search_pb2.RolloutRequest,
+        request: boardwire_v1.search_pb2.RolloutRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.search_pb2.RolloutResponse, collections.abc.Awaitable[boardwire.v1.search_pb2.RolloutResponse]]:
+    ) -> typing.Union[boardwire_v1.search_pb2.RolloutResponse, collections.abc.Awaitable[boardwire_v1.search_pb2.RolloutResponse]]:
         """Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`."""
 
     @abc.abstractmethod
     def CloseSearch(
         self,
-        request: boardwire.v1.search_pb2.CloseSearchRequest,
+        request: boardwire_v1.search_pb2.CloseSearchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.search_pb2.CloseSearchResponse, collections.abc.Awaitable[boardwire.v1.search_pb2.CloseSearchResponse]]:
+    ) -> typing.Union[boardwire_v1.search_pb2.CloseSearchResponse, collections.abc.Awaitable[boardwire_v1.search_pb2.CloseSearchResponse]]:
         """Closes a search. A second call fails with SEARCH_UNKNOWN."""
 
 def add_SearchServiceServicer_to_server(servicer: SearchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -3,8 +3,8 @@
 isort:skip_file
 A played episode, to be shown and to be verified."""
 
-import boardwire.v1.match_pb2
-import boardwire.v1.observation_pb2
+import boardwire_v1.match_pb2
+import boardwire_v1.observation_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -76,7 +76,7 @@ class Replay(google.protobuf.message.Message):
     episode: builtins.int
     seed_commitment: builtins.bytes
     """As in Match, like the two below."""
-    seed_source: boardwire.v1.match_pb2.SeedSource.ValueType
+    seed_source: boardwire_v1.match_pb2.SeedSource.ValueType
     viewer: builtins.int
     """The seat whose views these are; absent for the public's."""
     over: builtins.bool
@@ -84,31 +84,31 @@ class Replay(google.protobuf.message.Message):
     release: builtins.str
     """The release series that wrote the replay, and alone verifies it: "0.2"."""
     @property
-    def config(self) -> boardwire.v1.match_pb2.MatchConfig: ...
+    def config(self) -> boardwire_v1.match_pb2.MatchConfig: ...
     @property
-    def seed_opening(self) -> boardwire.v1.match_pb2.SeedOpening: ...
+    def seed_opening(self) -> boardwire_v1.match_pb2.SeedOpening: ...
     @property
     def frames(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Frame]:
         """Every position: the deal, one after each decision, and one more after a forfeit."""
 
     @property
-    def fair(self) -> boardwire.v1.match_pb2.FairDeal:
+    def fair(self) -> boardwire_v1.match_pb2.FairDeal:
         """Present where deals are fair."""
 
     def __init__(
         self,
         *,
         match_id: builtins.str = ...,
-        config: boardwire.v1.match_pb2.MatchConfig | None = ...,
+        config: boardwire_v1.match_pb2.MatchConfig | None = ...,
         spec_digest: builtins.str = ...,
         episode: builtins.int = ...,
         seed_commitment: builtins.bytes = ...,
-        seed_source: boardwire.v1.match_pb2.SeedSource.ValueType = ...,
-        seed_opening: boardwire.v1.match_pb2.SeedOpening | None = ...,
+        seed_source: boardwire_v1.match_pb2.SeedSource.ValueType = ...,
+        seed_opening: boardwire_v1.match_pb2.SeedOpening | None = ...,
         viewer: builtins.int | None = ...,
         over: builtins.bool = ...,
         frames: collections.abc.Iterable[global___Frame] | None = ...,
-        fair: boardwire.v1.match_pb2.FairDeal | None = ...,
+        fair: boardwire_v1.match_pb2.FairDeal | None = ...,
         release: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "config", b"config", "fair", b"fair", "seed_opening", b"seed_opening", "viewer", b"viewer"]) -> builtins.bool: ...
@@ -161,7 +161,7 @@ class Frame(google.protobuf.message.Message):
         """The decision; absent if the viewer may not know it yet."""
 
     @property
-    def outcome(self) -> boardwire.v1.observation_pb2.Outcome:
+    def outcome(self) -> boardwire_v1.observation_pb2.Outcome:
         """Present in the last frame of an episode."""
 
     @property
@@ -180,7 +180,7 @@ class Frame(google.protobuf.message.Message):
         seat: builtins.int | None = ...,
         played: global___PlayedAction | None = ...,
         head: builtins.bytes = ...,
-        outcome: boardwire.v1.observation_pb2.Outcome | None = ...,
+        outcome: boardwire_v1.observation_pb2.Outcome | None = ...,
         took: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_played", b"_played", "_seat", b"_seat", "outcome", b"outcome", "played", b"played", "seat", b"seat", "time", b"time", "took", b"took"]) -> builtins.bool: ...

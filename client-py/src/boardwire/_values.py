@@ -1,0 +1,212 @@
+"""The values of a client out of the messages of a server, which the extension gives as dictionaries."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from ._fields import Axis, Column, ComponentTable, ViewField
+from ._info import Clock, FairDeal, Invitation, Limits, MatchInfo, SeedOpening, ServerInfo
+from ._replay import Frame, PlayedAction, Replay
+from ._spec import ActionSpec, Game, GameOption, GameSpec
+from ._types import ClockReading, LegalAction, Observation, Outcome, ScoreLine, unpacked_mask
+
+#: The fields of a message.
+Fields: TypeAlias = Mapping[str, Any]
+
+_T = TypeVar("_T")
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.init)
+
+
+def _made(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
+    """A value whose attributes are the fields of a message of the same names, but for those given."""
+    return kind(**{name: message[name] for name in _names(kind) if name not in more}, **more)
+
+
+def game(message: Fields) -> Game:
+    """A game."""
+    options = (_made(GameOption, option, default=option["default_value"]) for option in message["options"])
+    return _made(Game, message, options=tuple(options))
+
+
+def game_spec(message: Fields) -> GameSpec:
+    """One table of a game."""
+    return _made(
+        GameSpec,
+        message,
+        game=game(message["game"]),
+        actions=tuple(_made(ActionSpec, action) for action in message["actions"]),
+        fields={field["name"]: _field(field) for field in message["fields"]},
+        public_fields={field["name"]: _field(field) for field in message["public_fields"]},
+        tables={table["name"]: _table(table) for table in message["tables"]},
+        digest=message["spec_digest"],
+    )
+
+
+def _field(message: Fields) -> ViewField:
+    return _made(
+        ViewField,
+        message,
+        axes=tuple(_made(Axis, axis) for axis in message["axes"]),
+        usual_max=message["usual_max"] or message["max"],
+        copies=message["copies"] or 1,
+    )
+
+
+def _table(message: Fields) -> ComponentTable:
+    columns = tuple(_made(Column, column) for column in message["columns"])
+    values = np.array(message["values"], dtype=np.int32).reshape(message["rows"], len(columns))
+    values.flags.writeable = False
+    return ComponentTable(message["name"], columns, values)
+
+
+def observation(message: Fields, spec: GameSpec) -> Observation:
+    """What a seat sees, in arrays of its own."""
+    return _made(
+        Observation,
+        message,
+        view=np.frombuffer(message["view"], np.uint8).copy(),
+        mask=unpacked_mask(np.frombuffer(message["mask"], np.uint8), len(spec.actions)),
+        outcome=outcome(message["outcome"]),
+        actions=tuple(_made(LegalAction, action) for action in message["actions"]),
+        clocks=tuple(_made(ClockReading, clock) if clock["left"] else None for clock in message["clocks"]),
+    )
+
+
+def outcome(message: Fields | None) -> Outcome | None:
+    """How an episode ended, if it has."""
+    if message is None:
+        return None
+    explained = (explanation["lines"] for explanation in message["explanations"])
+    lines = tuple(tuple(_made(ScoreLine, line) for line in lines) for lines in explained)
+    return _made(Outcome, message, explanations=lines)
+
+
+def match_info(message: Fields) -> MatchInfo:
+    """What everybody may know of a match."""
+    config = message["config"]
+    return _made(
+        MatchInfo,
+        {**config, **message},
+        watch_delay=config["watch_delay"] or 0.0,
+        clocks=tuple(map(_clock, config["clocks"])),
+        fair=fair_deal(message["fair"]),
+        seed_opening=seed_opening(message["seed_opening"]),
+    )
+
+
+def _clock(message: Fields) -> Clock | None:
+    if not any(message.values()):
+        return None
+    times = {name: message[name] or 0.0 for name in ("limit", "bank", "increment")}
+    return _made(Clock, message, on_timeout=message["bot"] or message["on_timeout"], **times)
+
+
+def seed_opening(message: Fields | None) -> SeedOpening | None:
+    """What opens the commitment to an episode's key, if it may be known."""
+    return None if message is None else _made(SeedOpening, message)
+
+
+def fair_deal(message: Fields | None) -> FairDeal | None:
+    """How fair deals come about, if they are."""
+    return None if message is None else _made(FairDeal, message)
+
+
+def invitation(message: Fields) -> Invitation:
+    """What lets an agent in."""
+    return _made(Invitation, message)
+
+
+def server_info(message: Fields) -> ServerInfo:
+    """What a server is."""
+    limits = {name: 0.0 if value is None else value for name, value in message["limits"].items()}
+    return _made(ServerInfo, message, limits=_made(Limits, limits))
+
+
+def replay(message: Fields) -> Replay:
+    """An episode as somebody may see it."""
+    return _made(
+        Replay,
+        {**message["config"], **message},
+        seed_opening=seed_opening(message["seed_opening"]),
+        frames=tuple(map(frame, message["frames"])),
+        fair=fair_deal(message["fair"]),
+        _raw=message["raw"],
+    )
+
+
+def frame(message: Fields) -> Frame:
+    """A position, in arrays of its own."""
+    played = message["played"]
+    return _made(
+        Frame,
+        message,
+        view=np.frombuffer(message["view"], np.uint8).copy(),
+        played=None if played is None else _made(PlayedAction, played),
+        outcome=outcome(message["outcome"]),
+    )
+
+
+def options(given: Mapping[str, str] | None) -> dict[str, str]:
+    """The options of a table as messages have them: words, as which whole numbers and flags are taken too.
+
+    Raises:
+        TypeError: A value is neither.
+    """
+    return {name: _option(name, value) for name, value in (given or {}).items()}
+
+
+def _option(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        return str(operator.index(value))  # type: ignore[arg-type] # It is asked whether it can.
+    except TypeError:
+        raise TypeError(f"option {name!r} is a word or a whole number, not {value!r}") from None
+
+
+def one_of(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
+    """The names, if all of them are known.
+
+    Raises:
+        ValueError: One is not.
+    """
+    names = list(names)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{name!r} is not one of {', '.join(known)}")
+    return names
+
+
+def clocks(given: Clock | Mapping[int, Clock] | None, seats: int) -> list[dict[str, Any]]:
+    """Clocks as messages: none, one for all seats, or one for each.
+
+    Raises:
+        ValueError: A clock is for a seat that is not there.
+    """
+    if given is None:
+        return []
+    if isinstance(given, Clock):
+        return [_clock_message(given)]
+    for seat in given:
+        if not 0 <= seat < seats:
+            raise ValueError(f"there is no seat {seat}")
+    return [_clock_message(given[seat]) if seat in given else {} for seat in range(seats)]
+
+
+def _clock_message(given: Clock) -> dict[str, Any]:
+    message = {name: getattr(given, name) for name in _names(Clock)}
+    if given.on_timeout not in ("forfeit", "first_legal", "seeded_legal"):
+        message |= {"on_timeout": "bot", "bot": given.on_timeout}
+    return message

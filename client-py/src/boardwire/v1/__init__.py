@@ -1,1 +1,0 @@
-"""Generated from proto/boardwire/v1 by client-py/generate.py."""

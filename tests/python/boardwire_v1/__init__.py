@@ -1,0 +1,1 @@
+"""Generated from proto/boardwire/v1 by tests/python/generate.py."""
