@@ -28,7 +28,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
-from boardwire.envs._shared import shared_client
+from boardwire._shared import shared_client
 from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0

@@ -9,7 +9,7 @@ import pytest
 from servers import client as served
 
 import boardwire
-from boardwire.envs import _shared
+from boardwire import _shared
 
 #: What batches are opened with whose bot thinks 1,000 times as long as `SOON` (0.1 s on two cores).
 THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:1000"}, "seed": 3}

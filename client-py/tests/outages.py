@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import boardwire
+from boardwire import _shared
 from boardwire._batch_stream import BatchStream
 from boardwire._process import find_binary
-from boardwire.envs import _shared
 
 
 def kill(process: subprocess.Popen[str], how: int = signal.SIGKILL) -> None:

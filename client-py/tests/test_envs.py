@@ -243,10 +243,6 @@ def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
         ({"mask": "nowhere"}, "'info' nor 'observation'"),
         ({"render_mode": "film"}, "nor 'ansi'"),
         ({"opponents": "agent"}, "'agent' is no bot"),
-        (
-            {"opponents": lambda asked: asked.mask.argmax(axis=1), "over": "match"},
-            "policies play over a batch",
-        ),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:

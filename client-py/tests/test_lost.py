@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 from outages import FixedPlace, create, kill_private, stream_of
+from processes import in_child
 from proxies import Proxy, proxy_of
 
 import boardwire
@@ -196,3 +198,39 @@ def lose_answers(proxy: Proxy, is_done: Callable[[], bool], call: Callable[[], o
         finally:
             ended.set()
             cutting.join()
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_forgotten_batch_or_search_is_given_back(keep: bool) -> None:
+    with boardwire.connect(server_args=["--max-batches", "2"]) as client:
+        for _ in range(5):
+            batch = client.open_batch("faraway", environments=1, keep=keep)
+            batch.reset()
+            search = batch.search(1)
+            with pytest.raises(boardwire.errors.BatchesFull):
+                client.open_batch("faraway", environments=1)
+            del batch, search
+            gc.collect()
+            # A call sends what was left to be sent; its answer may come first.
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    client.open_batch("faraway", environments=1).close()
+                    break
+                except boardwire.errors.BatchesFull:
+                    assert time.monotonic() < deadline
+
+
+def test_what_a_forked_process_forgets_is_its_parents() -> None:
+    with boardwire.connect() as client:
+        held = [client.open_batch("faraway", environments=1)]
+        step = held[0].reset()
+
+        def forget() -> int:
+            held.clear()
+            gc.collect()
+            return len(client.games())
+
+        assert in_child(forget) == b"3"
+        client.games()
+        assert held[0].step(step.mask.argmax(axis=1)).mask.any()

@@ -13,7 +13,7 @@ from processes import in_child
 from tables import GAMES, TABLES
 
 import boardwire
-from boardwire.envs._shared import shared_client
+from boardwire._shared import shared_client
 
 pyspiel = pytest.importorskip("pyspiel")
 import boardwire.open_spiel  # noqa: E402

@@ -175,8 +175,6 @@ def test_what_cannot_be_is_refused_at_once() -> None:
         boardwire.envs.BoardwireEnv("faraway", opponents=[7])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="2 opponents for the 1 other"):
         boardwire.envs.BoardwireVectorEnv("faraway", opponents=[first_legal, first_legal])
-    with pytest.raises(ValueError, match="render_mode='ansi' is for matches, with bots"):
-        boardwire.envs.BoardwireEnv("faraway", opponents=first_legal, render_mode="ansi")
 
 
 @MASKLESS

@@ -54,7 +54,7 @@ def test_pixels_are_those_of_what_the_agent_sees(game: str, seats: int, way: dic
 
 def test_the_same_position_looks_the_same_everywhere() -> None:
     pictures = set()
-    ways: list[dict[str, Any]] = [{}, {"over": "batch"}, {"address": "local:"}]
+    ways: list[dict[str, Any]] = [{}, {"address": "local:"}]
     for way in ways:
         env = parallel_env("faraway", seats=3, render_mode="rgb_array", **way)
         env.reset(seed=2)

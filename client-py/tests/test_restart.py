@@ -195,7 +195,7 @@ def test_no_start_leaves_its_temporary_folder(starts: list[ServerProcess]) -> No
 
 EXITS = """
 import boardwire, boardwire.envs, os, signal, threading
-from boardwire.envs import _shared
+from boardwire import _shared
 from boardwire.pettingzoo import parallel_env
 from outages import kill_private
 

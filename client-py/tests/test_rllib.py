@@ -27,7 +27,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 
-from boardwire.envs._shared import shared_client
+from boardwire._shared import shared_client
 from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule, policy
 
 # Env runners are processes that do not find the modules of tests.

@@ -159,6 +159,7 @@ def valid(stubs: Stubs) -> list[Call]:
             (batch_pb.StepBatchRequest(batch_id=batch, actions=bytes(2), first=1, sequence=1), owner),
             (batch_pb.SaveBatchRequest(batch_id=batch, mask=b"\x03"), owner),
             (batch_pb.LoadBatchRequest(batch_id=batch, snapshot=snapshot), owner),
+            (batch_pb.DescribeEnvironmentRequest(batch_id=batch, environment=3, seat=1), owner),
             (batch_pb.CloseBatchRequest(batch_id="0" * 32), owner),
         ],
         "Search": [

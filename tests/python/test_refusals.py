@@ -45,15 +45,13 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("BATCHES_FULL")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-batches", "1"]) as small:
-        opened(small)
+    with boardwire.connect(server_args=["--max-batches", "1"]) as small, opened(small)[0]:
         opened(small)
 
 
 @provokes("ENVIRONMENTS_FULL")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-environments", "5"]) as small:
-        opened(small)
+    with boardwire.connect(server_args=["--max-environments", "5"]) as small, opened(small)[0]:
         opened(small)
 
 

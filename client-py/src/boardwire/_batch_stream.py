@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from . import _core, _rows
-from ._connection import Connection
+from ._connection import Connection, lease
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._stream import Stream
 from ._types import BatchStep
-from ._waiting import given, result_of
+from ._waiting import result_of
 from .errors import GONE, ConnectionLost
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
@@ -102,6 +102,7 @@ class BatchStream:
         self._lost: list[Asked] = []
         self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
         self._resets = Resets(about["config"]["environments"])
+        self._lease = lease(self, connection, "BatchService/CloseBatch", {"batch_id": about["id"]}, token)
 
     @property
     def at_once(self) -> None:
@@ -226,8 +227,19 @@ class BatchStream:
         return snapshot
 
     def text(self, environment: int, seat: int) -> str:
-        """There is none: training needs no text, and matches have it."""
-        raise result_of(given(NotImplementedError("a batch in a server shows no text")))
+        """The position as a seat may know it, for people."""
+        result_of(self.make_way())
+        answer = result_of(
+            self._connection.call(
+                "BatchService/DescribeEnvironment",
+                {"batch_id": self.about["id"], "environment": environment, "seat": seat},
+                timeout=WAIT_SECONDS,
+                token=self._token,
+                advice=self._advice,
+            )
+        )
+        text: str = answer["text"]
+        return text
 
     def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
@@ -258,6 +270,7 @@ class BatchStream:
                     token=self._token,
                 )
             )
+        self._lease.detach()
 
     def hang_up(self) -> None:
         """Ends the stream; the next request opens another."""

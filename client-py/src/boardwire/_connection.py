@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +154,13 @@ class Connection:
         """Why the server is gone, where that is known; else the advice."""
         return result_of(aside(self._story)) or advice
 
+    def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
+        """Gives back what this process has opened, without waiting: the garbage collector may ask for it."""
+        channel = self._channels.get(process)
+        if process == os.getpid() and channel is not None:
+            with contextlib.suppress(BoardwireError):
+                channel.notify(method, request, token)
+
     def close(self) -> None:
         """Closes the channel of this process; the next call opens another."""
         result_of(aside(self.hang_up))
@@ -161,6 +170,24 @@ class Connection:
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
             channel.close()
+
+
+def lease(thing: object, connection: Connection, method: str, request: dict[str, Any], token: str) -> Any:
+    """Sees to it that what a server holds for a thing is given back when nobody has the thing any more.
+
+    Args:
+        thing: The thing.
+        connection: What it was opened over.
+        method: The method that gives it back.
+        request: The fields of its request.
+        token: What proves the owner.
+
+    Returns:
+        What is to be detached when it has been given back.
+    """
+    finalizer = weakref.finalize(thing, connection.give_back, os.getpid(), method, request, token)
+    finalizer.atexit = False
+    return finalizer
 
 
 def pages(page: Callable[[str], Any]) -> Iterator[dict[str, Any]]:

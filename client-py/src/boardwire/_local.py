@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import deque
@@ -16,6 +17,7 @@ from ._spec import GameSpec
 from ._status import error
 from ._types import BatchStep
 from ._waiting import aside, given, result_of
+from .errors import BoardwireError
 
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
@@ -66,6 +68,12 @@ class LocalConnection(Connection):
             return result_of(aside(self.engine.call, method, request, timeout))
         except KeyError:
             return self.channel
+
+    def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
+        """Gives back what this process has begun."""
+        if process == os.getpid():
+            with contextlib.suppress(BoardwireError):
+                self.engine.call(method, request, WAIT_SECONDS)
 
     def close(self) -> None:
         """Ends all batches and searches."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ._batch import Batch
 from ._search import Search
+from ._shared import shared_client
 from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
-from .envs._shared import shared_client
 from .errors import GONE, BoardwireError, InvalidSnapshot
 
 _T = TypeVar("_T")

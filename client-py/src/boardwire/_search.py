@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._closing import Closing
-from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
 from ._spec import GameSpec
 from ._types import Reward, RolloutPolicy, WorldStep
 from ._waiting import result_of
@@ -63,6 +63,7 @@ class Search(Closing):
         self._connection = connection
         self._token = token
         self._closed = False
+        self._lease = lease(self, connection, "SearchService/CloseSearch", {"search_id": self.id}, token)
 
     def advance(
         self,
@@ -201,6 +202,7 @@ class Search(Closing):
                 )
             )
         self._closed = True
+        self._lease.detach()
 
     def __repr__(self) -> str:
         """Names game and search, never the token."""

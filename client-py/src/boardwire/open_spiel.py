@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from open_spiel.python.algorithms import mcts
 
 from ._positions import Dealt, Key, Position, World, table
+from ._shared import shared_client
 from ._spec import Game, GameOption
 from ._types import NOBODY, RolloutPolicy
-from .envs._shared import shared_client
 
 __all__ = ["BoardwireGame", "BoardwireObserver", "BoardwireState", "RolloutEvaluator", "register"]
 

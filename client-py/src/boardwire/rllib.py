@@ -39,13 +39,11 @@ from ._account import Server
 from ._batch import Batch
 from ._client import Client
 from ._rollouts import Decisions, Policy
+from ._shared import shared_client
 from ._spec import GameSpec
 from ._types import NOBODY, BatchStep, IllegalActions, Reward
-from .envs._recovery import check_table, unspent
-from .envs._seeding import draw
-from .envs._shared import shared_client
+from .envs._common import IllegalActionNotice, check_table, draw, unspent
 from .envs._spaces import Lens, ObservationKind
-from .envs._warnings import IllegalActionNotice
 from .errors import GONE, BoardwireError, CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]

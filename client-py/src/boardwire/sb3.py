@@ -31,9 +31,9 @@ from stable_baselines3.common.vec_env import VecNormalize
 from ._account import Server
 from ._evaluation import Evaluation, evaluate
 from ._rollouts import Decisions, Policy
+from ._shared import shared_client
 from ._spec import GameSpec
 from .envs import BoardwireVectorEnv, MaskPlace, ObservationKind
-from .envs._shared import shared_client
 from .envs._spaces import Lens
 
 __all__ = ["EvaluationCallback", "VecEnv", "policy"]

@@ -342,12 +342,11 @@ impl Batch {
     ///
     /// # Errors
     /// The environment or the seat does not exist.
-    pub async fn text(self: &Arc<Self>, environment: u32, seat: u8) -> Result<String, Error> {
+    pub async fn text(self: &Arc<Self>, environment: u32, seat: u32) -> Result<String, Error> {
         let range = self.run_of(environment, 1)?;
         let seats = self.table.rules.info().seats;
-        if seat >= seats {
-            return Err(Error::field("seat", seat, format!("below {seats}")));
-        }
+        let below = u8::try_from(seat).ok().filter(|seat| *seat < seats);
+        let seat = below.ok_or_else(|| Error::field("seat", seat, format!("below {seats}")))?;
         let environment = range.start;
         let checkout = self.take(range).await?;
         let (block, place) = checkout.locate(environment);

@@ -127,7 +127,7 @@ impl Batch {
     }
 
     /// The position of an environment as a seat may know it, for people.
-    fn text(&self, py: Python<'_>, environment: u32, seat: u8, timeout: f64) -> PyResult<String> {
+    fn text(&self, py: Python<'_>, environment: u32, seat: u32, timeout: f64) -> PyResult<String> {
         let batch = Arc::clone(&self.inner);
         self.wait_for(py, timeout, async move { batch.text(environment, seat).await })
     }

@@ -52,6 +52,8 @@ const LOOK: Duration = Duration::from_millis(1);
 const STACK: usize = 256 << 10;
 /// Rounds that the last words on a connection take: calls end, their channel, the connection, its socket.
 const FAREWELL: usize = 8;
+/// The longest that a call may take whose answer nobody waits for.
+const NOTICE: Duration = Duration::from_secs(30);
 /// The longest that a call may take.
 const LONGEST: Duration = Duration::from_hours(24);
 
@@ -350,6 +352,20 @@ impl Channel {
             wire.catch_up(py);
         }
         answer
+    }
+
+    /// Makes a call whose answer nobody waits for. It is sent with what is sent next, or within a second.
+    fn notify(&self, py: Python<'_>, method: &str, request: &Bound<'_, PyDict>, token: &str) -> PyResult<()> {
+        let (wire, method) = (self.0.get(py)?, Method::named(method)?);
+        let mut request = wire.request(method.request(request)?, token)?;
+        request.set_timeout(NOTICE);
+        let Open { mut grpc, runtime } = wire.opened(py)?;
+        runtime.spawn(async move {
+            if grpc.ready().await.is_ok() {
+                let _ = grpc.unary(request, method.path, Raw).await;
+            }
+        });
+        Ok(())
     }
 
     /// Opens a stream of answers: to one request, where it is given, else to those that are sent on it.

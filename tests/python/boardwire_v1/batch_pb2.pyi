@@ -315,6 +315,43 @@ class SaveBatchResponse(google.protobuf.message.Message):
 global___SaveBatchResponse = SaveBatchResponse
 
 @typing.final
+class DescribeEnvironmentRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    BATCH_ID_FIELD_NUMBER: builtins.int
+    ENVIRONMENT_FIELD_NUMBER: builtins.int
+    SEAT_FIELD_NUMBER: builtins.int
+    batch_id: builtins.str
+    environment: builtins.int
+    """Counted from 0 within the batch."""
+    seat: builtins.int
+    def __init__(
+        self,
+        *,
+        batch_id: builtins.str = ...,
+        environment: builtins.int = ...,
+        seat: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["batch_id", b"batch_id", "environment", b"environment", "seat", b"seat"]) -> None: ...
+
+global___DescribeEnvironmentRequest = DescribeEnvironmentRequest
+
+@typing.final
+class DescribeEnvironmentResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: builtins.int
+    text: builtins.str
+    def __init__(
+        self,
+        *,
+        text: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["text", b"text"]) -> None: ...
+
+global___DescribeEnvironmentResponse = DescribeEnvironmentResponse
+
+@typing.final
 class LoadBatchRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -76,6 +76,11 @@ class BatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchResponse.FromString,
                 _registered_method=True)
+        self.DescribeEnvironment = channel.unary_unary(
+                '/boardwire.v1.BatchService/DescribeEnvironment',
+                request_serializer=boardwire_dot_v1_dot_batch__pb2.DescribeEnvironmentRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_batch__pb2.DescribeEnvironmentResponse.FromString,
+                _registered_method=True)
         self.CloseBatch = channel.unary_unary(
                 '/boardwire.v1.BatchService/CloseBatch',
                 request_serializer=boardwire_dot_v1_dot_batch__pb2.CloseBatchRequest.SerializeToString,
@@ -144,6 +149,13 @@ class BatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeEnvironment(self, request, context):
+        """The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CloseBatch(self, request, context):
         """Closes a batch. A second call fails with BATCH_UNKNOWN.
         """
@@ -183,6 +195,11 @@ def add_BatchServiceServicer_to_server(servicer, server):
                     servicer.LoadBatch,
                     request_deserializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_batch__pb2.LoadBatchResponse.SerializeToString,
+            ),
+            'DescribeEnvironment': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeEnvironment,
+                    request_deserializer=boardwire_dot_v1_dot_batch__pb2.DescribeEnvironmentRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_batch__pb2.DescribeEnvironmentResponse.SerializeToString,
             ),
             'CloseBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.CloseBatch,
@@ -364,6 +381,33 @@ class BatchService(object):
             '/boardwire.v1.BatchService/LoadBatch',
             boardwire_dot_v1_dot_batch__pb2.LoadBatchRequest.SerializeToString,
             boardwire_dot_v1_dot_batch__pb2.LoadBatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeEnvironment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.BatchService/DescribeEnvironment',
+            boardwire_dot_v1_dot_batch__pb2.DescribeEnvironmentRequest.SerializeToString,
+            boardwire_dot_v1_dot_batch__pb2.DescribeEnvironmentResponse.FromString,
             options,
             channel_credentials,
             insecure,

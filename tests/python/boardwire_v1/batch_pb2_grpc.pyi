@@ -81,6 +81,12 @@ class BatchServiceStub:
     number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
     """
 
+    DescribeEnvironment: grpc.UnaryUnaryMultiCallable[
+        boardwire_v1.batch_pb2.DescribeEnvironmentRequest,
+        boardwire_v1.batch_pb2.DescribeEnvironmentResponse,
+    ]
+    """The position of an environment as text for people and language models, as a seat may know it. Safe to retry."""
+
     CloseBatch: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.batch_pb2.CloseBatchRequest,
         boardwire_v1.batch_pb2.CloseBatchResponse,
@@ -145,6 +151,12 @@ class BatchServiceAsyncStub:
     """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
     number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
     """
+
+    DescribeEnvironment: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire_v1.batch_pb2.DescribeEnvironmentRequest,
+        boardwire_v1.batch_pb2.DescribeEnvironmentResponse,
+    ]
+    """The position of an environment as text for people and language models, as a seat may know it. Safe to retry."""
 
     CloseBatch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.batch_pb2.CloseBatchRequest,
@@ -222,6 +234,14 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
         number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
         """
+
+    @abc.abstractmethod
+    def DescribeEnvironment(
+        self,
+        request: boardwire_v1.batch_pb2.DescribeEnvironmentRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire_v1.batch_pb2.DescribeEnvironmentResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.DescribeEnvironmentResponse]]:
+        """The position of an environment as text for people and language models, as a seat may know it. Safe to retry."""
 
     @abc.abstractmethod
     def CloseBatch(

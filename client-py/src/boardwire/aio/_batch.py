@@ -183,6 +183,18 @@ class Batch(Closing):
         """
         return await self._carrier.save(_rows.packed(mask, self.environments))
 
+    async def text(self, environment: int, *, seat: int) -> str:
+        """The position of an environment as text for people and language models, as a seat may know it.
+
+        Args:
+            environment: The environment, counted from 0.
+            seat: The seat.
+
+        Raises:
+            InvalidField: There is no such environment or seat.
+        """
+        return await self._carrier.text(environment, seat)
+
     async def load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
 

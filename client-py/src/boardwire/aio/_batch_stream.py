@@ -18,10 +18,9 @@ from .._resets import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import GONE, ConnectionLost
-from ._connection import Connection
+from ._connection import Connection, lease
 from ._seat import WAIT_SECONDS
 from ._stream import Stream
-from ._waiting import given
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
 _KEPT = "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or receive again what was sent"
@@ -100,6 +99,7 @@ class BatchStream:
         self._lost: list[Asked] = []
         self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
         self._resets = Resets(about["config"]["environments"])
+        self._lease = lease(self, connection, "BatchService/CloseBatch", {"batch_id": about["id"]}, token)
 
     @property
     def at_once(self) -> None:
@@ -220,8 +220,17 @@ class BatchStream:
         return snapshot
 
     async def text(self, environment: int, seat: int) -> str:
-        """There is none: training needs no text, and matches have it."""
-        raise await given(NotImplementedError("a batch in a server shows no text"))
+        """The position as a seat may know it, for people."""
+        await self.make_way()
+        answer = await self._connection.call(
+            "BatchService/DescribeEnvironment",
+            {"batch_id": self.about["id"], "environment": environment, "seat": seat},
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        text: str = answer["text"]
+        return text
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
@@ -248,6 +257,7 @@ class BatchStream:
                 timeout=self._timeout,
                 token=self._token,
             )
+        self._lease.detach()
 
     def hang_up(self) -> None:
         """Ends the stream; the next request opens another."""

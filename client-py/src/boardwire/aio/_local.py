@@ -5,6 +5,7 @@ Generated from boardwire/_local.py by client-py/tools/aio.py.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import deque
@@ -16,6 +17,7 @@ from .._resets import Resets
 from .._spec import GameSpec
 from .._status import error
 from .._types import BatchStep
+from ..errors import BoardwireError
 from ._connection import REPEAT, Connection
 from ._seat import WAIT_SECONDS
 from ._waiting import aside, given
@@ -67,6 +69,12 @@ class LocalConnection(Connection):
             return await aside(self.engine.call, method, request, timeout)
         except KeyError:
             return self.channel
+
+    def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
+        """Gives back what this process has begun."""
+        if process == os.getpid():
+            with contextlib.suppress(BoardwireError):
+                self.engine.call(method, request, WAIT_SECONDS)
 
     async def close(self) -> None:
         """Ends all batches and searches."""

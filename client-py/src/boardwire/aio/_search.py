@@ -18,7 +18,7 @@ from .._spec import GameSpec
 from .._types import Reward, RolloutPolicy, WorldStep
 from ..errors import GONE
 from ._closing import Closing
-from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
 
 SEARCH_SECONDS = 600.0
 MAX_PLAYOUTS = 1 << 16
@@ -57,6 +57,7 @@ class Search(Closing):
         self._connection = connection
         self._token = token
         self._closed = False
+        self._lease = lease(self, connection, "SearchService/CloseSearch", {"search_id": self.id}, token)
 
     async def advance(
         self,
@@ -183,6 +184,7 @@ class Search(Closing):
                 "SearchService/CloseSearch", {"search_id": self.id}, timeout=SEARCH_SECONDS, token=self._token
             )
         self._closed = True
+        self._lease.detach()
 
     def __repr__(self) -> str:
         """Names game and search, never the token."""

@@ -4,8 +4,8 @@ Those for several agents are in `boardwire.pettingzoo`.
 """
 
 from .._registration import environment_id, register
+from ._common import IllegalActionWarning
 from ._spaces import MaskPlace, ObservationKind
-from ._warnings import IllegalActionWarning
 from .single import BoardwireEnv
 from .vector import BoardwireVectorEnv
 

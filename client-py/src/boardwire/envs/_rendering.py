@@ -27,19 +27,15 @@ class Renderer:
         mode: How; None for not at all.
     """
 
-    def __init__(self, spec: GameSpec, mode: str | None, *, has_text: bool) -> None:
+    def __init__(self, spec: GameSpec, mode: str | None) -> None:
         """Prepares for a mode.
 
         Raises:
-            ValueError: There is no such mode, or there is no text at this table.
-            ImportError: What draws, or shows a window, is not installed.
+            ValueError: There is no such mode.
+            ImportError: What shows a window is not installed.
         """
         if mode not in (None, *RENDER_MODES):
             raise ValueError(f"render_mode={mode!r} is neither None, 'human', 'rgb_array' nor 'ansi'")
-        if mode == "ansi" and not has_text:
-            raise ValueError(
-                "render_mode='ansi' is for matches, with bots as opponents: a batch in a server shows no text"
-            )
         self.mode = mode
         self._spec = spec
         if mode in ("human", "rgb_array"):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import operator
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._fields import ViewField
 from .._spec import GameSpec
+from .._types import FORFEITED, TERMINATED, TRUNCATED, BatchStep, Outcome
 
 #: The view by named field, as ids and counts; or all of it as one vector of numbers for a network.
 ObservationKind = Literal["ids", "features"]
@@ -103,3 +105,28 @@ def _cuts(spec: GameSpec) -> np.dtype[np.void]:
 
 def _dtype(field: ViewField) -> type[np.uint8] | type[np.int32]:
     return np.uint8 if field.width == 1 else np.int32
+
+
+# Rows of one action each, since to make an array takes longer than to play it.
+_ACTIONS = np.arange(256, dtype=np.uint8)[:, None]
+
+
+def one_action(action: SupportsIndex) -> ArrayLike:
+    """An action for the one environment of a batch."""
+    index = operator.index(action)
+    return _ACTIONS[index] if 0 <= index < len(_ACTIONS) else [index]
+
+
+def outcome_of(step: BatchStep, flags: int) -> Outcome | None:
+    """How the episode of a batch's one environment has ended, if it has by its flags."""
+    if not flags & (TERMINATED | TRUNCATED):
+        return None
+    assert step.scores is not None
+    assert step.ranks is not None
+    truncated, forfeited = flags & TRUNCATED > 0, flags & FORFEITED > 0
+    return Outcome(
+        scores=() if truncated or forfeited else tuple(step.scores[0].tolist()),
+        ranks=() if truncated else tuple(step.ranks[0].tolist()),
+        forfeits=(),
+        explanations=(),
+    )

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from .._account import Server
-from .._types import IllegalActions, Observation, Reward
-from ..errors import GONE
-from ._over import Over, is_local, over_batch
-from ._recovery import advised, unspent
+from .._batch import Batch
+from .._shared import shared_client
+from .._types import (
+    NOBODY,
+    SUBSTITUTED,
+    TERMINATED,
+    TRUNCATED,
+    BatchStep,
+    IllegalActions,
+    Observation,
+    Reward,
+    unpacked_mask,
+)
+from ..errors import GONE, ActionOutOfRange, BoardwireError, IllegalAction
+from ._common import IllegalActionNotice, advised, check_table, dealt, draw, one_seed, unspent
 from ._rendering import RENDER_FPS, RENDER_MODES, Renderer
-from ._seeding import draw
-from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind
-from ._table_seats import BatchSeats, MatchSeats, TableSeats, TableSettings
-from ._warnings import IllegalActionNotice
+from ._spaces import Lens, MaskPlace, ObservationKind, one_action, outcome_of
 
 
 class Table:
-    """All seats of a table, and what they have seen last.
+    """All seats of a table: the one environment of a batch, whose owner may know what every seat knows.
 
     Attributes:
         agents: The name of each seat's agent, in seat order: `seat_0` and so on.
@@ -44,17 +53,16 @@ class Table:
         illegal_actions: IllegalActions,
         render_mode: str | None,
         address: str | Server | None,
-        over: Over | None,
         all_choose: bool = False,
     ) -> None:
-        """Describes the match; it is created by the first deal.
+        """Describes the table; the first deal opens its batch.
 
         With `all_choose` every agent is asked at every step. The mask of who owes no decision allows action 0
         alone then, which is no choice: many algorithms cannot draw from no action at all.
 
         Raises:
             ValueError: A mode cannot be.
-            ImportError: What draws, or shows a window, is not installed.
+            ImportError: What shows a window is not installed.
             BoardwireError: The game is not served at such a table.
         """
         self.render_mode = render_mode
@@ -72,13 +80,15 @@ class Table:
             # As an AEC environment: seats choose at once, or one of them twice, and not in turn.
             "is_parallelizable": False,
         }
+        self._reward: Reward = reward
+        self._illegal_actions: IllegalActions = illegal_actions
         self._notice = IllegalActionNotice(self.spec, illegal_actions)
         self._random: np.random.Generator | None = None
-        seats_type = BatchSeats if over_batch(self._client, over) else MatchSeats
-        has_text = seats_type is MatchSeats or is_local(self._client)
-        self._renderer = Renderer(self.spec, render_mode, has_text=has_text)
-        self._seats: TableSeats = seats_type(self._client, TableSettings(self.spec, reward, illegal_actions))
-        self._seen: dict[str, Observation] = {}
+        self._renderer = Renderer(self.spec, render_mode)
+        self._batch: Batch | None = None
+        self._position: _Position | None = None
+        self._decisions = [0] * self.spec.seats
+        self._substituted = [False] * self.spec.seats
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The agent's own space of observations."""
@@ -88,39 +98,83 @@ class Table:
         """The agent's own space of actions."""
         return self._lenses[agent].action_space
 
-    def deal(self, seed: int | None) -> None:
-        """Begins an episode, in another match when that of the last one is gone.
+    def deal(self, seed: SupportsIndex | None) -> None:
+        """Begins an episode, in another batch when the last one is gone.
 
         Its seed comes from a generator that `seed` seeds, and that draws none when the deal fails.
         """
         if self._random is None or seed is not None:
-            self._random, _ = seeding.np_random(seed)
+            self._random, _ = seeding.np_random(one_seed(seed))
         with unspent(self._random):
             self._deal(draw(self._random))
 
     def _deal(self, seed: int) -> None:
-        self._seen = {}
-        self._seen = dict(zip(self.agents, self._seats.deal(seed), strict=False))
+        self._position, batch = None, self._batch
+        again = None if batch is None else lambda: self._begin(batch, seed)
+        dealt(again, lambda: self._begin(self._opened(seed), seed), self._let_go)
+
+    def _opened(self, seed: int) -> Batch:
+        self._batch = self._client.open_batch(
+            self.spec.game.id,
+            environments=1,
+            seats=self.spec.seats,
+            options=self.spec.options,
+            seed=seed,
+            reward=self._reward,
+            autoreset="disabled",
+            illegal_actions=self._illegal_actions,
+            scores=True,
+            final_views=True,
+            episodes=True,
+            oracle=True,
+        )
+        check_table(self.spec, self._batch.spec)
+        return self._batch
+
+    def _begin(self, batch: Batch, seed: int) -> None:
+        self._position = _Position(batch.reset(seeds=[seed]), self.spec.seats)
+        self._decisions = [0] * self.spec.seats
+        self._substituted = [False] * self.spec.seats
+
+    def _there(self) -> tuple[Batch, _Position]:
+        if self._batch is None or self._position is None:
+            raise gymnasium.error.ResetNeeded("the last reset failed: reset the environment")
+        return self._batch, self._position
+
+    def check(self, actions: Mapping[str, Any]) -> None:
+        """Looks at actions that are to be played together, before one of them is.
+
+        Raises:
+            ActionOutOfRange: There is no such action.
+            IllegalAction: One is illegal, and such are refused.
+        """
+        for agent, action in actions.items():
+            index, mask = operator.index(action), self.seen(agent).mask
+            if not 0 <= index < len(mask):
+                raise ActionOutOfRange(f"{agent}: there is no action {index}, only 0 to {len(mask) - 1}")
+            if self._illegal_actions == "reject" and not mask[index]:
+                raise IllegalAction(f"{agent}: action {index} is not legal now: the mask has those that are")
 
     def act(self, agent: str, action: Any) -> Observation:
-        """Makes the decision of an agent's seat; what the others have seen is out of date then."""
+        """Makes the decision of an agent's seat, the lowest that owes one."""
+        seat = self.agents.index(agent)
+        batch, position = self._there()
+        assert position.first == seat, "decisions are made in the order of seats"
         try:
-            seen = self._seats.act(self.agents.index(agent), action)
+            self._position = _Position(batch.step(one_action(action)), self.spec.seats)
         except GONE as failure:
             raise advised(failure) from None
-        self._seen = {agent: seen}
-        if seen.substituted:
+        self._decisions[seat] += 1
+        self._substituted[seat] = self._position.substituted
+        if self._position.substituted:
             self._notice.give(operator.index(action), f" of {agent}")
-        return seen
+        return self.seen(agent)
 
     def seen(self, agent: str) -> Observation:
         """What the agent's seat may know now."""
-        if agent not in self._seen:
-            try:
-                self._seen[agent] = self._seats.seen(self.agents.index(agent))
-            except GONE as failure:
-                raise advised(failure) from None
-        return self._seen[agent]
+        seat = self.agents.index(agent)
+        _, position = self._there()
+        return position.seen(seat, self._decisions[seat], self._substituted[seat])
 
     def observation(self, agent: str) -> Any:
         """The same, in the agent's space; its own from call to call."""
@@ -157,17 +211,69 @@ class Table:
 
     def render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:
         """The position as these agents may know it, one below the other, as the render mode says."""
+        batch, _ = self._there()
         seats = [self.agents.index(agent) for agent in agents]
         try:
             return self._renderer.render(
                 lambda: [(seat, self.seen(self.agents[seat]).view) for seat in seats],
-                lambda: "\n\n".join(f"{self.agents[seat]}:\n{self._seats.text(seat)}" for seat in seats),
+                lambda: "\n\n".join(f"{self.agents[seat]}:\n{batch.text(0, seat=seat)}" for seat in seats),
             )
         except GONE as failure:
             raise advised(failure) from None
 
     def close(self) -> None:
-        """Closes the match. Another may be dealt."""
-        self._seats.close()
+        """Closes the batch. Another may be opened by a deal."""
+        self._let_go()
         self._renderer.close()
-        self._seen = {}
+
+    def _let_go(self) -> None:
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._batch is not None:
+                self._batch.close()
+        self._batch = self._position = None
+
+
+class _Position:
+    """What every seat may know at a step of a batch of one environment.
+
+    Attributes:
+        first: The lowest seat that owes a decision, or nobody.
+        substituted: Whether the last action was illegal and another was played for it.
+    """
+
+    def __init__(self, step: BatchStep, seats: int) -> None:
+        """Reads what does not depend on the seat."""
+        _, _, self._episode, self._ply, self._flags, _ = step._row(0, 0)
+        assert step.oracle_mask is not None
+        self._step = step
+        self._seats = seats
+        self.first = int(step.seat[0])
+        self.substituted = self._flags & SUBSTITUTED > 0
+        # From the first seat on clockwise; 0 for all when it is over.
+        self._masks = step.oracle_mask[0]
+        due = self._masks.any(axis=1).nonzero()[0].tolist()
+        self._pending = tuple(sorted((self.first + at) % seats for at in due))
+        self._outcome = outcome_of(step, self._flags)
+
+    def seen(self, seat: int, decision: int, substituted: bool) -> Observation:
+        """What a seat may know, which has made so many decisions."""
+        step, at = self._step, (seat - self.first) % self._seats
+        assert step.oracle is not None
+        assert step.final_view is not None
+        assert self._episode is not None
+        return Observation(
+            episode=self._episode,
+            ply=self._ply,
+            decision=decision,
+            view=step.final_view[0, seat] if self.first == NOBODY else step.oracle[0, at],
+            mask=unpacked_mask(self._masks[at], step.action_count),
+            pending=self._pending,
+            reward=float(step.reward[0, seat]),
+            terminated=self._flags & TERMINATED > 0,
+            truncated=self._flags & TRUNCATED > 0,
+            substituted=substituted,
+            outcome=self._outcome,
+            text="",
+            actions=(),
+        )

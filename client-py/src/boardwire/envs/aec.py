@@ -1,4 +1,4 @@
-"""All seats of a match as a PettingZoo environment in which they choose one after the other."""
+"""All seats of a table as a PettingZoo environment in which they choose one after the other."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pettingzoo import AECEnv
 
 from .._account import Server
 from .._types import IllegalActions, Observation, Reward
-from ._over import Over
+from ._common import Remade
 from ._spaces import MaskPlace, ObservationKind
 from ._table import Table
 
 
-class BoardwireAECEnv(AECEnv[str, Any, Any]):
-    """A match whose seats are all agents of this process, `seat_0` and so on.
+class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
+    """A table whose seats are all agents of this process, `seat_0` and so on.
 
     The agent selected is the lowest who owes a decision, so its mask is never empty. Where several owe one at
     the same time, those who choose later see nothing of what was chosen before. Rewards come at the end.
@@ -45,9 +45,8 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         max_cycles: int | None = None,
         render_mode: str | None = None,
         address: str | Server | None = None,
-        over: Over | None = None,
     ) -> None:
-        """Describes the match; it is created by the first reset.
+        """Describes the table; its batch is opened by the first reset.
 
         Args:
             game: The game's id.
@@ -65,12 +64,10 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
                 too; `ansi` gives it as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
-            over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
-                with `local:`, which has no matches, and else a match.
 
         Raises:
             ValueError: A mode cannot be.
-            ImportError: What draws, or shows a window, is not installed.
+            ImportError: What shows a window is not installed.
             BoardwireError: The game is not served at such a table.
         """
         super().__init__()
@@ -84,7 +81,6 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             illegal_actions=illegal_actions,
             render_mode=render_mode,
             address=address,
-            over=over,
         )
         self.game_spec = self._table.spec
         self.metadata = self._table.metadata
@@ -103,11 +99,11 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         return self._table.action_space(agent)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins an episode, at any time; in another match when that of the last one is gone.
+        """Begins an episode, at any time; in another batch when that of the last one is gone.
 
         Args:
             seed: Fixes all episodes from there on.
-            options: Ignored; a match's options are fixed when the environment is made.
+            options: Ignored; the game's options are fixed when the environment is made.
         """
         self._table.deal(seed)
         agents = self.agents = list(self.possible_agents)
@@ -198,6 +194,6 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             self.render()
 
     def close(self) -> None:
-        """Closes the match. The environment may be reset again."""
+        """Closes the batch. The environment may be reset again."""
         self._table.close()
         self.agents, self._decisions = [], {}

@@ -1,4 +1,4 @@
-"""All seats of a match as a PettingZoo environment in which they choose at the same time."""
+"""All seats of a table as a PettingZoo environment in which they choose at the same time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pettingzoo import ParallelEnv
 
 from .._account import Server
 from .._types import IllegalActions, Reward
-from ._over import Over
+from ._common import Remade
 from ._spaces import MaskPlace, ObservationKind
 from ._table import Table
 
 
-class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
-    """A match whose seats are all agents of this process, `seat_0` and so on.
+class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
+    """A table whose seats are all agents of this process, `seat_0` and so on.
 
     A step takes the decisions of all agents who owe one, each made without knowing the others', as at the
     table. Who owes none, in phases that are played in turn, waits: its mask allows action 0 alone, so that
@@ -44,9 +44,8 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         max_cycles: int | None = None,
         render_mode: str | None = None,
         address: str | Server | None = None,
-        over: Over | None = None,
     ) -> None:
-        """Describes the match; it is created by the first reset.
+        """Describes the table; its batch is opened by the first reset.
 
         Args:
             game: The game's id.
@@ -64,12 +63,10 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
                 too; `ansi` gives it as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
-            over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
-                with `local:`, which has no matches, and else a match.
 
         Raises:
             ValueError: A mode cannot be.
-            ImportError: What draws, or shows a window, is not installed.
+            ImportError: What shows a window is not installed.
             BoardwireError: The game is not served at such a table.
         """
         self._table = Table(
@@ -82,7 +79,6 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             illegal_actions=illegal_actions,
             render_mode=render_mode,
             address=address,
-            over=over,
             all_choose=True,
         )
         self.game_spec = self._table.spec
@@ -104,11 +100,11 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begins an episode, at any time; in another match when that of the last one is gone.
+        """Begins an episode, at any time; in another batch when that of the last one is gone.
 
         Args:
             seed: Fixes all episodes from there on.
-            options: Ignored; a match's options are fixed when the environment is made.
+            options: Ignored; the game's options are fixed when the environment is made.
 
         Returns:
             The observations and the infos.
@@ -132,8 +128,8 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         Raises:
             ResetNeeded: There was no reset.
             ValueError: An agent owes a decision and gives none; nothing has been played.
-            IllegalAction: An action is illegal, and `illegal_actions` is `reject`. Decisions of agents before
-                that one have been made: do not mix this policy with simultaneous choices.
+            ActionOutOfRange: There is no such action; nothing has been played.
+            IllegalAction: An action is illegal, and `illegal_actions` is `reject`; nothing has been played.
         """
         if self._cycles < 0:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
@@ -143,6 +139,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         due = table.pending(table.seen(self.agents[0]))
         if missing := [agent for agent in due if agent not in actions]:
             raise ValueError(f"{', '.join(missing)} owes a decision and has no action")
+        table.check({agent: actions[agent] for agent in due})
         for agent in due:
             # An illegal action may end the episode before the others have chosen.
             if table.act(agent, actions[agent]).over:
@@ -178,6 +175,6 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         return self._table.render(self.possible_agents)
 
     def close(self) -> None:
-        """Closes the match. The environment may be reset again."""
+        """Closes the batch. The environment may be reset again."""
         self._table.close()
         self.agents, self._cycles = [], -1

@@ -1,31 +1,51 @@
-"""One seat of a match as a Gymnasium environment, with bots or policies at the others."""
+"""One seat of a table as a Gymnasium environment, with bots or policies at the others."""
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Mapping
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from .._account import Server
-from .._types import IllegalActions, Reward
-from ..errors import GONE
-from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings, Shown
-from ._over import Over, is_local, over_batch
-from ._players import Opponents, players
-from ._recovery import advised, unspent
+from .._opposed import Opposed
+from .._shared import shared_client
+from .._types import SUBSTITUTED, TERMINATED, TRUNCATED, BatchStep, IllegalActions, Outcome, Reward
+from ..errors import GONE, BoardwireError
+from ._common import (
+    IllegalActionNotice,
+    Opponents,
+    Remade,
+    advised,
+    check_table,
+    dealt,
+    draw,
+    one_seed,
+    players,
+    unspent,
+)
 from ._rendering import RENDER_FPS, RENDER_MODES, Renderer
-from ._seeding import draw
-from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind
-from ._warnings import IllegalActionNotice
+from ._spaces import Lens, MaskPlace, ObservationKind, one_action, outcome_of
 
 
-class BoardwireEnv(gymnasium.Env[Any, np.int64]):
-    """A match between one agent and others: bots, or policies of this process.
+class _Seen(NamedTuple):
+    """What the agent's seat saw last: less than an `Observation`, which takes longer to make than a step."""
+
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    ply: int
+    decision: int
+    reward: float
+    flags: int
+    outcome: Outcome | None
+
+
+class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
+    """A table of one agent and others: bots, or policies of this process.
 
     A step is one decision of the agent: what bots decide in between happens in the server. The legal
     actions are in `info["action_mask"]` and `action_masks()`, `int8[actions]`; at the end of an episode the
@@ -33,7 +53,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     `scores` and `ranks` (`int32[seats]`, in the order of the seats).
 
     The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on, also
-    when the server has ended in between and lost the match. A reset then deals in another match, and shows
+    when the server has ended in between and lost the batch. A reset then opens another batch, and shows
     what it would have shown in that one; it draws no seed when it fails.
     """
 
@@ -57,9 +77,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         skip_forced: bool = False,
         render_mode: str | None = None,
         address: str | Server | None = None,
-        over: Over | None = None,
     ) -> None:
-        """Describes the match; it is created by the first reset.
+        """Describes the table; its batch is opened by the first reset.
 
         Args:
             game: The game's id.
@@ -80,49 +99,76 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
                 too; `ansi` gives it as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
-            over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
-                with `local:` or where policies are opponents, and else a match.
 
         Raises:
             ValueError: The opponents, the agent's seat or a mode cannot be.
-            ImportError: What draws, or shows a window, is not installed.
+            ImportError: What shows a window is not installed.
             BoardwireError: The game is not served at such a table.
         """
         self.render_mode = render_mode
-        client = shared_client(address)
-        self.game_spec = client.game(game, seats=seats, options=options)
-        others = players(self.game_spec.seats, agent_seat, opponents)
-        if others.policies and over == "match":
-            raise ValueError("policies play over a batch: leave out over='match', or name bots as opponents")
-        seat_type = BatchSeat if over_batch(client, over) or others.policies else MatchSeat
-        has_text = seat_type is MatchSeat or is_local(client)
-        self._renderer = Renderer(self.game_spec, render_mode, has_text=has_text)
+        self._client = shared_client(address)
+        self.game_spec = self._client.game(game, seats=seats, options=options)
+        self._players = players(self.game_spec.seats, agent_seat, opponents)
+        self._renderer = Renderer(self.game_spec, render_mode)
         self._agent_seat = agent_seat
-        settings = Settings(self.game_spec, agent_seat, others, reward, illegal_actions, skip_forced)
-        self._seat: AgentSeat = seat_type(client, settings)
+        self._reward: Reward = reward
+        self._illegal_actions: IllegalActions = illegal_actions
+        self._skip_forced = skip_forced
+        self._table: Opposed | None = None
+        self._decision = 0
         self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
         self._lens = Lens(self.game_spec, observation, mask)
         self.action_space = self._lens.action_space
         self.observation_space = self._lens.observation_space
-        self._seen: Shown | None = None
+        self._seen: _Seen | None = None
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self, *, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode, at any time; in another match when that of the last one is gone.
+        """Begins an episode, at any time; in another batch when the last one is gone.
 
         Args:
             seed: Seeds `np_random`, from which the episode's seed is drawn.
-            options: Ignored; a match's options are fixed when the environment is made.
+            options: Ignored; the game's options are fixed when the environment is made.
 
         Returns:
             The observation and the info.
         """
-        super().reset(seed=seed)
+        super().reset(seed=one_seed(seed))
         with unspent(self.np_random):
-            self._seen = self._seat.deal(draw(self.np_random))
+            self._seen = self._deal(draw(self.np_random))
         self._show()
         return self._lens.observation(self._seen.view, self._seen.mask), self._info(self._seen)
+
+    def _deal(self, seed: int) -> _Seen:
+        table = self._table
+        again = None if table is None else lambda: self._saw(table.reset(seeds=[seed]), 0)
+        return dealt(again, lambda: self._saw(self._opened(seed).reset(seeds=[seed]), 0), self._let_go)
+
+    def _opened(self, seed: int) -> Opposed:
+        batch = self._client.open_batch(
+            self.game_spec.game.id,
+            environments=1,
+            seats=self.game_spec.seats,
+            opponents=self._players.bots,
+            options=self.game_spec.options,
+            seed=seed,
+            reward=self._reward,
+            autoreset="disabled",
+            illegal_actions=self._illegal_actions,
+            skip_forced=self._skip_forced,
+            scores=True,
+            final_views=True,
+            episodes=True,
+        )
+        self._table = Opposed(batch, self._agent_seat, self._players.policies)
+        check_table(self.game_spec, batch.spec)
+        return self._table
+
+    def _saw(self, step: BatchStep, decision: int) -> _Seen:
+        self._decision = decision
+        view, mask, _, ply, flags, reward = step._row(0, self._agent_seat)
+        return _Seen(view, mask, ply, decision, reward, flags, outcome_of(step, flags))
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Makes the agent's decision, and those of the others up to its next one.
@@ -133,18 +179,20 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             ActionOutOfRange: There is no such action.
             IllegalAction: It is illegal now, and `illegal_actions` is `reject`.
             EpisodeOver: The episode has ended.
-            ConnectionLost: Nobody answers, so that the match may be gone: a reset begins anew.
-            UnknownMatch: The match is gone: a reset begins anew.
+            ConnectionLost: Nobody answers, so that the batch is gone: a reset begins anew.
+            UnknownBatch: The batch is gone: a reset begins anew.
         """
+        if self._table is None:
+            raise gymnasium.error.ResetNeeded("reset the environment before its first step")
         try:
-            seen = self._seen = self._seat.act(action)
+            seen = self._seen = self._saw(self._table.step(one_action(action)), self._decision + 1)
         except GONE as failure:
             raise advised(failure) from None
-        if seen.substituted:
+        if seen.flags & SUBSTITUTED:
             self._notice.give(operator.index(action))
         self._show()
         shown, info = self._lens.observation(seen.view, seen.mask), self._info(seen)
-        return shown, seen.reward, seen.terminated, seen.truncated, info
+        return shown, seen.reward, seen.flags & TERMINATED > 0, seen.flags & TRUNCATED > 0, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """The legal actions now: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
@@ -156,9 +204,13 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             return None
         seen = self._last()
         try:
-            return self._renderer.render(lambda: [(self._agent_seat, seen.view)], self._seat.text)
+            return self._renderer.render(lambda: [(self._agent_seat, seen.view)], self._text)
         except GONE as failure:
             raise advised(failure) from None
+
+    def _text(self) -> str:
+        assert self._table is not None, "it was reset"
+        return self._table.batch.text(0, seat=self._agent_seat)
 
     def _show(self) -> None:
         """Shows people the position that has come to be."""
@@ -166,22 +218,29 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             self.render()
 
     def close(self) -> None:
-        """Closes the match. The environment may be reset again."""
-        self._seat.close()
+        """Closes the batch. The environment may be reset again."""
+        self._let_go()
         self._renderer.close()
         self._seen = None
 
-    def _last(self) -> Shown:
+    def _let_go(self) -> None:
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._table is not None:
+                self._table.batch.close()
+        self._table = None
+
+    def _last(self) -> _Seen:
         if self._seen is None:
             raise gymnasium.error.ResetNeeded("reset the environment first")
         return self._seen
 
-    def _info(self, seen: Shown) -> dict[str, Any]:
+    def _info(self, seen: _Seen) -> dict[str, Any]:
         info: dict[str, Any] = {
             "action_mask": seen.mask.copy(),
             "ply": seen.ply,
             "decision": seen.decision,
-            "substituted": seen.substituted,
+            "substituted": seen.flags & SUBSTITUTED > 0,
         }
         if seen.outcome is not None:
             # Zeros where there are none, as in a vector environment.

@@ -15,14 +15,25 @@ from numpy.typing import NDArray
 
 from .._account import Server
 from .._opposed import Opposed
+from .._shared import shared_client
 from .._types import Autoreset, BatchStep, IllegalActions, Reward, unpacked_mask
 from ..errors import GONE, BoardwireError
-from ._players import Opponents, players
-from ._recovery import advised, check_table, unspent
-from ._seeding import Seeds, draw, first_episodes, for_each, is_one, later_episodes
-from ._shared import shared_client
+from ._common import (
+    IllegalActionNotice,
+    Opponents,
+    Remade,
+    Seeds,
+    advised,
+    check_table,
+    draw,
+    first_episodes,
+    for_each,
+    is_one,
+    later_episodes,
+    players,
+    unspent,
+)
 from ._spaces import Lens, MaskPlace, ObservationKind, row_of
-from ._warnings import IllegalActionNotice
 
 _WIRE: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.NEXT_STEP: "next_step",
@@ -33,7 +44,7 @@ _WIRE: dict[AutoresetMode, Autoreset] = {
 _ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: reset all environments"
 
 
-class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
+class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
     """Matches between one agent and others, one in each environment, all stepped by one message.
 
     The others are bots in the server, or policies of this process: these are asked for the decisions of all

@@ -567,6 +567,21 @@ pub struct SaveBatchResponse {
     pub snapshot: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DescribeEnvironmentRequest {
+    #[prost(string, tag = "1")]
+    pub batch_id: ::prost::alloc::string::String,
+    /// Counted from 0 within the batch.
+    #[prost(uint32, tag = "2")]
+    pub environment: u32,
+    #[prost(uint32, tag = "3")]
+    pub seat: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DescribeEnvironmentResponse {
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LoadBatchRequest {
     /// A batch of the same table and `skip_forced` as the saved one.
     #[prost(string, tag = "1")]
@@ -1026,6 +1041,33 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "LoadBatch"));
             self.inner.unary(req, path, codec).await
         }
+        /// The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+        pub async fn describe_environment(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DescribeEnvironmentRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DescribeEnvironmentResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.BatchService/DescribeEnvironment",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("boardwire.v1.BatchService", "DescribeEnvironment"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Closes a batch. A second call fails with BATCH_UNKNOWN.
         pub async fn close_batch(
             &mut self,
@@ -1120,6 +1162,14 @@ pub mod batch_service_server {
             request: tonic::Request<super::LoadBatchRequest>,
         ) -> std::result::Result<
             tonic::Response<super::LoadBatchResponse>,
+            tonic::Status,
+        >;
+        /// The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+        async fn describe_environment(
+            &self,
+            request: tonic::Request<super::DescribeEnvironmentRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DescribeEnvironmentResponse>,
             tonic::Status,
         >;
         /// Closes a batch. A second call fails with BATCH_UNKNOWN.
@@ -1477,6 +1527,52 @@ pub mod batch_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = LoadBatchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.BatchService/DescribeEnvironment" => {
+                    #[allow(non_camel_case_types)]
+                    struct DescribeEnvironmentSvc<T: BatchService>(pub Arc<T>);
+                    impl<
+                        T: BatchService,
+                    > tonic::server::UnaryService<super::DescribeEnvironmentRequest>
+                    for DescribeEnvironmentSvc<T> {
+                        type Response = super::DescribeEnvironmentResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DescribeEnvironmentRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as BatchService>::describe_environment(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DescribeEnvironmentSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -44,6 +44,8 @@ service BatchService {
   // Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
   // number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
   rpc LoadBatch(LoadBatchRequest) returns (LoadBatchResponse);
+  // The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+  rpc DescribeEnvironment(DescribeEnvironmentRequest) returns (DescribeEnvironmentResponse);
   // Closes a batch. A second call fails with BATCH_UNKNOWN.
   rpc CloseBatch(CloseBatchRequest) returns (CloseBatchResponse);
 }
@@ -133,6 +135,17 @@ message SaveBatchRequest {
 message SaveBatchResponse {
   // For LoadBatch of a server with the same snapshot key.
   bytes snapshot = 1;
+}
+
+message DescribeEnvironmentRequest {
+  string batch_id = 1;
+  // Counted from 0 within the batch.
+  uint32 environment = 2;
+  uint32 seat = 3;
+}
+
+message DescribeEnvironmentResponse {
+  string text = 1;
 }
 
 message LoadBatchRequest {

@@ -13,10 +13,10 @@ use boardwire_api::MAX_MESSAGE_BYTES;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::batch_service_server::{BatchService, BatchServiceServer};
 use boardwire_api::v1::{
-    CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
-    OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
-    SaveBatchRequest, SaveBatchResponse, Step, StepBatchRequest, StepBatchResponse, run_batch_request,
-    run_batch_response,
+    CloseBatchRequest, CloseBatchResponse, DescribeEnvironmentRequest, DescribeEnvironmentResponse,
+    LoadBatchRequest, LoadBatchResponse, OpenBatchRequest, OpenBatchResponse, ResetBatchRequest,
+    ResetBatchResponse, RunBatchRequest, RunBatchResponse, SaveBatchRequest, SaveBatchResponse, Step,
+    StepBatchRequest, StepBatchResponse, run_batch_request, run_batch_response,
 };
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use bytes::Bytes;
@@ -175,6 +175,13 @@ impl BatchService for Echo {
 
     async fn save_batch(&self, _: Request<SaveBatchRequest>) -> RpcResult<SaveBatchResponse> {
         Err(Status::unimplemented("an echo server saves nothing"))
+    }
+
+    async fn describe_environment(
+        &self,
+        _: Request<DescribeEnvironmentRequest>,
+    ) -> RpcResult<DescribeEnvironmentResponse> {
+        Err(Status::unimplemented("an echo server describes nothing"))
     }
 
     async fn load_batch(&self, _: Request<LoadBatchRequest>) -> RpcResult<LoadBatchResponse> {

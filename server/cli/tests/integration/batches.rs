@@ -228,6 +228,33 @@ async fn only_the_owner_may_use_a_batch() {
 }
 
 #[tokio::test]
+async fn an_environment_is_described_as_a_seat_may_know_it() {
+    let server = Server::start(BatchLimits::default()).await;
+    let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
+    owned.reset().await;
+    let describe = |environment, seat| {
+        let batch_id = owned.id.clone();
+        with_token(DescribeEnvironmentRequest { batch_id, environment, seat }, &owned.token)
+    };
+    let asked = [describe(1, 0), describe(1, 1), describe(0, 1)];
+    let mut texts = vec![];
+    for request in asked {
+        let answer = owned.client.describe_environment(request).await.expect("it is there");
+        texts.push(answer.into_inner().text);
+    }
+    assert_ne!(texts[0], texts[1], "each seat knows its own hand");
+    assert_ne!(texts[1], texts[2], "each environment has its own deal");
+    let mut reasons = vec![];
+    for (environment, seat) in [(2, 0), (0, 2), (0, 256)] {
+        let batch_id = owned.id.clone();
+        let request = DescribeEnvironmentRequest { batch_id, environment, seat };
+        let refused = owned.client.describe_environment(with_token(request, &owned.token)).await;
+        reasons.push(reason(&refused.expect_err("it is not there")));
+    }
+    assert_eq!(reasons, ["FIELD_INVALID"; 3]);
+}
+
+#[tokio::test]
 async fn a_lease_ends_with_its_connection_unless_keep_is_set() {
     let server = Server::start(BatchLimits::default()).await;
     let (mut one, mut two) = (server.client().await, server.client().await);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use boardwire_api::Error;
 use boardwire_api::v1::{
-    CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, OpenBatchRequest, OpenBatchResponse,
-    ResetBatchRequest, RunBatchRequest, RunBatchResponse, SaveBatchRequest, SaveBatchResponse, Step,
-    StepBatchRequest, run_batch_request, run_batch_response,
+    CloseBatchRequest, CloseBatchResponse, DescribeEnvironmentRequest, DescribeEnvironmentResponse,
+    LoadBatchRequest, OpenBatchRequest, OpenBatchResponse, ResetBatchRequest, RunBatchRequest,
+    RunBatchResponse, SaveBatchRequest, SaveBatchResponse, Step, StepBatchRequest, run_batch_request,
+    run_batch_response,
 };
 use boardwire_batch::batch::{Batch, Opening};
 use boardwire_batch::messages;
@@ -33,6 +34,7 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
         .stream("RunBatch", Handlers::run_batch)
         .call("SaveBatch", Handlers::save_batch)
         .call("LoadBatch", Handlers::load_batch)
+        .call("DescribeEnvironment", Handlers::describe_environment)
         .call("CloseBatch", Handlers::close_batch)
 }
 
@@ -129,6 +131,17 @@ impl Handlers {
         let charge = call.budget().reserve(batch.step_bytes(0)).await?;
         let loaded = batch.load(self.batches.key(), snapshot, &mask).await?;
         step_reply((charge, messages::step(loaded)))
+    }
+
+    async fn describe_environment(
+        self: Arc<Self>,
+        call: Call,
+        request: DescribeEnvironmentRequest,
+    ) -> Result<Reply, Error> {
+        let DescribeEnvironmentRequest { batch_id, environment, seat } = request;
+        let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
+        let text = batch.text(environment, seat).await?;
+        call.answer(&DescribeEnvironmentResponse { text })
     }
 
     async fn close_batch(self: Arc<Self>, call: Call, request: CloseBatchRequest) -> Result<Reply, Error> {

@@ -6,8 +6,8 @@ import os
 import threading
 from collections.abc import Sequence
 
-from .._account import Server
-from .._client import Client, connect
+from ._account import Server
+from ._client import Client, connect
 
 _clients: dict[tuple[Server | None, tuple[str, ...]], Client] = {}
 _lock = threading.Lock()

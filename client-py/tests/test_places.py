@@ -1,7 +1,8 @@
-"""Environments over matches, over batches in a server and in this process show the same."""
+"""Environments over a server and in this process show the same."""
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -12,9 +13,10 @@ from tables import GAMES, IDS, MASKLESS
 
 import boardwire
 import boardwire.envs
+from boardwire import errors
 from boardwire.pettingzoo import aec_env, parallel_env
 
-WAYS: list[dict[str, Any]] = [{}, {"over": "batch"}, {"address": "local:"}]
+WAYS: list[dict[str, Any]] = [{}, {"address": "local:"}]
 #: Each game with the fewest and with the most seats.
 EDGES = [(game.id, seats) for game in GAMES for seats in (game.min_seats, game.max_seats)]
 #: Settings that tables are dealt with.
@@ -23,6 +25,11 @@ SETTINGS: list[dict[str, Any]] = [
     {"observation": "features", "mask": "info", "reward": "margin"},
     {"illegal_actions": "forfeit", "reward": "score"},
 ]
+
+
+def vector(game: str, **kwargs: Any) -> boardwire.envs.BoardwireVectorEnv:
+    """A vector environment."""
+    return boardwire.envs.BoardwireVectorEnv(game, num_envs=2, **kwargs)
 
 
 def shown(made: Any) -> bytes:
@@ -109,32 +116,52 @@ def test_single_environments_show_the_same(game: str, seats: int, illegal: str) 
         env.close()
 
 
-@pytest.mark.parametrize("make", [aec_env, parallel_env])
-def test_a_local_table_is_rendered_as_a_match_is(make: Any) -> None:
+@pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env])
+def test_text_is_the_same(make: Any) -> None:
     texts = []
-    for way in (WAYS[0], WAYS[2]):
+    for way in WAYS:
         env = make("rauha", render_mode="ansi", **way)
         env.reset(seed=2)
         texts.append(env.render())
         env.close()
     assert texts[0] == texts[1] != ""
-    with pytest.raises(ValueError, match="a batch in a server shows no text"):
-        make("rauha", render_mode="ansi", over="batch")
 
 
-def test_a_local_seat_is_rendered_as_in_a_match() -> None:
-    texts = []
-    for way in (WAYS[0], WAYS[2]):
-        env = boardwire.envs.BoardwireEnv("faraway", render_mode="ansi", opponents="random", **way)
-        env.reset(seed=2)
-        texts.append(env.render())
-        env.close()
-    assert texts[0] == texts[1] != ""
+@pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env, vector])
+def test_a_copy_is_made_again_and_begins_anew(make: Any) -> None:
+    env = make("faraway", address="local:", reward="score")
+    env.reset(seed=1)
+    for copied in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
+        assert type(copied) is type(env)
+        first, again = env.reset(seed=5), copied.reset(seed=5)
+        assert shown(again) == shown(first)
+        copied.close()
+    env.close()
 
 
-@pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env])
-def test_ways_that_there_are_not_are_refused(make: Any) -> None:
-    with pytest.raises(ValueError, match="neither 'match' nor 'batch'"):
-        make("faraway", over="land")
-    with pytest.raises(ValueError, match="needs a server"):
-        make("faraway", over="match", address="local:")
+@pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env, vector])
+def test_a_seed_may_be_a_whole_number_of_numpy(make: Any) -> None:
+    env = make("faraway", address="local:")
+    made = []
+    for seed in (3, np.int64(3), np.uint8(3)):
+        made.append(env.reset(seed=seed))
+        if made[-1] is None:
+            made[-1] = env.last()
+    assert same(made)
+    with pytest.raises(TypeError):
+        env.reset(seed=3.5)
+    env.close()
+
+
+def test_actions_that_are_refused_together_change_nothing() -> None:
+    env = parallel_env("faraway", address="local:", illegal_actions="reject")
+    seen, _ = env.reset(seed=1)
+    legal = {agent: int(each["action_mask"].argmax()) for agent, each in seen.items()}
+    illegal = int((seen["seat_1"]["action_mask"] == 0).argmax())
+    for wrong, error in ((illegal, errors.IllegalAction), (200, errors.ActionOutOfRange)):
+        with pytest.raises(error, match="seat_1"):
+            env.step(legal | {"seat_1": wrong})
+    after, *_ = env.step(legal)
+    env.reset(seed=1)
+    assert shown(env.step(legal)[0]) == shown(after)
+    env.close()
