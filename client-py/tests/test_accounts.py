@@ -71,7 +71,7 @@ def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded:
         boardwire.connect(guarded, token=tokens["bob"]) as bob,
     ):
         given: dict[str, Any] = {"game": "faraway", "players": ["agent", "random"]}
-        with ada.create_match(**given), pytest.raises(errors.CallerFull, match="you hold 1 matches"):
+        with ada.create_match(**given), pytest.raises(errors.ServerFull, match="you hold 1 matches"):
             ada.create_match(**given)
         with bob.create_match(**given), bob.create_match(**given):
             pass
@@ -87,7 +87,7 @@ def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str)
     ):
         env.reset(seed=1)
         env.close()
-    with pytest.raises(errors.MissingCallerToken):
+    with pytest.raises(errors.AccessDenied):
         BoardwireVectorEnv("faraway", address=guarded)
 
 
@@ -144,7 +144,7 @@ def test_accounts_are_read_again_on_sighup(tmp_path: Path) -> None:
             file.unlink()
             new = account(file, "ada")
             os.kill(server.pid, signal.SIGHUP)
-            with pytest.raises(errors.WrongCallerToken):
+            with pytest.raises(errors.AccessDenied):
                 call_for(client, 60)
         with boardwire.connect(address, token=new) as client:
             assert client.games()

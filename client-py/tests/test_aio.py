@@ -176,9 +176,9 @@ def test_what_is_asked_of_a_server_is_what_blocks(client: boardwire.Client, addr
 def test_refusals_are_the_same_exceptions(address: str) -> None:
     async def refused() -> None:
         async with aio.connect(address) as client:
-            with pytest.raises(boardwire.errors.UnknownGame, match="chess"):
+            with pytest.raises(boardwire.errors.NotFound, match="chess"):
                 await client.game("chess")
-            with pytest.raises(boardwire.errors.UnknownInvitation):
+            with pytest.raises(boardwire.errors.NotFound):
                 await client.join("0" * 32)
             with pytest.raises(ValueError, match="is not one of"):
                 client.matches(states=["ended"])  # type: ignore[list-item]
@@ -350,7 +350,7 @@ def test_a_failure_to_close_hides_none_of_the_block_and_what_is_gone_needs_no_cl
                 await match.close()
             async with await client.open_batch("faraway", environments=1) as batch:
                 await batch.close()
-                with pytest.raises(boardwire.errors.UnknownBatch):
+                with pytest.raises(boardwire.errors.Gone):
                     await batch.reset()
 
     on_loop(leave)

@@ -15,7 +15,7 @@ import boardwire
 import boardwire.aio
 import boardwire.envs
 import boardwire.pettingzoo
-from boardwire import _status, aio, errors
+from boardwire import aio, errors
 from boardwire._process import find_binary
 
 MODULES = [boardwire, boardwire.aio, boardwire.envs, boardwire.pettingzoo]
@@ -33,7 +33,7 @@ def test_all_lists_what_is_importable(module: ModuleType) -> None:
 
 
 def test_errors_are_in_a_module_of_their_own_and_their_root_in_the_package() -> None:
-    kinds = {kind.__name__: kind for kind in _status.tree()}
+    kinds = {kind.__name__: kind for kind in errors._all(errors.BoardwireError)}
     own = {name: kind for name, kind in vars(errors).items() if inspect.isclass(kind) and name[0] != "_"}
     assert {name: kind for name, kind in own.items() if kind.__module__ == errors.__name__} == kinds
     assert set(kinds) & set(boardwire.__all__) == {"BoardwireError"}

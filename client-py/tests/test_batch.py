@@ -163,12 +163,12 @@ def test_refusals_name_the_environment_and_change_nothing(client: boardwire.Clie
         actions = lowest(step.mask)
         wrong = actions.copy()
         wrong[2] = (step.mask[2] == 0).argmax()
-        with pytest.raises(boardwire.errors.BatchActionIllegal) as illegal:
+        with pytest.raises(boardwire.errors.IllegalAction) as illegal:
             batch.step(wrong)
         assert illegal.value.metadata["environment"] == "2"
         assert isinstance(illegal.value, boardwire.errors.IllegalAction)
         for outside in (255, 256, -1):
-            with pytest.raises(boardwire.errors.BatchActionOutOfRange) as caught:
+            with pytest.raises(boardwire.errors.IllegalAction) as caught:
                 batch.step(np.where(np.arange(4) == 3, outside, actions.astype(int)))
             assert caught.value.metadata == {
                 "environment": "3",
@@ -282,7 +282,7 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         for wrong in (mask[:5], mask.astype(np.int8), np.zeros(n, np.bool_)):
             with pytest.raises(ValueError, match="mask"):
                 batch.reset(mask=wrong)
-        with pytest.raises(boardwire.errors.InvalidField):
+        with pytest.raises(boardwire.errors.InvalidRequest):
             batch.reset(seeds=[1, 2])
 
 
@@ -310,7 +310,7 @@ def test_the_three_modes_of_autoreset(client: boardwire.Client, autoreset: board
             assert not following.reward[over].any()
             assert not following.flags[over].any()
         if autoreset == "disabled":
-            with pytest.raises(boardwire.errors.EnvironmentOver) as caught:
+            with pytest.raises(boardwire.errors.EpisodeOver) as caught:
                 batch.step(lowest(step.mask))
             assert caught.value.metadata["environment"] == str(over.argmax())
             following = batch.reset(mask=over)
@@ -337,7 +337,7 @@ def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -
         loaded = other.load(snapshot)
         np.testing.assert_array_equal(loaded.view, step.view)
         assert follow(other, loaded) == follow(one, step)
-        with pytest.raises(boardwire.errors.InvalidSnapshot):
+        with pytest.raises(boardwire.errors.InvalidRequest):
             other.load(snapshot[:-1] + bytes([snapshot[-1] ^ 1]))
         alone = one.save(np.arange(4) == 2)
         before = other.reset()

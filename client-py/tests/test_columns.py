@@ -119,14 +119,14 @@ def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
         ({"advice": "policy:lion"}, "columns.advice", "none is registered|none that is registered"),
         ({"advice_shares": True}, "columns.advice_shares", "names a bot"),
     ):
-        with pytest.raises(boardwire.errors.InvalidField, match=said) as refused:
+        with pytest.raises(boardwire.errors.InvalidRequest, match=said) as refused:
             client.open_batch("faraway", environments=2, **kinds)
         assert refused.value.metadata["field"] == field
 
 
 def test_columns_count_against_the_size_of_a_message(client: boardwire.Client) -> None:
     def most(**kinds: Any) -> int:
-        with pytest.raises(boardwire.errors.InvalidField) as refused:
+        with pytest.raises(boardwire.errors.InvalidRequest) as refused:
             client.open_batch("faraway", environments=10**9, **kinds)
         return int(refused.value.metadata["expected"].split()[3].rstrip(","))
 

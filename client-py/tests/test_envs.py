@@ -203,7 +203,7 @@ def test_illegal_actions_can_be_refused() -> None:
     _, info = env.reset(seed=1)
     with pytest.raises(boardwire.errors.IllegalAction):
         env.step(int((info["action_mask"] == 0).nonzero()[0][0]))
-    with pytest.raises(boardwire.errors.ActionOutOfRange):
+    with pytest.raises(boardwire.errors.IllegalAction):
         env.step(env.action_space.n)
     finish(env, info)
     env.close()

@@ -159,7 +159,7 @@ def test_a_control_is_of_the_same_deals_and_more(
 def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="at least one deal"):
         boardwire.evaluate(first_legal, "faraway", deals=0, client=client)
-    with pytest.raises(errors.UnknownBot):
+    with pytest.raises(errors.InvalidRequest):
         boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
     with pytest.raises(ValueError, match="'agent' is no bot"):
         boardwire.evaluate(first_legal, "faraway", opponents="agent", deals=1, client=client)

@@ -76,7 +76,7 @@ def test_a_fork_takes_a_batch_along_and_leaves_the_parents_stream_alone() -> Non
         assert in_child(lambda: batch.reset(seed=3).view.tobytes()) == repr(step.view.tobytes()).encode()
         assert in_child(lambda: batch.step(actions).view.tobytes()) == repr(mine).encode()
         assert in_child(batch.close) == b"None"
-        with pytest.raises(boardwire.errors.UnknownBatch):
+        with pytest.raises(boardwire.errors.Gone):
             batch.reset()
 
 

@@ -14,7 +14,7 @@ from tables import lowest
 
 import boardwire
 from boardwire._batch import carrier
-from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleSequence
+from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleRequest
 
 N = 6
 _T = TypeVar("_T")
@@ -155,7 +155,7 @@ def test_who_steps_a_batch_behind_its_clients_back_is_noticed(client: boardwire.
         another = carrier(connection, batch.token, about, batch.spec, keep=False, timeout=30)
         other = boardwire.Batch(another, connection, batch.token)
         other.step(lowest(step.mask))
-        with pytest.raises(StaleSequence) as caught:
+        with pytest.raises(StaleRequest) as caught:
             batch.step(lowest(step.mask))
         assert caught.value.code == "ABORTED"
 

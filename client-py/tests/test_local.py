@@ -16,7 +16,7 @@ from tables import TABLES, lowest
 
 import boardwire
 from boardwire import aio
-from boardwire.errors import CallTimeout, InvalidSnapshot, NotServed, UnknownBatch
+from boardwire.errors import CallTimeout, Gone, InvalidRequest, NotServed
 
 __all__ = ["local", "served"]
 
@@ -229,7 +229,7 @@ def test_snapshots_go_from_one_engine_to_another_and_not_to_a_server(
         saved = batch.save()
     with boardwire.connect("local:") as other, other.open_batch("faraway", environments=2) as batch:
         np.testing.assert_array_equal(batch.load(saved).view, step.view)
-    with served.open_batch("faraway", environments=2) as batch, pytest.raises(InvalidSnapshot):
+    with served.open_batch("faraway", environments=2) as batch, pytest.raises(InvalidRequest):
         batch.load(saved)
 
 
@@ -237,7 +237,7 @@ def test_closing_the_client_ends_its_batches() -> None:
     with boardwire.connect("local:") as client:
         batch = client.open_batch("faraway", environments=1)
         batch.reset()
-    with pytest.raises(UnknownBatch):
+    with pytest.raises(Gone):
         batch.reset()
     batch.close()
 

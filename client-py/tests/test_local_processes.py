@@ -16,7 +16,7 @@ from processes import by_batch, by_vector_env, in_child
 from tables import lowest
 
 import boardwire
-from boardwire.errors import CallTimeout, ConnectionLost, InvalidSnapshot
+from boardwire.errors import CallTimeout, ConnectionLost, InvalidRequest
 
 __all__ = ["local", "served"]
 
@@ -155,7 +155,7 @@ def test_forks_beside_threads_that_step_hang_nobody(local: boardwire.Client) -> 
 def test_what_was_refused_before_a_fork_tears_nothing(local: boardwire.Client) -> None:
     with local.open_batch("faraway", environments=2) as batch:
         expected = play(batch)
-        with pytest.raises(InvalidSnapshot):
+        with pytest.raises(InvalidRequest):
             batch.load(b"nothing")
         assert in_child(lambda: play(batch)) == repr(expected).encode()
 

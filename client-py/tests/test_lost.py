@@ -56,9 +56,7 @@ def test_what_was_lost_is_said_to_whoever_held_it() -> None:
         for call in calls[2:-2]:
             with pytest.raises(boardwire.errors.ConnectionLost, match=LOST):
                 call()
-        for call, kind in zip(
-            calls[-2:], (boardwire.errors.UnknownInvitation, boardwire.errors.UnknownMatch), strict=True
-        ):
+        for call, kind in zip(calls[-2:], (boardwire.errors.NotFound, boardwire.errors.Gone), strict=True):
             with pytest.raises(kind, match="was started again: what was in its memory is gone"):
                 call()
         batch.close()
@@ -93,9 +91,9 @@ def test_advice_fits_what_was_called() -> None:
                 client.games()
         place.restore()
         assert client.games()
-        with pytest.raises(boardwire.errors.UnknownMatch):
+        with pytest.raises(boardwire.errors.Gone):
             seat.observe()
-        with pytest.raises(boardwire.errors.UnknownBatch):
+        with pytest.raises(boardwire.errors.Gone):
             batch.reset()
     place.end()
 
@@ -147,7 +145,7 @@ def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boa
     stream = stream_of(batch)
     token, stream._token = stream._token, ""
     for one in (match, batch):
-        with pytest.raises(boardwire.errors.MissingToken), one:
+        with pytest.raises(boardwire.errors.AccessDenied), one:
             pass
         with pytest.raises(KeyError, match="the body's"), one:
             raise KeyError("the body's")
@@ -176,7 +174,7 @@ def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient
         assert 0 in match.info().joined
         with client.join(code) as seat:
             assert seat.observe().decision == 0
-        with pytest.raises(boardwire.errors.InvitationUsed):
+        with pytest.raises(boardwire.errors.NotPossibleNow):
             client.join(code)
 
 
@@ -207,7 +205,7 @@ def test_a_forgotten_batch_or_search_is_given_back(keep: bool) -> None:
             batch = client.open_batch("faraway", environments=1, keep=keep)
             batch.reset()
             search = batch.search(1)
-            with pytest.raises(boardwire.errors.BatchesFull):
+            with pytest.raises(boardwire.errors.ServerFull):
                 client.open_batch("faraway", environments=1)
             del batch, search
             gc.collect()
@@ -217,7 +215,7 @@ def test_a_forgotten_batch_or_search_is_given_back(keep: bool) -> None:
                 try:
                     client.open_batch("faraway", environments=1).close()
                     break
-                except boardwire.errors.BatchesFull:
+                except boardwire.errors.ServerFull:
                     assert time.monotonic() < deadline
 
 

@@ -226,7 +226,7 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
         recorded(client, tmp_path / "one", episodes=0)
     for wrong in (256, -256, 0.9):
         policies = {"first": lambda asked, wrong=wrong: asked.mask.argmax(axis=1) + wrong}
-        with pytest.raises((ValueError, boardwire.errors.BatchActionOutOfRange)):
+        with pytest.raises((ValueError, boardwire.errors.IllegalAction)):
             recorded(client, tmp_path / "wrong", policies=policies)
     assert not list((tmp_path / "wrong").iterdir())
     equal(recorded(client, tmp_path / "numpy", seed=np.int64(4)).read(), recording.read())

@@ -174,7 +174,7 @@ def test_a_reset_of_some_cannot_bring_back_the_others(place: Place, mode: str) -
     for seed in (None, 1, [1, 2, 3]):
         with pytest.raises(boardwire.BoardwireError, match="reset all environments") as caught:
             env.reset(seed=seed, options=some)
-        assert isinstance(caught.value, boardwire.errors.ConnectionLost | boardwire.errors.UnknownBatch)
+        assert isinstance(caught.value, boardwire.errors.ConnectionLost | boardwire.errors.Gone)
     assert pickle.dumps(env.reset(seed=7, options={"reset_mask": np.ones(3, np.bool_)})) == opening
     env.reset(options=some)
     env.close()
@@ -185,7 +185,7 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
     env = kind.make(address)
     opening = pickle.dumps(kind.reset(env, 7))
     (env._table._batch if hasattr(env._table, "_batch") else env._table.batch).close()
-    with pytest.raises(boardwire.errors.UnknownBatch, match="reset the environment"):
+    with pytest.raises(boardwire.errors.Gone, match="reset the environment"):
         kind.step(env)
     assert pickle.dumps(kind.reset(env, 7)) == opening
     kind.step(env)
@@ -196,9 +196,9 @@ def until_idle_too_long(batch: boardwire.Batch) -> None:
     """Waits until the server has closed the batch; to ask with a wrong token does not count as use."""
     stream = stream_of(batch)
     stream._token, token = "wrong", stream._token
-    refusal: object = boardwire.errors.BatchOwnerOnly
-    while refusal is boardwire.errors.BatchOwnerOnly:
-        with pytest.raises((boardwire.errors.BatchOwnerOnly, boardwire.errors.UnknownBatch)) as caught:
+    refusal: object = boardwire.errors.AccessDenied
+    while refusal is boardwire.errors.AccessDenied:
+        with pytest.raises((boardwire.errors.AccessDenied, boardwire.errors.Gone)) as caught:
             batch.save()
         refusal = caught.type
     stream._token = token
@@ -210,7 +210,7 @@ def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:
         env = kind.make(client.target)
         opening = pickle.dumps(kind.reset(env, 7))
         until_idle_too_long(env._table.batch)
-        with pytest.raises(boardwire.errors.UnknownBatch, match="reset the environment"):
+        with pytest.raises(boardwire.errors.Gone, match="reset the environment"):
             kind.step(env)
         assert pickle.dumps(kind.reset(env, 7)) == opening
         env.close()

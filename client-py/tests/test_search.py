@@ -128,18 +128,20 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
     with seat.search(2, places=3) as search:
         actions = lowest(search.shown.mask)
         illegal = int(np.flatnonzero(search.shown.mask[1] == 0)[0])
-        with pytest.raises(errors.WorldActionIllegal, match="row 1, world 0: seat 0 may not choose") as told:
+        with pytest.raises(errors.IllegalAction, match="row 1, world 0: seat 0 may not choose") as told:
             search.advance([1, 0], [actions[1], illegal])
         assert told.value.metadata["row"] == "1"
-        with pytest.raises(errors.WorldActionOutOfRange, match="there is no action 200"):
+        with pytest.raises(errors.IllegalAction, match="there is no action 200"):
             search.advance([0], [200])
-        with pytest.raises(errors.InvalidField, match="`worlds` must be below 3; got `3`"):
+        with pytest.raises(errors.InvalidRequest, match="`worlds` must be below 3; got `3`"):
             search.advance([3], [0])
-        with pytest.raises(errors.InvalidField, match="`worlds` must be a place that holds a world; got `2`"):
+        with pytest.raises(
+            errors.InvalidRequest, match="`worlds` must be a place that holds a world; got `2`"
+        ):
             search.rollout([2])
-        with pytest.raises(errors.InvalidField, match="must be 1 to 65536 for all worlds together"):
+        with pytest.raises(errors.InvalidRequest, match="must be 1 to 65536 for all worlds together"):
             search.rollout([0, 1], playouts=40_000)
-        with pytest.raises(errors.InvalidField, match="must be 1 to 65536 for all worlds together"):
+        with pytest.raises(errors.InvalidRequest, match="must be 1 to 65536 for all worlds together"):
             search.values(playouts=70_000)
         for worlds, words in (
             ([0.5], "whole numbers"),
@@ -149,11 +151,11 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
             with pytest.raises(ValueError, match=words):
                 search.advance(worlds, [0])
         assert search.advance([0, 1], actions).ply.tolist() == [1, 1], "nothing had moved"
-    with pytest.raises(errors.UnknownSearch):
+    with pytest.raises(errors.Gone):
         search.rollout([0])
-    with pytest.raises(errors.InvalidField, match="`places` must be at least 9"):
+    with pytest.raises(errors.InvalidRequest, match="`places` must be at least 9"):
         seat.search(9, places=4)
-    with pytest.raises(errors.InvalidField, match="fit a message"):
+    with pytest.raises(errors.InvalidRequest, match="fit a message"):
         seat.search(10_000_000)
     with pytest.raises(ValueError, match="at least one world"):
         seat.search(0)
@@ -165,7 +167,7 @@ def test_a_search_in_this_process_has_no_more_places_than_a_server(local: boardw
         with batch.search(places=262_144) as search:
             assert search.places == 262_144
         told = "`places` must be at most 262144, those of the worlds included; got `262145`"
-        with pytest.raises(errors.InvalidField, match=told):
+        with pytest.raises(errors.InvalidRequest, match=told):
             batch.search(places=262_145)
 
 
@@ -189,7 +191,7 @@ def is_there(search: boardwire.Search) -> bool:
     """Whether the server still has it."""
     try:
         search.rollout([0])
-    except errors.UnknownSearch:
+    except errors.Gone:
         return False
     return True
 
@@ -201,7 +203,7 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
         search = other.seat(first.match_id, first.token).search(1)
         stranger = second.search(1)
         stranger.id = search.id
-        with pytest.raises(errors.SearchOwnerOnly):
+        with pytest.raises(errors.AccessDenied):
             stranger.rollout([0])
         own = first.search(1)
         own.id = search.id
@@ -210,7 +212,7 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
     deadline = time.monotonic() + 60
     while is_there(own):
         assert time.monotonic() < deadline
-    with pytest.raises(errors.UnknownSearch):
+    with pytest.raises(errors.Gone):
         own.rollout([0])
     search.close()
 
@@ -226,8 +228,8 @@ def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Cl
     first, again = create(seats[0]), create(seats[0])
     assert first == again, "a lost response is sent again"
     # The other seat must not be shown worlds of the first.
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(errors.InvalidRequest):
         create(seats[1])
     request["worlds"] = 2
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(errors.InvalidRequest):
         create(seats[0])

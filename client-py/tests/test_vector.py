@@ -290,7 +290,7 @@ def test_steps_need_a_reset_and_a_closed_environment_may_be_reset() -> None:
     table = envs._table
     envs.close()
     assert table is not None
-    with pytest.raises(boardwire.errors.UnknownBatch):
+    with pytest.raises(boardwire.errors.Gone):
         table.batch.reset()
 
 

@@ -300,7 +300,7 @@ def test_a_close_that_took_too_long_can_be_tried_again(address: str) -> None:
         with proxy.held(), pytest.raises(errors.CallTimeout):
             batch.close()
         batch.close()
-        with pytest.raises(errors.UnknownBatch):
+        with pytest.raises(errors.Gone):
             batch.reset()
 
 

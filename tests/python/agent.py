@@ -23,7 +23,7 @@ PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0)
 #: After so many seconds without a failure the pauses begin anew.
 LONG = 60.0
 #: What passes by itself.
-PASSING = (errors.ConnectionLost, errors.JournalFailed, errors.ServerFull)
+PASSING = (errors.ConnectionLost, errors.ServerFull)
 
 
 def choose(seen: Observation) -> int:
@@ -69,7 +69,7 @@ def play(seat: Seat, log: Callable[[str], None]) -> None:
             scores, ranks = (" ".join(map(str, numbers)) for numbers in (seen.scores, seen.ranks))
             log(f"{seen.episode} over scores {scores} ranks {ranks}")
             insist(partial(seat.reset, wait=True))
-        except (errors.StaleDecision, errors.EpisodeOver, errors.NotYourTurn):
+        except (errors.StaleRequest, errors.EpisodeOver, errors.NotYourTurn):
             # The host has begun another episode, or ended this one, or time has run out: look again.
             continue
 
@@ -86,7 +86,7 @@ def main() -> None:
             joined = insist(partial(client.join, arguments.code))
             with joined as seat:
                 play(seat, print if arguments.transcript else lambda line: None)
-    except errors.MatchClosed:
+    except errors.Gone:
         pass
     except errors.BoardwireError as refused:
         sys.exit(f"agent: {refused} {refused.reason}")

@@ -23,9 +23,9 @@ def main() -> int:
     try:
         with boardwire.connect(address) as client:
             play(flaw, client, code)
-    except errors.MatchClosed:
+    except errors.Gone:
         pass
-    except errors.UnknownInvitation as refused:
+    except errors.NotFound as refused:
         if flaw != "silent":
             print(f"agent: {refused}", file=sys.stderr)
         return 0 if flaw == "content" else 1
@@ -64,7 +64,7 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
         go_on = seat.reset if seen.over else partial(seat.act, choose(flaw, seen), timeout=patience)
         try:
             seen = insist(go_on)
-        except errors.StaleDecision:
+        except errors.StaleRequest:
             if flaw == "stubborn":
                 raise
             seen = insist(lambda: seat.observe(wait=True))

@@ -54,7 +54,7 @@ def test_a_late_decision_is_made_for_the_seat(client: boardwire.Client, game: st
             assert time.monotonic() < deadline
             time.sleep(0.02)
         late.last = seen
-        with pytest.raises(boardwire.errors.LateDecision) as told:
+        with pytest.raises(boardwire.errors.StaleRequest) as told:
             late.act(lowest(seen))
         assert told.value.metadata["decision"] == str(decision)
         assert late.observe().decision > decision
@@ -83,7 +83,7 @@ def test_who_is_late_forfeits(client: boardwire.Client) -> None:
     ],
 )
 def test_clocks_that_cannot_be_are_refused(client: boardwire.Client, clock: Clock, expected: str) -> None:
-    with pytest.raises(boardwire.errors.InvalidField, match=expected):
+    with pytest.raises(boardwire.errors.InvalidRequest, match=expected):
         client.create_match("faraway", players=["agent", "random"], clock=clock)
 
 

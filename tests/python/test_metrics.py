@@ -63,7 +63,7 @@ def test_prometheus_is_told_what_happens() -> None:
         seen = seat.observe(wait=True)
         while not seen.over:
             seen = seat.act(int(seen.mask.nonzero()[0][0]))
-        with pytest.raises(boardwire.errors.UnknownGame):
+        with pytest.raises(boardwire.errors.NotFound):
             client.game("chess")
         assert match.replay().frames
         batch = client.open_batch("rauha", environments=7, opponents={1: "random"}, seed=1)

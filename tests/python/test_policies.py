@@ -93,9 +93,9 @@ def test_who_names_a_policy_is_told_which_there_are(lion: Path) -> None:
             ("rauha", 2, "policy:tiger", "none that is registered reads this table"),
             ("faraway", 2, "policies", "policy:NAME"),
         ]:
-            with pytest.raises(errors.UnknownBot, match=said):
+            with pytest.raises(errors.InvalidRequest, match=said):
                 client.create_match(game, players=["agent", *[bot] * (seats - 1)])
-            with pytest.raises(errors.UnknownBot, match=said):
+            with pytest.raises(errors.InvalidRequest, match=said):
                 client.open_batch(game, seats=seats, environments=2, opponents={1: bot})
 
 

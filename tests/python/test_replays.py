@@ -201,7 +201,7 @@ def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> Non
         assert len(seat.replay().frames) == len(match.replay().frames) == 2, (
             "the deal, and the bot has chosen"
         )
-        with pytest.raises(boardwire.errors.MissingToken):
+        with pytest.raises(boardwire.errors.AccessDenied):
             client.replay(match.id)
         assert len(client.replay(match.id, spectator_token=match.spectator_token).frames) == 2
         closed = match.close()
@@ -220,7 +220,7 @@ def test_an_open_match_shows_the_public_no_key(client: boardwire.Client) -> None
         assert client.replay(match.id).seed_opening is None
         assert client.replay(match.id).frames[-1].outcome is not None
     assert client.replay(match.id).seed_opening is not None
-    with pytest.raises(boardwire.errors.InvalidField, match="0 or less"):
+    with pytest.raises(boardwire.errors.InvalidRequest, match="0 or less"):
         client.replay(match.id, episode=1)
 
 

@@ -69,5 +69,5 @@ def test_a_stopping_server_leaves_its_successors_socket(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fixed", ["00000000-0000-0000-0000-000000000001", "f" * 32])
 def test_a_request_id_is_a_random_uuid(client: boardwire.Client, fixed: str) -> None:
     request = {"config": {"game": "faraway", "players": ["agent", "random"]}, "request_id": fixed}
-    with pytest.raises(boardwire.errors.InvalidField, match="request_id"):
+    with pytest.raises(boardwire.errors.InvalidRequest, match="request_id"):
         client._connection.call("MatchService/CreateMatch", request, timeout=60)

@@ -51,7 +51,7 @@ def test_a_stream_goes_on_after_the_last_frame_known(client: boardwire.Client) -
         assert [frame.sequence for frame in first + then] == [1, 2, 3, 4, 5, 6, 7, 8]
         present = next(match.watch())
         assert present.outcome is not None
-        with pytest.raises(boardwire.errors.InvalidField, match="after"):
+        with pytest.raises(boardwire.errors.InvalidRequest, match="after"):
             next(match.watch(after=present.sequence + 1))
         with pytest.raises(boardwire.errors.CallTimeout):
             next(match.watch(after=present.sequence, timeout=0.2))
@@ -62,7 +62,7 @@ def test_frames_that_are_not_kept_are_named(client: boardwire.Client) -> None:
         for _ in range(6):
             match.resign(0)
             match.reset()
-        with pytest.raises(boardwire.errors.FramesGone) as gone:
+        with pytest.raises(boardwire.errors.NotFound) as gone:
             next(match.watch(after=0))
         oldest = int(gone.value.metadata["oldest"])
         assert next(match.watch(after=oldest - 1)).sequence == oldest
@@ -70,11 +70,11 @@ def test_frames_that_are_not_kept_are_named(client: boardwire.Client) -> None:
 
 def test_a_private_match_takes_a_token_to_be_watched(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], private=True) as match:
-        with pytest.raises(boardwire.errors.MissingToken):
+        with pytest.raises(boardwire.errors.AccessDenied):
             next(client.watch(match.id))
         shown = next(client.watch(match.id, spectator_token=match.spectator_token))
         assert shown.episode == 0
-        with pytest.raises(boardwire.errors.WrongToken):
+        with pytest.raises(boardwire.errors.AccessDenied):
             next(client.watch(match.id, spectator_token="guessed"))
 
 
@@ -89,7 +89,7 @@ def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None
         for token in ("", match.host_token, seat.token):
             with pytest.raises(boardwire.errors.CallTimeout):
                 next(client.watch(match.id, spectator_token=token, timeout=0.2))
-    with pytest.raises(boardwire.errors.InvalidField, match="watch_delay"):
+    with pytest.raises(boardwire.errors.InvalidRequest, match="watch_delay"):
         client.create_match("faraway", players=["agent", "random"], watch_delay=100_000)
 
 

@@ -18,7 +18,7 @@ from ._spec import GameSpec
 from ._stream import Stream
 from ._types import BatchStep
 from ._waiting import result_of
-from .errors import GONE, ConnectionLost
+from .errors import LOST, ConnectionLost
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
 _KEPT = (
@@ -261,7 +261,7 @@ class BatchStream:
     def close(self) -> None:
         """Closes the batch, unless the server has it no longer or is gone itself."""
         self.hang_up()
-        with contextlib.suppress(*GONE):
+        with contextlib.suppress(*LOST):
             result_of(
                 self._connection.call(
                     "BatchService/CloseBatch",
@@ -303,7 +303,7 @@ class BatchStream:
                 answer = result_of(self._stream.receive(timeout))
             except ConnectionLost as lost:
                 # Once more, unless the server itself says that it is of no use.
-                if not again or type(lost) is not ConnectionLost:
+                if not again or lost.reason:
                     raise
                 again, timeout = False, due - time.monotonic()
                 continue

@@ -60,7 +60,7 @@ class Catalog:
             options: Options by name; those left out have their defaults.
 
         Raises:
-            UnknownGame: The game is not served.
+            NotFound: The game is not served.
             InvalidRequest: It has no such table.
         """
         chosen = _values.options(options)

@@ -25,12 +25,12 @@ from ._tls import TLS, read
 from ._types import Autoreset, IllegalActions, Reward
 from ._waiting import aside, each_of, result_of
 from ._watching import fetch_replay, watch
-from .errors import BoardwireError, CallTimeout, ConnectionLost, JournalFailed
+from .errors import BoardwireError, CallTimeout, ConnectionLost
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
 CALL_SECONDS = 30.0
 #: After these nobody knows whether the server has done what it was asked for.
-_UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout, JournalFailed)
+_UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)
 
 
 class Client(Catalog, Closing):
@@ -103,9 +103,9 @@ class Client(Catalog, Closing):
                 host chooses each deal then, and takes note of each result. Not with `seat_may_seed`.
 
         Raises:
-            UnknownGame: The game is not served.
+            NotFound: The game is not served.
             InvalidRequest: It has no such table, there is no such bot, or a label cannot be.
-            MatchesFull: The server holds as many matches as it may.
+            ServerFull: The server holds as many matches as it may.
         """
         config = {
             "game": game,
@@ -194,7 +194,7 @@ class Client(Catalog, Closing):
                 then, so that those whose answers were lost with a connection are asked for again.
 
         Raises:
-            UnknownGame: The game is not served.
+            NotFound: The game is not served.
             InvalidRequest: It has no such table, there is no such bot, or not so many environments fit.
             ServerFull: The server holds as much as it may.
             ValueError: A bot is given a seat that is not there; or the line-ups have not as many seats as one
@@ -248,8 +248,8 @@ class Client(Catalog, Closing):
             invitation: The invitation, or its code.
 
         Raises:
-            UnknownInvitation: It was never given.
-            InvitationUsed: Somebody has joined with it.
+            NotFound: It was never given.
+            NotPossibleNow: Somebody has joined with it.
         """
         code = invitation.code if isinstance(invitation, Invitation) else invitation
         return result_of(self._take(self._connection, code))
@@ -315,8 +315,8 @@ class Client(Catalog, Closing):
             spectator_token: Its token for spectators, if it is private.
 
         Raises:
-            MissingToken: The match is private, and no token was given.
-            InvalidField: The episode has not come, or is not kept any more.
+            AccessDenied: The match is private, and no token was given.
+            InvalidRequest: The episode has not come, or is not kept any more.
         """
         return result_of(
             fetch_replay(
@@ -350,7 +350,7 @@ class Client(Catalog, Closing):
             timeout: Seconds that may pass without a frame.
 
         Raises:
-            FramesGone: The frames after that are not kept any more: begin again without `after`.
+            NotFound: The frames after that are not kept any more: begin again without `after`.
             CallTimeout: Nothing has happened for so long.
             ConnectionLost: Nobody answers, or no longer.
         """

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ._waiting import given, result_of
-from .errors import GONE, BoardwireError
+from .errors import LOST, BoardwireError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,5 +32,5 @@ class Closing(abc.ABC):
         try:
             result_of(self.close())
         except BoardwireError as failure:
-            if error is None and not isinstance(failure, GONE):
+            if error is None and not isinstance(failure, LOST):
                 raise

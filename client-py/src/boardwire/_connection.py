@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._waiting import AWAITS, aside, result_of
-from .errors import (
-    BoardwireError,
-    ConnectionLost,
-    UnknownBatch,
-    UnknownInvitation,
-    UnknownMatch,
-    UnknownSearch,
-)
+from .errors import BoardwireError, ConnectionLost
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,7 +24,9 @@ ATTEMPTS = 2
 REPEAT = "repeat the call when a server answers there again"
 
 # What is said of things that a server may have lost.
-_UNKNOWN = tuple(kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch, UnknownSearch))
+_UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
+# The reasons that the extension gives for a connection that it has no answer over.
+_OURS = ("", "NOT_CONNECTED", "CLOSED")
 
 
 class Connection:
@@ -114,7 +109,7 @@ class Connection:
                 answer: dict[str, Any] = result_of(self.channel.call(method, request, token, timeout))
             except BoardwireError as error:
                 failure = result_of(self.explained(error, advice))
-                if attempts <= 0 or type(failure) is not ConnectionLost:
+                if attempts <= 0 or not isinstance(failure, ConnectionLost) or failure.reason:
                     raise failure from None
             else:
                 return answer
@@ -139,9 +134,9 @@ class Connection:
 
     def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
         """The error of a call, with what is known of the server, and what to do."""
-        if type(error) is ConnectionLost:
+        if isinstance(error, ConnectionLost) and error.reason in _OURS:
             told = f"no answer from {self.address} ({error.message})"
-            # With a reason the extension has said what to do.
+            # With a reason it is said what to do.
             if not error.reason:
                 told = f"{told}: {result_of(self.what_now(advice))}"
             return ConnectionLost(told, code=error.code, reason=error.reason)

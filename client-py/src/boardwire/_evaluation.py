@@ -105,7 +105,7 @@ def evaluate(
     Raises:
         ValueError: There is not one deal, the control is of other deals or no more, the opponents are named
             as no bot is, or a policy has not chosen a whole number for each decision.
-        UnknownGame: The game is not served.
+        NotFound: The game is not served.
         InvalidRequest: It has no such table, or there is no such bot.
         IllegalAction: A policy has chosen an action that is not legal.
     """

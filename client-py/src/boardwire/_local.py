@@ -14,10 +14,9 @@ from ._connection import REPEAT, Connection
 from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
-from ._status import error
 from ._types import BatchStep
 from ._waiting import aside, given, result_of
-from .errors import BoardwireError
+from .errors import BoardwireError, from_status
 
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
@@ -41,7 +40,7 @@ class LocalConnection(Connection):
     @property
     def channel(self) -> NoReturn:
         """There is none."""
-        raise error(
+        raise from_status(
             "UNIMPLEMENTED",
             "",
             f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} "
@@ -143,7 +142,7 @@ class LocalCarrier:
             assert first.doing is not None, "the first one has begun"
             # Only to wait: whoever is cancelled meanwhile loses no answer.
             if not result_of(aside(first.doing.wait, max(due - time.monotonic(), 0.0))):
-                raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
+                raise from_status("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:

@@ -22,7 +22,7 @@ from ._batch import Batch
 from ._search import Search
 from ._shared import shared_client
 from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
-from .errors import GONE, BoardwireError, InvalidSnapshot
+from .errors import LOST, BoardwireError, InvalidRequest
 
 _T = TypeVar("_T")
 
@@ -193,7 +193,7 @@ class Table:
             self._begin_anew()
         try:
             return play()
-        except GONE:
+        except LOST:
             self._begin_anew()
             return play()
 
@@ -283,7 +283,7 @@ class _Environment:
             return False
         try:
             self.batch.load(snapshot)
-        except InvalidSnapshot:
+        except InvalidRequest:
             return False
         return True
 

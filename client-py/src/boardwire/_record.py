@@ -75,7 +75,7 @@ def record(
     Raises:
         ValueError: There is nothing to be played, the folder has another recording, or a policy has not
             chosen a whole number for each decision.
-        UnknownGame: The game is not served.
+        NotFound: The game is not served.
         InvalidRequest: It has no such table, or there is no such bot.
         IllegalAction: A policy has chosen an action that is not legal.
     """

@@ -16,7 +16,7 @@ from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
 from ._spec import GameSpec
 from ._types import Reward, RolloutPolicy, WorldStep
 from ._waiting import result_of
-from .errors import GONE
+from .errors import LOST
 
 #: How long a call may take that plays worlds, unless the caller says otherwise: seconds.
 SEARCH_SECONDS = 600.0
@@ -86,10 +86,9 @@ class Search(Closing):
             The rows of what was played, in this order.
 
         Raises:
-            WorldActionIllegal: An action is not legal there; nothing was played.
-            WorldActionOutOfRange: There is no such action; nothing was played.
-            WorldOver: A world is over; nothing was played.
-            InvalidField: A place is none, empty, or named twice; nothing was played.
+            IllegalAction: There is no such action, or it is not legal there; nothing was played.
+            EpisodeOver: A world is over; nothing was played.
+            InvalidRequest: A place is none, empty, or named twice; nothing was played.
         """
         request = {
             "search_id": self.id,
@@ -129,7 +128,7 @@ class Search(Closing):
             `float32[n, seats]`, the mean reward of every seat; a playout cut at its greatest length counts 0.
 
         Raises:
-            InvalidField: A place is none or empty, or there are too many playouts.
+            InvalidRequest: A place is none or empty, or there are too many playouts.
         """
         request = {
             "search_id": self.id,
@@ -169,7 +168,7 @@ class Search(Closing):
 
         Raises:
             ValueError: The search has no places for copies.
-            InvalidField: There are too many playouts.
+            InvalidRequest: There are too many playouts.
         """
         if self.places == self.worlds:
             raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
@@ -192,7 +191,7 @@ class Search(Closing):
         """Releases the worlds. Does nothing when the server has them no longer, or is gone itself."""
         if self._closed:
             return
-        with contextlib.suppress(*GONE):
+        with contextlib.suppress(*LOST):
             result_of(
                 self._connection.call(
                     "SearchService/CloseSearch",

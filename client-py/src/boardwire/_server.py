@@ -11,7 +11,7 @@ from typing import Any
 from ._connection import Connection
 from ._process import ServerProcess, find_binary
 from ._waiting import aside, result_of
-from .errors import ConnectionLost, ServerShuttingDown
+from .errors import ConnectionLost
 
 _STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
 #: How long a private server may take that has said it is going down.
@@ -98,7 +98,7 @@ class PrivateServer:
         try:
             return result_of(connection.ask(method, request, timeout=timeout, attempts=attempts))
         except ConnectionLost as lost:
-            within = _ENDING_SECONDS if isinstance(lost, ServerShuttingDown) else 0.0
+            within = _ENDING_SECONDS if lost.reason == "SHUTTING_DOWN" else 0.0
             other = result_of(self.running(within))
             if other is connection:
                 raise

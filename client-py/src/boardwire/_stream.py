@@ -7,9 +7,8 @@ from typing import Any
 
 from . import _core
 from ._connection import Connection
-from ._status import error
 from ._waiting import result_of
-from .errors import BoardwireError, ConnectionLost, ServerFault
+from .errors import BoardwireError, ConnectionLost, ServerFault, from_status
 
 _TAGS = 2**32
 #: The reason of a call whose stream, or client, this process has closed.
@@ -95,7 +94,7 @@ class Stream:
             raise
         if answer is None:
             self._end(pipe)
-            raise error("UNAVAILABLE", "", "the stream was ended; the next call opens another")
+            raise from_status("UNAVAILABLE", "", "the stream was ended; the next call opens another")
         self._answered = (self._answered + 1) % _TAGS
         tag = answer["tag"] if self._shape is None else answer.tag
         if tag != self._answered:
@@ -112,7 +111,7 @@ class Stream:
         is_closed_here = self._pipe is not pipe or not self.is_open
         self.close()
         if is_closed_here:
-            raise error("UNAVAILABLE", CLOSED, "the stream was ended here; the next call opens another")
+            raise from_status("UNAVAILABLE", CLOSED, "the stream was ended here; the next call opens another")
 
     def _open(self) -> _core.Pipe:
         self._channel = self._connection.channel

@@ -36,12 +36,12 @@ from ._fields import ViewField
 from ._types import BatchStep, IllegalActions, Reward
 from .errors import (
     BoardwireError,
-    InvalidField,
+    Gone,
+    InvalidRequest,
     NotFound,
     NotPossibleNow,
     ServerFault,
     ServerFull,
-    UnknownBatch,
 )
 
 _LOG = logging.getLogger(__name__)
@@ -61,8 +61,8 @@ WORLDS = 8
 _T = TypeVar("_T")
 
 
-def _refused(field: str, value: object, expected: str) -> InvalidField:
-    return InvalidField(f"{field} is {value}, not {expected}")
+def _refused(field: str, value: object, expected: str) -> InvalidRequest:
+    return InvalidRequest(f"{field} is {value}, not {expected}")
 
 
 class _Settings:
@@ -135,7 +135,7 @@ def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
     try:
         return tensor_utils.unpack_tensor(tensor)
     except (TypeError, ValueError) as error:
-        raise InvalidField(f"{field} is no tensor: {error}") from error
+        raise InvalidRequest(f"{field} is no tensor: {error}") from error
 
 
 def _option(name: str, value: Any) -> str:
@@ -341,7 +341,7 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
             self.find(world.name)
             try:
                 return call()
-            except UnknownBatch:
+            except Gone:
                 # It has not been used for too long.
                 with self._lock:
                     self._worlds.pop(world.name, None)

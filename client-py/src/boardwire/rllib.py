@@ -44,7 +44,7 @@ from ._spec import GameSpec
 from ._types import NOBODY, BatchStep, IllegalActions, Reward
 from .envs._common import IllegalActionNotice, check_table, draw, unspent
 from .envs._spaces import Lens, ObservationKind
-from .errors import GONE, BoardwireError, CallTimeout, ConnectionLost, ServerFull
+from .errors import LOST, BoardwireError, CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 
@@ -176,7 +176,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         if self._batch is not None:
             try:
                 return self._batch.reset(seeds=[seed])
-            except GONE:
+            except LOST:
                 self.close()
         self._batch = self._served(self._open)
         try:

@@ -55,7 +55,7 @@ pub(crate) fn raised<K: AsRef<str>>(
     let metadata: Vec<_> =
         metadata.into_iter().map(|(name, value)| (name.as_ref().to_owned(), value)).collect();
     let error = || {
-        py.import("boardwire._status")?.getattr("error")?.call1((
+        py.import("boardwire.errors")?.getattr("from_status")?.call1((
             code,
             reason,
             message,

@@ -18,7 +18,7 @@ from .. import _rows
 from .._line_ups import AGENT
 from .._spec import GameSpec
 from .._types import Autoreset, BatchStep, Reward
-from ..errors import BatchActionOutOfRange
+from ..errors import IllegalAction
 from ._batch_stream import BatchStream
 from ._closing import Closing
 from ._connection import Connection
@@ -105,7 +105,7 @@ class Batch(Closing):
 
         Raises:
             ValueError: The mask or the seed cannot be.
-            InvalidField: There are not as many seeds as environments.
+            InvalidRequest: There are not as many seeds as environments.
         """
         key = None if seed is None else _seed(seed)
         sent: Any = await self._carrier.reset(
@@ -127,9 +127,9 @@ class Batch(Closing):
             timeout: Seconds.
 
         Raises:
-            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
-            ActionOutOfRange: There is no such action; none was stepped.
-            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+            IllegalAction: There is no such action, or it is not legal now and the batch refuses such; no
+                environment was stepped.
+            EpisodeOver: An episode is over, and the batch resets none by itself; none was stepped.
         """
         at_once = self._at_once
         if at_once is not None and mask is None and (not self._whole._sent):
@@ -191,7 +191,7 @@ class Batch(Closing):
             seat: The seat.
 
         Raises:
-            InvalidField: There is no such environment or seat.
+            InvalidRequest: There is no such environment or seat.
         """
         return await self._carrier.text(environment, seat)
 
@@ -207,7 +207,7 @@ class Batch(Closing):
             The rows of all environments, without rewards.
 
         Raises:
-            InvalidSnapshot: It was altered, or is of another table, line-up or number of environments.
+            InvalidRequest: It was altered, or is of another table, line-up or number of environments.
         """
         return await self._carrier.load(snapshot, _rows.packed(mask, self.environments))
 
@@ -235,8 +235,8 @@ class Batch(Closing):
             timeout: Seconds.
 
         Raises:
-            EnvironmentOver: An episode is over.
-            InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
+            EpisodeOver: An episode is over.
+            InvalidRequest: The rows of so many worlds do not fit a message, or there are fewer places.
             ServerFull: The server holds as much as it may: places count as environments do.
         """
         await self._carrier.make_way()
@@ -319,7 +319,7 @@ class BatchPart:
 
         Raises:
             IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
-            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+            EpisodeOver: An episode is over, and the batch resets none by itself; none was stepped.
             ConnectionLost: The answer was lost. With `keep` it may be received again; else the batch is gone.
             RuntimeError: No actions have been sent.
         """
@@ -361,8 +361,9 @@ class BatchPart:
         if given.min() < 0 or given.max() > most:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])
             environment, action, known = (self.first + at, int(given[at]), len(self._carrier.spec.actions))
-            raise BatchActionOutOfRange(
+            raise IllegalAction(
                 f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
+                reason="BATCH_ACTION_OUT_OF_RANGE",
                 metadata={"environment": str(environment), "action": str(action), "actions": str(known)},
             )
         return given.astype(np.uint8).tobytes()

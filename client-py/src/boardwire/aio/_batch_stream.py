@@ -17,7 +17,7 @@ from .. import _core, _rows
 from .._resets import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
-from ..errors import GONE, ConnectionLost
+from ..errors import LOST, ConnectionLost
 from ._connection import Connection, lease
 from ._seat import WAIT_SECONDS
 from ._stream import Stream
@@ -250,7 +250,7 @@ class BatchStream:
     async def close(self) -> None:
         """Closes the batch, unless the server has it no longer or is gone itself."""
         self.hang_up()
-        with contextlib.suppress(*GONE):
+        with contextlib.suppress(*LOST):
             await self._connection.call(
                 "BatchService/CloseBatch",
                 {"batch_id": self.about["id"]},
@@ -289,7 +289,7 @@ class BatchStream:
             try:
                 answer = await self._stream.receive(timeout)
             except ConnectionLost as lost:
-                if not again or type(lost) is not ConnectionLost:
+                if not again or lost.reason:
                     raise
                 again, timeout = (False, due - time.monotonic())
                 continue

@@ -9,7 +9,7 @@ import abc
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..errors import GONE, BoardwireError
+from ..errors import LOST, BoardwireError
 from ._waiting import given
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ class Closing(abc.ABC):
         try:
             await self.close()
         except BoardwireError as failure:
-            if error is None and (not isinstance(failure, GONE)):
+            if error is None and (not isinstance(failure, LOST)):
                 raise

@@ -12,14 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..errors import (
-    BoardwireError,
-    ConnectionLost,
-    UnknownBatch,
-    UnknownInvitation,
-    UnknownMatch,
-    UnknownSearch,
-)
+from ..errors import BoardwireError, ConnectionLost
 from ._waiting import AWAITS, aside
 
 if TYPE_CHECKING:
@@ -27,7 +20,8 @@ if TYPE_CHECKING:
 MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
 REPEAT = "repeat the call when a server answers there again"
-_UNKNOWN = tuple((kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch, UnknownSearch)))
+_UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
+_OURS = ("", "NOT_CONNECTED", "CLOSED")
 
 
 class Connection:
@@ -108,7 +102,7 @@ class Connection:
                 answer: dict[str, Any] = await self.channel.call(method, request, token, timeout)
             except BoardwireError as error:
                 failure = await self.explained(error, advice)
-                if attempts <= 0 or type(failure) is not ConnectionLost:
+                if attempts <= 0 or not isinstance(failure, ConnectionLost) or failure.reason:
                     raise failure from None
             else:
                 return answer
@@ -133,7 +127,7 @@ class Connection:
 
     async def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
         """The error of a call, with what is known of the server, and what to do."""
-        if type(error) is ConnectionLost:
+        if isinstance(error, ConnectionLost) and error.reason in _OURS:
             told = f"no answer from {self.address} ({error.message})"
             if not error.reason:
                 told = f"{told}: {await self.what_now(advice)}"

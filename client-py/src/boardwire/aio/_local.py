@@ -15,9 +15,8 @@ from typing import Any, NoReturn
 from .. import _core
 from .._resets import Resets
 from .._spec import GameSpec
-from .._status import error
 from .._types import BatchStep
-from ..errors import BoardwireError
+from ..errors import BoardwireError, from_status
 from ._connection import REPEAT, Connection
 from ._seat import WAIT_SECONDS
 from ._waiting import aside, given
@@ -43,7 +42,7 @@ class LocalConnection(Connection):
     @property
     def channel(self) -> NoReturn:
         """There is none."""
-        raise error(
+        raise from_status(
             "UNIMPLEMENTED",
             "",
             f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} starts one",
@@ -141,7 +140,7 @@ class LocalCarrier:
             first = self._unfinished[0]
             assert first.doing is not None, "the first one has begun"
             if not await aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
-                raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
+                raise from_status("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:

@@ -57,7 +57,7 @@ class Match(Closing):
 
         Raises:
             ValueError: It is no agent's seat.
-            InvitationUsed: Somebody has taken it.
+            NotPossibleNow: Somebody has taken it.
         """
         for given in self.invitations:
             if given.seat == seat:
@@ -69,8 +69,8 @@ class Match(Closing):
         """Gives an agent's seat away anew: whoever had its invitation or its token has it no longer.
 
         Raises:
-            InvalidField: It is no agent's seat.
-            NotDealt: Agents are opening what they contribute to fair deals: none may be exchanged now.
+            InvalidRequest: It is no agent's seat.
+            NotPossibleNow: Agents are opening what they contribute to fair deals: none may be exchanged now.
         """
         request = {"match_id": self.id, "seat": operator.index(seat)}
         answer = await self._connection.call(
@@ -111,7 +111,7 @@ class Match(Closing):
 
         Raises:
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
-            InvalidField: It is no agent's seat.
+            InvalidRequest: It is no agent's seat.
         """
         request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
         await self._connection.call(
@@ -129,7 +129,7 @@ class Match(Closing):
             episode: The episode; the present one when left out. The four before it are kept too.
 
         Raises:
-            InvalidField: It has not come, or is not kept any more.
+            InvalidRequest: It has not come, or is not kept any more.
         """
         return await fetch_replay(
             self._connection,
@@ -152,7 +152,7 @@ class Match(Closing):
             timeout: Seconds that may pass without a frame.
 
         Raises:
-            FramesGone: The frames after that are not kept any more: begin again without `after`.
+            NotFound: The frames after that are not kept any more: begin again without `after`.
             CallTimeout: Nothing has happened for so long.
             ConnectionLost: Nobody answers, or no longer.
         """
@@ -166,7 +166,7 @@ class Match(Closing):
         )
 
     async def close(self) -> MatchInfo:
-        """Ends the match for good: waiting calls are answered with `MatchClosed`.
+        """Ends the match for good: waiting calls are answered with `Gone`.
 
         Raises:
             ConnectionLost: Nobody answers. At the end of a `with` block that is passed over.

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._spec import GameSpec
 from .._types import Reward, RolloutPolicy, WorldStep
-from ..errors import GONE
+from ..errors import LOST
 from ._closing import Closing
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
 
@@ -80,10 +80,9 @@ class Search(Closing):
             The rows of what was played, in this order.
 
         Raises:
-            WorldActionIllegal: An action is not legal there; nothing was played.
-            WorldActionOutOfRange: There is no such action; nothing was played.
-            WorldOver: A world is over; nothing was played.
-            InvalidField: A place is none, empty, or named twice; nothing was played.
+            IllegalAction: There is no such action, or it is not legal there; nothing was played.
+            EpisodeOver: A world is over; nothing was played.
+            InvalidRequest: A place is none, empty, or named twice; nothing was played.
         """
         request = {
             "search_id": self.id,
@@ -121,7 +120,7 @@ class Search(Closing):
             `float32[n, seats]`, the mean reward of every seat; a playout cut at its greatest length counts 0.
 
         Raises:
-            InvalidField: A place is none or empty, or there are too many playouts.
+            InvalidRequest: A place is none or empty, or there are too many playouts.
         """
         request = {
             "search_id": self.id,
@@ -159,7 +158,7 @@ class Search(Closing):
 
         Raises:
             ValueError: The search has no places for copies.
-            InvalidField: There are too many playouts.
+            InvalidRequest: There are too many playouts.
         """
         if self.places == self.worlds:
             raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
@@ -179,7 +178,7 @@ class Search(Closing):
         """Releases the worlds. Does nothing when the server has them no longer, or is gone itself."""
         if self._closed:
             return
-        with contextlib.suppress(*GONE):
+        with contextlib.suppress(*LOST):
             await self._connection.call(
                 "SearchService/CloseSearch", {"search_id": self.id}, timeout=SEARCH_SECONDS, token=self._token
             )

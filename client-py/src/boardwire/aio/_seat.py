@@ -14,7 +14,7 @@ from .._info import FairDeal, MatchInfo
 from .._replay import Replay
 from .._spec import GameSpec
 from .._types import Observation, Reward
-from ..errors import ActionOutOfRange, CallTimeout, ServerFault
+from ..errors import CallTimeout, IllegalAction, ServerFault
 from ._closing import Closing
 from ._connection import Connection
 from ._search import SEARCH_SECONDS, Search, begin
@@ -120,13 +120,15 @@ class Seat(Closing):
         Raises:
             IllegalAction: It is not legal now, and the match refuses such actions.
             NotYourTurn: The seat owes no decision.
-            LateDecision: Its time had run out, and the decision has been made for it: observe again.
-            StaleDecision: The seat has decided already, or the episode is another by now.
+            StaleRequest: The seat has decided already, or the episode is another by now; or its time had run
+                out, and the decision has been made for it (`DECISION_LATE`): observe again.
         """
         index = operator.index(action)
         if index < 0:
             metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
-            raise ActionOutOfRange(f"an action is not negative: {index}", metadata=metadata)
+            raise IllegalAction(
+                f"an action is not negative: {index}", reason="ACTION_OUT_OF_RANGE", metadata=metadata
+            )
         seen = self.last or await self.observe()
         request = {
             "match_id": self.match_id,
@@ -163,8 +165,8 @@ class Seat(Closing):
             timeout: Seconds; `WAIT_SECONDS` when left out.
 
         Raises:
-            EpisodeNotOver: Other agents are still playing, or the deal is fair.
-            HostOnly: A seed is not the seat's to give.
+            NotPossibleNow: Other agents are still playing, or the deal is fair.
+            AccessDenied: A seed is not the seat's to give.
         """
         given = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
@@ -198,8 +200,8 @@ class Seat(Closing):
 
         Raises:
             CallTimeout: The others have not joined in time; nothing was sent.
-            InvalidField: The deals of this match are the server's.
-            DealWithheld: Another seat has not opened in time, and has forfeited the match.
+            InvalidRequest: The deals of this match are the server's.
+            Gone: Another seat has not opened in time, and has forfeited the match.
         """
         self.bound = self.bound or await self._all_bound(timeout)
         request = {"match_id": self.match_id, "secret": self.secret}
@@ -271,7 +273,7 @@ class Seat(Closing):
         Raises:
             NotYourTurn: The seat owes no decision.
             EpisodeOver: The episode has ended.
-            InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
+            InvalidRequest: The rows of so many worlds do not fit a message, or there are fewer places.
             ServerFull: The server holds as much as it may: places count as environments do.
         """
         return await begin(
@@ -298,7 +300,7 @@ class Seat(Closing):
             episode: The episode; the present one when left out. The four before it are kept too.
 
         Raises:
-            InvalidField: It has not come, or is not kept any more.
+            InvalidRequest: It has not come, or is not kept any more.
             ServerFault: Its deals are fair, and it says that somebody was bound otherwise than `bound` says.
         """
         replay = await fetch_replay(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._process import ServerProcess, find_binary
-from ..errors import ConnectionLost, ServerShuttingDown
+from ..errors import ConnectionLost
 from ._connection import Connection
 from ._waiting import aside
 
@@ -99,7 +99,7 @@ class PrivateServer:
         try:
             return await connection.ask(method, request, timeout=timeout, attempts=attempts)
         except ConnectionLost as lost:
-            within = _ENDING_SECONDS if isinstance(lost, ServerShuttingDown) else 0.0
+            within = _ENDING_SECONDS if lost.reason == "SHUTTING_DOWN" else 0.0
             other = await self.running(within)
             if other is connection:
                 raise

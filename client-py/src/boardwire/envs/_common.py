@@ -17,7 +17,7 @@ from .._line_ups import check_bot
 from .._rollouts import Policy
 from .._spec import GameSpec
 from .._types import IllegalActions
-from ..errors import GONE, BoardwireError
+from ..errors import LOST, BoardwireError
 
 _T = TypeVar("_T")
 
@@ -203,7 +203,7 @@ def dealt(again: Callable[[], _T] | None, anew: Callable[[], _T], close: Callabl
     if again is not None:
         try:
             return again()
-        except GONE:
+        except LOST:
             close()
     try:
         return anew()

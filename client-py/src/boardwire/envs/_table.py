@@ -27,7 +27,7 @@ from .._types import (
     Reward,
     unpacked_mask,
 )
-from ..errors import GONE, ActionOutOfRange, BoardwireError, IllegalAction
+from ..errors import LOST, BoardwireError, IllegalAction
 from ._common import IllegalActionNotice, advised, check_table, dealt, draw, one_seed, unspent
 from ._rendering import RENDER_FPS, RENDER_MODES, Renderer
 from ._spaces import Lens, MaskPlace, ObservationKind, one_action, outcome_of
@@ -145,15 +145,21 @@ class Table:
         """Looks at actions that are to be played together, before one of them is.
 
         Raises:
-            ActionOutOfRange: There is no such action.
-            IllegalAction: One is illegal, and such are refused.
+            IllegalAction: There is no such action, or it is not legal and such are refused.
         """
         for agent, action in actions.items():
             index, mask = operator.index(action), self.seen(agent).mask
             if not 0 <= index < len(mask):
-                raise ActionOutOfRange(f"{agent}: there is no action {index}, only 0 to {len(mask) - 1}")
+                raise IllegalAction(
+                    f"{agent}: there is no action {index}, only 0 to {len(mask) - 1}",
+                    reason="ACTION_OUT_OF_RANGE",
+                )
             if self._illegal_actions == "reject" and not mask[index]:
-                raise IllegalAction(f"{agent}: action {index} is not legal now: the mask has those that are")
+                raise IllegalAction(
+                    f"{agent}: action {index} is not legal now: the mask has those that are",
+                    code="FAILED_PRECONDITION",
+                    reason="ACTION_ILLEGAL",
+                )
 
     def act(self, agent: str, action: Any) -> Observation:
         """Makes the decision of an agent's seat, the lowest that owes one."""
@@ -162,7 +168,7 @@ class Table:
         assert position.first == seat, "decisions are made in the order of seats"
         try:
             self._position = _Position(batch.step(one_action(action)), self.spec.seats)
-        except GONE as failure:
+        except LOST as failure:
             raise advised(failure) from None
         self._decisions[seat] += 1
         self._substituted[seat] = self._position.substituted
@@ -218,7 +224,7 @@ class Table:
                 lambda: [(seat, self.seen(self.agents[seat]).view) for seat in seats],
                 lambda: "\n\n".join(f"{self.agents[seat]}:\n{batch.text(0, seat=seat)}" for seat in seats),
             )
-        except GONE as failure:
+        except LOST as failure:
             raise advised(failure) from None
 
     def close(self) -> None:

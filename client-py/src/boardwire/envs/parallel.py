@@ -128,8 +128,8 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
         Raises:
             ResetNeeded: There was no reset.
             ValueError: An agent owes a decision and gives none; nothing has been played.
-            ActionOutOfRange: There is no such action; nothing has been played.
-            IllegalAction: An action is illegal, and `illegal_actions` is `reject`; nothing has been played.
+            IllegalAction: There is no such action, or it is illegal and `illegal_actions` is `reject`; no
+                action has been played.
         """
         if self._cycles < 0:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")

@@ -15,7 +15,7 @@ from .._account import Server
 from .._opposed import Opposed
 from .._shared import shared_client
 from .._types import SUBSTITUTED, TERMINATED, TRUNCATED, BatchStep, IllegalActions, Outcome, Reward
-from ..errors import GONE, BoardwireError
+from ..errors import LOST, BoardwireError
 from ._common import (
     IllegalActionNotice,
     Opponents,
@@ -176,17 +176,16 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         Raises:
             ResetNeeded: There was no reset.
             ValueError: A policy that is an opponent has chosen what is not legal: a reset begins anew.
-            ActionOutOfRange: There is no such action.
-            IllegalAction: It is illegal now, and `illegal_actions` is `reject`.
+            IllegalAction: There is no such action, or it is illegal now and `illegal_actions` is `reject`.
             EpisodeOver: The episode has ended.
             ConnectionLost: Nobody answers, so that the batch is gone: a reset begins anew.
-            UnknownBatch: The batch is gone: a reset begins anew.
+            Gone: The batch is gone: a reset begins anew.
         """
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
         try:
             seen = self._seen = self._saw(self._table.step(one_action(action)), self._decision + 1)
-        except GONE as failure:
+        except LOST as failure:
             raise advised(failure) from None
         if seen.flags & SUBSTITUTED:
             self._notice.give(operator.index(action))
@@ -205,7 +204,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         seen = self._last()
         try:
             return self._renderer.render(lambda: [(self._agent_seat, seen.view)], self._text)
-        except GONE as failure:
+        except LOST as failure:
             raise advised(failure) from None
 
     def _text(self) -> str:

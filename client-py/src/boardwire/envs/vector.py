@@ -17,7 +17,7 @@ from .._account import Server
 from .._opposed import Opposed
 from .._shared import shared_client
 from .._types import Autoreset, BatchStep, IllegalActions, Reward, unpacked_mask
-from ..errors import GONE, BoardwireError
+from ..errors import LOST, BoardwireError
 from ._common import (
     IllegalActionNotice,
     Opponents,
@@ -153,7 +153,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
             ValueError: The mask or the seeds are not as many as there are environments.
             gymnasium.error.Error: A seed is negative.
             ConnectionLost: Nobody answers; or the batch is gone, and the mask leaves some environments alone.
-            UnknownBatch: The batch is gone, and the mask leaves some environments alone: reset all of them.
+            Gone: The batch is gone, and the mask leaves some environments alone: reset all of them.
         """
         chosen = self._chosen(options or {})
         seeds = for_each(seed, self.num_envs)
@@ -166,7 +166,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         if self._table is not None:
             try:
                 return self._reset(self._table, seeds, chosen)
-            except GONE as failure:
+            except LOST as failure:
                 if chosen is not None and not chosen.all():
                     # Dealing to the others as well would end their episodes without a word.
                     raise advised(failure, _ALL_LOST) from None
@@ -223,13 +223,13 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
             EpisodeOver: The mode is `DISABLED` and an episode has ended; none was stepped.
             IllegalAction: An action is illegal, and `illegal_actions` is `reject`; none was stepped.
             ConnectionLost: Nobody answers, so that the batch is gone: a reset of all begins anew.
-            UnknownBatch: The batch is gone: a reset of all begins anew.
+            Gone: The batch is gone: a reset of all begins anew.
         """
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environments before their first step")
         try:
             step = self._step = self._table.step(actions)
-        except GONE as failure:
+        except LOST as failure:
             raise advised(failure) from None
         if self._notice.is_due and (replaced := np.flatnonzero(step.substituted)).size:
             self._notice.give(operator.index(actions[replaced[0]]), f" of environment {replaced[0]}")
