@@ -28,7 +28,7 @@ def main() -> None:
     with boardwire.connect() as client:
         match = client.create_match("faraway", players=["agent", "agent"])
         mine, theirs = (invitation.code for invitation in match.invitations)
-        with subprocess.Popen([sys.executable, __file__, client.target, theirs]) as other:
+        with subprocess.Popen([sys.executable, __file__, client.address, theirs]) as other:
             play(client, mine)
         sys.exit(other.returncode)
 

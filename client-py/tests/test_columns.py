@@ -187,7 +187,7 @@ def test_an_event_loop_is_told_the_same(client: boardwire.Client) -> None:
 
     async def there() -> boardwire.BatchStep:
         async with (
-            boardwire.aio.connect(client.target) as other,
+            boardwire.aio.connect(client.address) as other,
             await other.open_batch("golden_compass", **kinds) as batch,
         ):
             return await batch.reset()

@@ -44,9 +44,9 @@ def context(request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.parametrize("work", [by_address, by_env, by_batch, by_vector_env, by_pettingzoo])
 def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, work: Any) -> None:
-    here = [work(client.target, seed) for seed in range(4)]
+    here = [work(client.address, seed) for seed in range(4)]
     with ProcessPoolExecutor(2, mp_context=context) as pool:
-        assert list(pool.map(work, [client.target] * 4, range(4))) == here
+        assert list(pool.map(work, [client.address] * 4, range(4))) == here
 
 
 def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:

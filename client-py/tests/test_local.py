@@ -218,7 +218,7 @@ def test_what_needs_a_server_says_so(local: boardwire.Client) -> None:
 def test_the_server_that_is_none(local: boardwire.Client) -> None:
     info = local.server()
     assert (info.version, info.protocols) == (boardwire.__version__, ("boardwire.v1",))
-    assert local.target == "local:"
+    assert local.address == "local:"
 
 
 def test_snapshots_go_from_one_engine_to_another_and_not_to_a_server(

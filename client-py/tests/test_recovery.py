@@ -207,7 +207,7 @@ def until_idle_too_long(batch: boardwire.Batch) -> None:
 def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:
     with boardwire.connect(server_args=["--idle-timeout=1"]) as client:
         kind = KINDS["vector-next"]
-        env = kind.make(client.target)
+        env = kind.make(client.address)
         opening = pickle.dumps(kind.reset(env, 7))
         until_idle_too_long(env._table.batch)
         with pytest.raises(boardwire.errors.Gone, match="reset the environment"):

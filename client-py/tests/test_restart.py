@@ -47,14 +47,14 @@ def test_the_next_call_that_opens_something_starts_another_server(starts: list[S
             lambda: play(create(client).join(0)),
             lambda: client.open_batch("faraway", environments=1).reset(),
         ):
-            target = client.target
+            target = client.address
             kill_private(client)
-            assert client.target == target, "nothing has been asked yet"
+            assert client.address == target, "nothing has been asked yet"
             assert ask()
-            assert client.target != target
+            assert client.address != target
             assert not Path(target.removeprefix("unix:")).parent.exists()
     assert len(starts) == 5
-    assert not Path(client.target.removeprefix("unix:")).parent.exists()
+    assert not Path(client.address.removeprefix("unix:")).parent.exists()
 
 
 def test_several_threads_start_one_server(starts: list[ServerProcess]) -> None:
@@ -91,7 +91,7 @@ def test_clients_of_one_server_start_it_once(starts: list[ServerProcess]) -> Non
     one, other = boardwire.Client(server), boardwire.Client(server)
     kill_private(one)
     assert one.games() == other.games()
-    assert one.target == other.target
+    assert one.address == other.address
     assert len(starts) == 2
     one.close()
     other.close()

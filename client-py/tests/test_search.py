@@ -199,7 +199,7 @@ def is_there(search: boardwire.Search) -> bool:
 def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "agent"], seed=1)
     first, second = (match.join(index) for index in (0, 1))
-    with boardwire.connect(client.target) as other:
+    with boardwire.connect(client.address) as other:
         search = other.seat(first.match_id, first.token).search(1)
         stranger = second.search(1)
         stranger.id = search.id

@@ -20,9 +20,9 @@ from boardwire._server import PrivateServer
 
 def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:
     with boardwire.connect() as client, boardwire.connect() as other:
-        assert client.target != other.target
+        assert client.address != other.address
         assert client.games() == other.games()
-        folder = Path(client.target.removeprefix("unix:")).parent
+        folder = Path(client.address.removeprefix("unix:")).parent
         assert folder.exists()
     assert not folder.exists()
 
@@ -141,7 +141,7 @@ def test_the_server_goes_when_its_process_is_killed(fork: bool) -> None:
 def test_a_killed_client_is_no_trouble_for_the_server(client: boardwire.Client) -> None:
     code = f"""
 import boardwire, os, signal
-client = boardwire.connect({client.target!r})
+client = boardwire.connect({client.address!r})
 match = client.create_match("faraway", players=["agent", "agent"])
 with match.join(0) as seat:
     seat.observe(wait=True)

@@ -269,7 +269,7 @@ def test_an_address_is_shown_as_it_was_understood() -> None:
         ("unix:socket", "unix:socket"),
     ):
         with boardwire.connect(given) as client:
-            assert client.target == shown
+            assert client.address == shown
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), 1e10, 1e300])

@@ -45,7 +45,7 @@ def call(
 
 def over_grpcio(client: boardwire.Client) -> grpc.Channel:
     """Another connection to the server, on which any call can be made in any way."""
-    return grpc.insecure_channel(client.target, options=[("grpc.default_authority", "localhost")])
+    return grpc.insecure_channel(client.address, options=[("grpc.default_authority", "localhost")])
 
 
 def observing(client: boardwire.Client) -> Any:

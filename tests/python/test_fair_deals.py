@@ -60,7 +60,7 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
 
     def agent(code: str) -> None:
         seat = client.join(code)
-        seat.open()
+        seat.reveal()
         before = seat.bound
         assert before is not None
         assert seat.index is not None
@@ -103,15 +103,15 @@ def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> No
         with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 have yet to join"):
             first.observe()
         with pytest.raises(boardwire.errors.CallTimeout):
-            first.open(timeout=0.2)
+            first.reveal(timeout=0.2)
         second = match.join(1)
-        first.open()
+        first.reveal()
         with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 have yet to open"):
             first.observe()
         again = client.seat(match.id, second.token, secret=bytes(32))
         with pytest.raises(boardwire.errors.InvalidRequest, match="secret"):
-            again.open()
-        client.seat(match.id, second.token, secret=second.secret).open()
+            again.reveal()
+        client.seat(match.id, second.token, secret=second.secret).reveal()
         assert first.observe().episode == 0
         assert match.info().state == "playing"
 
@@ -130,12 +130,12 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
     with client.create_match("faraway", players=["agent", "agent"], fair_deals=True) as match:
         seat = match.join(0)
         with pytest.raises(boardwire.errors.CallTimeout, match=r"have not joined within 0\.2 seconds"):
-            seat.open(timeout=0.2)
+            seat.reveal(timeout=0.2)
         assert "MatchService/OpenDeal" not in asked
         other = match.join(1)
-        seat.open()
+        seat.reveal()
         assert asked.count("MatchService/OpenDeal") == 1
-        other.open()
+        other.reveal()
         assert seat.bound is not None
         assert seat.replay().fair is not None
         seat.bound = replace(seat.bound, seat_commitments=(seat.bound.seat_commitments[0], bytes(32)))
@@ -146,7 +146,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
 def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], fair_deals=True) as match:
         seat = match.join(0)
-        seat.open()
+        seat.reveal()
         for reset in (match.reset, seat.reset):
             with pytest.raises(boardwire.errors.NotPossibleNow, match="unless deals are fair"):
                 reset()
@@ -159,7 +159,7 @@ def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         with pytest.raises(boardwire.errors.InvalidRequest, match="since the server deals alone"):
-            seat.open()
+            seat.reveal()
     with pytest.raises(boardwire.errors.InvalidRequest, match="fair_deals"):
         client.create_match("faraway", players=["agent", "random"], fair_deals=True, seed=1)
 

@@ -22,7 +22,7 @@ def test_two_processes_play_one_match_and_never_see_each_others_hand(
     match = client.create_match("faraway", players=["agent", "agent"], seed=seed)
     codes = [invitation.code for invitation in match.invitations]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        told = list(pool.map(play_seat, [client.target] * 2, codes, range(2)))
+        told = list(pool.map(play_seat, [client.address] * 2, codes, range(2)))
     assert told[0]["scores"] == told[1]["scores"]
     assert told[0]["reward"] == -told[1]["reward"]
     spec = match.spec

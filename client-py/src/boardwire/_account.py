@@ -13,13 +13,13 @@ class Server:
     """A server, and how to prove oneself to it: for environments, where an address alone does not do.
 
     Attributes:
-        target: `host:port` or `unix:/path`.
+        address: `host:port` or `unix:/path`.
         tls: As of `connect`.
         token: As of `connect`.
         insecure: As of `connect`.
     """
 
-    target: str
+    address: str
     tls: TLS | bool = False
     token: str | None = field(default=None, repr=False)
     insecure: bool = False

@@ -17,13 +17,13 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     add("--token-file", type=Path, metavar="FILE", help="has the token of an account of the server")
 
 
-def connected(target: str | None, given: argparse.Namespace) -> Client:
-    """A client of the server at `target`, or of a private one.
+def connected(address: str | None, given: argparse.Namespace) -> Client:
+    """A client of the server at `address`, or of a private one.
 
     Raises:
         StartError: The private server did not start.
         OSError: A file cannot be read.
-        ValueError: The target is no address, or the token could be read on its way.
+        ValueError: The address is no address, or the token could be read on its way.
     """
     token = given.token_file.read_text().strip() if given.token_file else None
-    return connect(target, tls=TLS(given.tls_ca) if given.tls_ca else given.tls, token=token)
+    return connect(address, tls=TLS(given.tls_ca) if given.tls_ca else given.tls, token=token)

@@ -18,7 +18,7 @@ from ._types import BatchStep
 from ._waiting import aside, given, result_of
 from .errors import BoardwireError, from_status
 
-#: The target that stands for an engine in this process.
+#: The address that stands for an engine in this process.
 LOCAL = "local:"
 
 

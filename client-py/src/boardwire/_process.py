@@ -57,7 +57,7 @@ class ServerProcess:
 
     Attributes:
         popen: The process.
-        target: Where it listens.
+        address: Where it listens.
     """
 
     def __init__(self, binary: Path, args: Sequence[str], timeout: float) -> None:
@@ -92,7 +92,7 @@ class ServerProcess:
         self._finalizer = weakref.finalize(self, _stop, self._owner, self.popen, self._folder)
         _running.add(self)
         try:
-            self.target = self._wait_until_ready(timeout)
+            self.address = self._wait_until_ready(timeout)
         except BaseException:
             self._finalizer()
             raise

@@ -41,8 +41,8 @@ class Seat(Closing):
         token: The seat's secret; valid until the match is closed, over any connection.
         spec: The table's description.
         secret: The 32 bytes that it contributes to deals that are fair; empty where they are not known.
-        bound: What everybody was bound by when this seat opened its secret; none before. Replays are compared
-            with it.
+        bound: What everybody was bound by when this seat revealed its secret; none before. Replays are
+            compared with it.
         last: The observation answered last, which `act` refers to.
     """
 
@@ -198,11 +198,11 @@ class Seat(Closing):
         }
         return result_of(self._ask("reset", request, timeout, True))
 
-    def open(self, *, timeout: float = WAIT_SECONDS) -> None:
-        """Opens what this seat contributes to deals that are fair, once all seats have joined.
+    def reveal(self, *, timeout: float = WAIT_SECONDS) -> None:
+        """Reveals what this seat contributes to deals that are fair, once all seats have joined.
 
         The secret is not sent before all are seen to be bound: who knew it could choose what to be bound by.
-        When all have opened, the first episode is dealt. To repeat it is safe.
+        When all have revealed theirs, the first episode is dealt. To repeat it is safe.
 
         Args:
             timeout: Seconds that the others may take to join.
@@ -210,7 +210,7 @@ class Seat(Closing):
         Raises:
             CallTimeout: The others have not joined in time; nothing was sent.
             InvalidRequest: The deals of this match are the server's.
-            Gone: Another seat has not opened in time, and has forfeited the match.
+            Gone: Another seat has not revealed its own in time, and has forfeited the match.
         """
         self.bound = self.bound or result_of(self._all_bound(timeout))
         request = {"match_id": self.match_id, "secret": self.secret}
@@ -236,7 +236,7 @@ class Seat(Closing):
             if all(commitment for player, commitment in bound if player == "agent"):
                 return match.fair
             if time.monotonic() + pause > deadline:
-                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: open again")
+                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: try again")
             result_of(aside(time.sleep, pause))
             pause = min(2 * pause, 1.0)
 

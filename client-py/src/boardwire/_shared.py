@@ -23,8 +23,8 @@ def shared_client(address: str | Server | None, server_args: Sequence[str] = ())
     key = server, tuple(server_args)
     with _lock:
         if key not in _clients:
-            target = {"target": None} if server is None else vars(server)
-            _clients[key] = connect(**target, server_args=key[1])
+            given = {"address": None} if server is None else vars(server)
+            _clients[key] = connect(**given, server_args=key[1])
         return _clients[key]
 
 

@@ -26,7 +26,7 @@ class Catalog:
         self._specs: dict[object, GameSpec] = {}
 
     @property
-    def target(self) -> str:
+    def address(self) -> str:
         """The server's address, for other processes; another once a private server was started again."""
         return self._connection.address
 

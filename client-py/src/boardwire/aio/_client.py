@@ -92,7 +92,7 @@ class Client(Catalog, Closing):
             clock: How long agents may think: one clock for all of them, or one for some seats, such as
                 `{0: boardwire.Clock(limit=1)}`; for as long as they like when left out.
             fair_deals: Whether every agent has a hand in the deals, so that nobody can choose what is dealt:
-                each calls `Seat.open` before anything else. Not with a seed.
+                each calls `Seat.reveal` before anything else. Not with a seed.
             episodes: After how many episodes the match closes itself; 0 for no end. Each is played out.
             host_begins: Whether only `Match.reset` begins episodes, which the `reset` of seats waits for: the
                 host chooses each deal then, and takes note of each result. Not with `seat_may_seed`.
@@ -271,7 +271,7 @@ class Client(Catalog, Closing):
         Args:
             match_id: The match's id.
             token: The seat's token.
-            secret: Its secret, if it has yet to `open` that.
+            secret: Its secret, if it has yet to `reveal` that.
         """
         connection = self._connection
         info = await fetch_match(connection, match_id, self._timeout, token)
@@ -378,11 +378,11 @@ class Client(Catalog, Closing):
 
     def __repr__(self) -> str:
         """Names the server."""
-        return f"<Client of {self.target}>"
+        return f"<Client of {self.address}>"
 
 
 async def connect(
-    target: str | None = None,
+    address: str | None = None,
     *,
     tls: TLS | bool = False,
     token: str | None = None,
@@ -393,7 +393,7 @@ async def connect(
     """Connects to a server, or starts a private one.
 
     Args:
-        target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
+        address: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
             it ends with the client, and at the latest with this process. `local:` is no server but an engine
             in this process, which has batches and no matches.
         tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
@@ -406,23 +406,23 @@ async def connect(
     Raises:
         StartError: The private server was not found or did not start.
         OSError: A file of `tls` cannot be read.
-        ValueError: The target is no address, arguments are given for a server that runs already, a file of
+        ValueError: The address is no address, arguments are given for a server that runs already, a file of
             `tls` has not what it should, or the token could be read on its way.
     """
-    if target is None:
+    if address is None:
         if tls:
             raise ValueError("a private server has a Unix socket, which takes no TLS")
         account = checked(token, "unix:/", insecure=insecure)
         return Client(await aside(PrivateServer, server_args, account=account), timeout=timeout)
     if server_args:
-        raise ValueError("server_args are for a private server: leave the target out")
-    if target == LOCAL:
+        raise ValueError("server_args are for a private server: leave the address out")
+    if address == LOCAL:
         if tls or token is not None:
             raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
         return Client(LocalConnection(), timeout=timeout)
-    address = _core.check_address(target)
-    if tls and address.startswith("unix:"):
-        raise ValueError(f"{address} is a Unix socket, which takes no TLS")
+    understood = _core.check_address(address)
+    if tls and understood.startswith("unix:"):
+        raise ValueError(f"{understood} is a Unix socket, which takes no TLS")
     secured = await aside(read, tls)
-    account = checked(token, address, insecure=insecure or secured is not None)
-    return Client(Connection(address, tls=secured, account=account), timeout=timeout)
+    account = checked(token, understood, insecure=insecure or secured is not None)
+    return Client(Connection(understood, tls=secured, account=account), timeout=timeout)

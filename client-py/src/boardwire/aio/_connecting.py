@@ -31,7 +31,7 @@ class _Connecting:
 
 
 def connect(
-    target: str | None = None,
+    address: str | None = None,
     *,
     tls: TLS | bool = False,
     token: str | None = None,
@@ -45,6 +45,6 @@ def connect(
     """
     return _Connecting(
         lambda: _client.connect(
-            target, tls=tls, token=token, insecure=insecure, timeout=timeout, server_args=server_args
+            address, tls=tls, token=token, insecure=insecure, timeout=timeout, server_args=server_args
         )
     )

@@ -73,7 +73,7 @@ class PrivateServer:
 
     def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
-        connection = Connection(process.target, account=self._account, story=process.story, past=past)
+        connection = Connection(process.address, account=self._account, story=process.story, past=past)
         return (process, connection)
 
     @property
