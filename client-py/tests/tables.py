@@ -12,7 +12,7 @@ import boardwire.envs
 #: Checkers that nobody here wrote choose without masks.
 MASKLESS = pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
 
-with boardwire.connect() as _client:
+with boardwire.connect("local:") as _client:
     GAMES = _client.games()
 
 #: Gymnasium's id of each game.

@@ -32,7 +32,7 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
     client: boardwire.Client, game: str, seats: int
 ) -> None:
     n = 24
-    kinds: dict[str, Any] = {"scores": True, "final_views": True, "episodes": True}
+    kinds: dict[str, Any] = {"columns": ["scores", "final_views", "episodes"]}
     with client.open_batch(game, seats=seats, environments=n, seed=1, skip_forced=True, **kinds) as batch:
         spec, step, ends = batch.spec, batch.reset(), 0
         while ends < n:
@@ -76,7 +76,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
 ) -> None:
     random = np.random.default_rng(seats)
     seeds = random.integers(2**64, size=3, dtype=np.uint64)
-    with client.open_batch(game, seats=seats, environments=3, scores=True) as batch:
+    with client.open_batch(game, seats=seats, environments=3, columns=["scores"]) as batch:
         step = batch.reset(seeds=seeds)
         matches = [served.create_match(game, players=["agent"] * seats, seed=int(seed)) for seed in seeds]
         tables = [[match.join(seat) for seat in range(seats)] for match in matches]
@@ -229,7 +229,7 @@ def test_a_reset_after_a_refused_part_leaves_nothing_to_receive(client: boardwir
 
 
 def test_arrays_are_the_callers_own(client: boardwire.Client) -> None:
-    with client.open_batch("faraway", environments=8, seed=1, scores=True, final_views=True) as batch:
+    with client.open_batch("faraway", environments=8, seed=1, columns=["scores", "final_views"]) as batch:
         kept = [batch.reset()]
         images = [pickle.dumps(kept[0])]
         for _ in range(80):
@@ -256,7 +256,7 @@ def test_a_mask_is_unpacked_once_and_what_is_written_to_it_stays(client: boardwi
 def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
     n = 6
     mask = np.arange(n) % 2 == 0
-    with client.open_batch("faraway", environments=n, seed=1, episodes=True) as batch:
+    with client.open_batch("faraway", environments=n, seed=1, columns=["episodes"]) as batch:
         opening = batch.reset()
         assert same(batch.reset(seed=1), opening)
         step = batch.step(lowest(opening.mask))
@@ -289,7 +289,7 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
 def test_the_three_modes_of_autoreset(client: boardwire.Client, autoreset: boardwire.Autoreset) -> None:
     with client.open_batch(
-        "faraway", environments=3, seed=4, autoreset=autoreset, opponents={1: "random"}, episodes=True
+        "faraway", environments=3, seed=4, autoreset=autoreset, opponents={1: "random"}, columns=["episodes"]
     ) as batch:
         step = batch.reset()
         while not step.over.any():

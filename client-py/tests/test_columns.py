@@ -22,7 +22,9 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
 ) -> None:
     match = served.create_match(game, players=["agent"] * seats, seed=11)
     table = [match.join(seat) for seat in range(seats)]
-    with client.open_batch(game, seats=seats, environments=1, oracle=True, autoreset="disabled") as batch:
+    with client.open_batch(
+        game, seats=seats, environments=1, columns=["oracle"], autoreset="disabled"
+    ) as batch:
         step = batch.reset(seeds=[11])
         while not step.over.any():
             assert step.oracle is not None
@@ -50,7 +52,7 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
 def test_advice_is_legal_shared_out_and_changes_nothing_else(client: boardwire.Client, bot: str) -> None:
     n, kinds = 6, dict[str, Any](environments=6, opponents={1: "random"}, seed=5)
     with (
-        client.open_batch("rauha", advice=bot, advice_shares=True, **kinds) as advised,
+        client.open_batch("rauha", advice=bot, columns=["advice_shares"], **kinds) as advised,
         client.open_batch("rauha", **kinds) as plain,
         client.open_batch("rauha", advice=bot, **kinds) as again,
     ):
@@ -117,7 +119,7 @@ def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
         ({"advice": "clever"}, "columns.advice", "greedy:WORLDS"),
         ({"advice": "agent"}, "columns.advice", "greedy:WORLDS"),
         ({"advice": "policy:lion"}, "columns.advice", "none is registered|none that is registered"),
-        ({"advice_shares": True}, "columns.advice_shares", "names a bot"),
+        ({"columns": ["advice_shares"]}, "columns.advice_shares", "names a bot"),
     ):
         with pytest.raises(boardwire.errors.InvalidRequest, match=said) as refused:
             client.open_batch("faraway", environments=2, **kinds)
@@ -131,7 +133,11 @@ def test_columns_count_against_the_size_of_a_message(client: boardwire.Client) -
         return int(refused.value.metadata["expected"].split()[3].rstrip(","))
 
     spec = client.game("faraway")
-    plain, oracle, advised = most(), most(oracle=True), most(advice="random", advice_shares=True)
+    plain, oracle, advised = (
+        most(),
+        most(columns=["oracle"]),
+        most(advice="random", columns=["advice_shares"]),
+    )
     assert plain > oracle > 0
     assert plain > advised > 0
     assert 64e6 / oracle - 64e6 / plain == pytest.approx(spec.seats * spec.view_bytes, rel=0.1)
@@ -150,7 +156,7 @@ def test_rollouts_carry_the_columns_of_their_rows(client: boardwire.Client, n: i
         value = decisions.oracle.sum(axis=(1, 2)).astype(np.float32)
         return decisions.advice, np.zeros(len(value)), value
 
-    kinds = dict[str, Any](oracle=True, advice="mc:8", advice_shares=True)
+    kinds = dict[str, Any](columns=["oracle", "advice_shares"], advice="mc:8")
     with client.open_batch("faraway", environments=n, seed=3, **kinds) as batch:
         rollouts = boardwire.Rollouts(batch, 60)
         for rollout in (rollouts.collect(learner), rollouts.collect(learner)):
@@ -181,7 +187,7 @@ def test_rollouts_have_no_columns_that_the_batch_has_not(client: boardwire.Clien
 
 
 def test_an_event_loop_is_told_the_same(client: boardwire.Client) -> None:
-    kinds = dict[str, Any](environments=3, seed=4, oracle=True, advice="mc:8", advice_shares=True)
+    kinds = dict[str, Any](environments=3, seed=4, columns=["oracle", "advice_shares"], advice="mc:8")
     with client.open_batch("golden_compass", **kinds) as batch:
         shown = batch.reset()
 

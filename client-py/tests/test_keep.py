@@ -31,7 +31,7 @@ def insisted(call: Callable[[], _T]) -> _T:
 
 def open_batch(client: boardwire.Client, *, keep: bool = True) -> boardwire.Batch:
     """A batch that plays the same wherever it is opened."""
-    return client.open_batch("faraway", environments=N, seed=3, keep=keep, episodes=True)
+    return client.open_batch("faraway", environments=N, seed=3, keep=keep, columns=["episodes"])
 
 
 #: Where a connection is cut: before the request, in the midst of it, before its answer, in the midst of that.
@@ -181,7 +181,7 @@ def test_a_reset_that_is_repeated_is_made_once(address: str) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address) as client,
-        client.open_batch("faraway", environments=N, seed=3, keep=True, episodes=True) as batch,
+        client.open_batch("faraway", environments=N, seed=3, keep=True, columns=["episodes"]) as batch,
     ):
         batch.reset()
         with proxy.held(), pytest.raises(CallTimeout):

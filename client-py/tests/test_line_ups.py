@@ -39,8 +39,7 @@ def test_line_ups_take_turns_by_the_numbers_of_environments(client: boardwire.Cl
         first_environment=3,
         line_ups=LINE_UPS,
         seed=4,
-        scores=True,
-        final_views=True,
+        columns=["scores", "final_views"],
     ) as batch:
         assert batch.line_ups == tuple(map(tuple, LINE_UPS))
         first, second = [True, False, False], [False, True, True]

@@ -26,19 +26,15 @@ DERIVED = ["mask", "terminated", "truncated", "over", "substituted", "forfeited"
 #: What batches are opened with beside game, seats and seed.
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "bots": {"opponents": {0: "greedy"}, "scores": True, "autoreset": "same_step", "reward": "margin"},
+    "bots": {"opponents": {0: "greedy"}, "columns": ["scores"], "autoreset": "same_step", "reward": "margin"},
     "everything": {
-        "scores": True,
-        "final_views": True,
-        "episodes": True,
-        "oracle": True,
+        "columns": ["scores", "final_views", "episodes", "oracle", "advice_shares"],
         "advice": "greedy:2",
-        "advice_shares": True,
         "illegal_actions": "seeded_legal",
         "skip_forced": True,
     },
-    "forfeits": {"illegal_actions": "forfeit", "scores": True, "reward": "win", "final_views": True},
-    "searched": {"opponents": {1: "mc:4"}, "episodes": True},
+    "forfeits": {"illegal_actions": "forfeit", "columns": ["scores", "final_views"], "reward": "win"},
+    "searched": {"opponents": {1: "mc:4"}, "columns": ["episodes"]},
 }
 
 
@@ -93,7 +89,7 @@ def test_all_columns_are_those_of_a_server(
 def test_as_many_as_threads_step_are_those_of_a_server(
     served: boardwire.Client, local: boardwire.Client, environments: int
 ) -> None:
-    settings: dict[str, Any] = {"environments": environments, "seed": 8, "scores": True}
+    settings: dict[str, Any] = {"environments": environments, "seed": 8, "columns": ["scores"]}
     with served.open_batch("rauha", **settings) as one, local.open_batch("rauha", **settings) as other:
         assert_same(a := one.reset(), other.reset())
         masks = a.mask.copy()
@@ -158,7 +154,7 @@ def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, A
         lambda: client.open_batch("faraway", environments=1, opponents={1: "nobody"}),
         lambda: client.open_batch("faraway", environments=1, opponents={0: "random", 1: "random"}),
         lambda: client.open_batch("faraway", environments=1, advice="nobody"),
-        lambda: client.open_batch("faraway", environments=1, advice_shares=True),
+        lambda: client.open_batch("faraway", environments=1, columns=["advice_shares"]),
         lambda: client.open_batch("faraway", environments=1, line_ups=[["agent", "random"]] * 2000),
     ]
     said: list[tuple[type[BaseException], str, Any, Any]] = []
@@ -182,7 +178,7 @@ def test_refusals_are_those_of_a_server(served: boardwire.Client, local: boardwi
 
 
 def test_a_step_lies_in_the_memory_that_it_was_written_to(local: boardwire.Client) -> None:
-    with local.open_batch("faraway", environments=4, scores=True) as batch:
+    with local.open_batch("faraway", environments=4, columns=["scores"]) as batch:
         step = batch.reset()
         assert isinstance(step, boardwire.BatchStep)
         base: Any = step.view.base

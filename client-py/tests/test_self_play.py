@@ -135,7 +135,9 @@ def test_a_reset_leaves_nothing_of_before_to_receive(client: boardwire.Client) -
 
 
 def test_a_part_of_a_step_has_what_ended_in_it(client: boardwire.Client) -> None:
-    with client.open_batch("faraway", environments=9, seed=1, autoreset="same_step", scores=True) as batch:
+    with client.open_batch(
+        "faraway", environments=9, seed=1, autoreset="same_step", columns=["scores"]
+    ) as batch:
         shown, ends = batch.reset(), 0
         while ends < 20:
             shown = batch.step(shown.mask.argmax(axis=1))

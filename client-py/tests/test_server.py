@@ -168,3 +168,35 @@ def test_a_private_server_starts_whatever_the_folder_of_temporary_files_is_calle
     with boardwire.connect() as client:
         assert len(client.games()) == 3
     folder.rmdir()
+
+
+def test_a_private_server_has_settings_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("BOARDWIRE_LISTEN", "0.0.0.0:1"),
+        ("BOARDWIRE_CONFIG", "/nowhere"),
+        ("BOARDWIRE_MAX_MATCHES", "1"),
+        ("BOARDWIRE_IDLE_TIMEOUT", "1"),
+        ("BOARDWIRE_AUTH_TOKEN_FILE", "/nowhere"),
+    ):
+        monkeypatch.setenv(name, value)
+    with boardwire.connect() as client:
+        limits = client.server().limits
+        assert limits.matches > 1
+        # A laptop may sleep for a night.
+        assert limits.batch_idle_timeout == limits.match_idle_timeout == 7 * 24 * 3600
+    with boardwire.connect(server_args=["--idle-timeout=90"]) as client:
+        assert client.server().limits.batch_idle_timeout == 90
+    monkeypatch.setenv("BOARDWIRE_LOG_LEVEL", "nonsense")
+    with pytest.raises(boardwire.errors.StartError, match="nonsense"):
+        boardwire.connect()
+
+
+def test_a_private_server_is_understood_in_every_locale() -> None:
+    code = "import boardwire\nwith boardwire.connect() as client: print(len(client.games()))"
+    folder = Path(tempfile.mkdtemp(suffix="ü"))
+    for variables in ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "C.UTF-8"}):
+        environment = {**os.environ, **variables, "TMPDIR": str(folder)}
+        command = [sys.executable, "-c", code]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert ran.stdout.strip() == "3", ran.stderr
+    folder.rmdir()

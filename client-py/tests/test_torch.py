@@ -148,7 +148,7 @@ def test_an_exported_network_plays_alike(game: str, seats: int, tmp_path: Path) 
     kinds: dict[str, Any] = {"seats": seats, "environments": 4, "seed": 5, "autoreset": "same_step"}
     with (
         boardwire.connect(server_args=["--policy", f"mine={tmp_path / 'mine.onnx'}"]) as client,
-        client.open_batch(game, advice="policy:mine:argmax", advice_shares=True, **kinds) as batch,
+        client.open_batch(game, advice="policy:mine:argmax", columns=["advice_shares"], **kinds) as batch,
     ):
         shown = batch.reset()
         for _ in range(60):

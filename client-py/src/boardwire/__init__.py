@@ -42,6 +42,7 @@ from ._tls import TLS
 from ._types import (
     NOBODY,
     Autoreset,
+    BatchColumn,
     BatchStep,
     ClockReading,
     Forfeit,
@@ -70,6 +71,7 @@ __all__ = [
     "Axis",
     "AxisOrder",
     "Batch",
+    "BatchColumn",
     "BatchPart",
     "BatchStep",
     "BoardwireError",

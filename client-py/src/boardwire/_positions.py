@@ -240,8 +240,7 @@ class Table:
             seats=spec.seats,
             options=spec.options,
             autoreset="disabled",
-            oracle=True,
-            final_views=True,
+            columns=["oracle", "final_views"],
         )
 
 

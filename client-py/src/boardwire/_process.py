@@ -17,6 +17,16 @@ from pathlib import Path
 from .errors import StartError
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
+#: The settings that private servers take from the environment.
+_SETTINGS = (
+    "BOARDWIRE_LOG",
+    "BOARDWIRE_LOG_LEVEL",
+    "BOARDWIRE_POLICY_TIMEOUT",
+    "BOARDWIRE_SNAPSHOT_KEY",
+    "BOARDWIRE_THREADS",
+)
+#: Others than those of a server for everybody: a laptop sleeps for a night, and its owner comes back.
+_LAPTOP = {"BOARDWIRE_IDLE_TIMEOUT": "604800", "BOARDWIRE_MATCH_IDLE_TIMEOUT": "604800"}
 _READY = "listening on "
 _STOP_SECONDS = 5.0
 # A killed process may lose its connections a little before its parent is told of its end.
@@ -52,6 +62,13 @@ def find_binary() -> Path:
     )
 
 
+def _environment() -> dict[str, str]:
+    """The variables of a private server: an operator's settings for other servers are not its own."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("BOARDWIRE_")}
+    kept = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
+    return own | _LAPTOP | kept
+
+
 class ServerProcess:
     """A server on a Unix socket of its own, which ends with its standard input.
 
@@ -82,7 +99,10 @@ class ServerProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
-                    text=True,
+                    # Whatever this process takes text for.
+                    encoding="utf-8",
+                    errors="replace",
+                    env=_environment(),
                     start_new_session=True,
                 )
         except OSError as cause:
@@ -108,7 +128,7 @@ class ServerProcess:
         if line.startswith(_READY):
             return line.removeprefix(_READY).strip()
         status = self.popen.wait() if not line else "a line it should not have printed"
-        said = self._log.read_text(errors="replace").strip() or line.strip() or "nothing"
+        said = self._log.read_text(encoding="utf-8", errors="replace").strip() or line.strip() or "nothing"
         raise StartError(f"the private server did not get ready ({status}) and said: {said}")
 
     def has_died(self, within: float = 0.0) -> bool:
@@ -141,7 +161,7 @@ class ServerProcess:
     def _read_log(self) -> None:
         said = ""
         with contextlib.suppress(OSError):
-            said = self._log.read_text(errors="replace").strip()[-_LOG_CHARACTERS:]
+            said = self._log.read_text(encoding="utf-8", errors="replace").strip()[-_LOG_CHARACTERS:]
         # Another thread may have read it before it was cleared away.
         self._ending = self._ending or (
             f"the private server has ended with status {self.popen.returncode}, and the matches and batches "

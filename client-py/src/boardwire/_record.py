@@ -301,7 +301,7 @@ class _Play:
             seed=facts.seed,
             reward=facts.reward,  # type: ignore[arg-type] # It was given to `record`.
             autoreset="disabled",
-            final_views=True,
+            columns=["final_views"],
             advice=bot or None,
         )
 

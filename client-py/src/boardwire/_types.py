@@ -21,6 +21,9 @@ IllegalActions = Literal["reject", "first_legal", "seeded_legal", "forfeit"]
 #: the same step does, or nothing before a reset.
 Autoreset = Literal["next_step", "same_step", "disabled"]
 
+#: What steps of a batch carry on request.
+BatchColumn = Literal["scores", "final_views", "episodes", "oracle", "advice_shares"]
+
 #: Who plays worlds to their end: what the game's own estimate likes best one ply ahead, or any legal action.
 RolloutPolicy = Literal["estimate", "random"]
 

@@ -197,8 +197,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             autoreset="disabled",
             illegal_actions=self.config.illegal_actions,
             skip_forced=self.config.skip_forced,
-            scores=True,
-            final_views=True,
+            columns=["scores", "final_views"],
         )
 
     def _served(self, work: Callable[[Client], _T]) -> _T:

@@ -17,7 +17,7 @@ from .._info import Clock, Invitation, MatchInfo, MatchState
 from .._line_ups import against, seats_of
 from .._replay import Frame, Replay
 from .._tls import TLS, read
-from .._types import Autoreset, IllegalActions, Reward
+from .._types import Autoreset, BatchColumn, IllegalActions, Reward
 from ..errors import BoardwireError, CallTimeout, ConnectionLost
 from ._batch import Batch, carrier
 from ._catalog import Catalog
@@ -150,12 +150,8 @@ class Client(Catalog, Closing):
         autoreset: Autoreset = "next_step",
         illegal_actions: IllegalActions = "reject",
         skip_forced: bool = False,
-        scores: bool = False,
-        final_views: bool = False,
-        episodes: bool = False,
-        oracle: bool = False,
+        columns: Collection[BatchColumn] = (),
         advice: str | None = None,
-        advice_shares: bool = False,
         keep: bool = False,
     ) -> Batch:
         """Opens a batch: many environments of one table, stepped together, for one trusted owner.
@@ -179,12 +175,12 @@ class Client(Catalog, Closing):
             autoreset: What becomes of an environment whose episode has ended.
             illegal_actions: What happens to illegal actions.
             skip_forced: Whether the engine plays decisions with a single legal action.
-            scores: Whether steps carry scores and ranks of the episodes that ended.
-            final_views: Whether they carry what the agents' seats saw at the end of those.
-            episodes: Whether they carry the number of every environment's episode.
-            oracle: Whether they carry what every seat may know, for critics in training.
+            columns: What steps carry besides, such as `{"scores", "oracle"}`. `scores`: scores and ranks of
+                the episodes that ended; `final_views`: what the agents' seats saw at the end of those;
+                `episodes`: the number of every environment's episode; `oracle`: what every seat may know, for
+                critics in training; `advice_shares`: what speaks for each action where there is advice, such
+                as its share of playouts.
             advice: A bot, such as `mc:160`, whose choice in the deciding seat's place they carry, to imitate.
-            advice_shares: Whether they also carry what speaks for each action, such as its share of playouts.
             keep: Whether the batch outlives the connection it is opened over. Steps and resets are numbered
                 then, so that those whose answers were lost with a connection are asked for again.
 
@@ -213,12 +209,8 @@ class Client(Catalog, Closing):
             "illegal_actions": illegal_actions,
             "skip_forced": skip_forced,
             "columns": {
-                "scores": scores,
-                "final_views": final_views,
-                "episodes": episodes,
-                "oracle": oracle,
+                **dict.fromkeys(_values.one_of(columns, get_args(BatchColumn)), True),
                 "advice": advice or None,
-                "advice_shares": advice_shares,
             },
         }
         request = {

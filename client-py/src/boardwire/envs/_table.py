@@ -123,10 +123,7 @@ class Table:
             reward=self._reward,
             autoreset="disabled",
             illegal_actions=self._illegal_actions,
-            scores=True,
-            final_views=True,
-            episodes=True,
-            oracle=True,
+            columns=["scores", "final_views", "episodes", "oracle"],
         )
         check_table(self.spec, self._batch.spec)
         return self._batch

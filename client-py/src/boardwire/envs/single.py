@@ -157,9 +157,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
             autoreset="disabled",
             illegal_actions=self._illegal_actions,
             skip_forced=self._skip_forced,
-            scores=True,
-            final_views=True,
-            episodes=True,
+            columns=["scores", "final_views", "episodes"],
         )
         self._table = Opposed(batch, self._agent_seat, self._players.policies)
         check_table(self.game_spec, batch.spec)

@@ -263,6 +263,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
 
     def _open(self) -> Opposed:
         bots, policies = self._players
+        has_ends = bool(policies) or self.autoreset_mode is AutoresetMode.SAME_STEP
         batch = self._client.open_batch(
             self.game_spec.game.id,
             environments=self.num_envs,
@@ -274,8 +275,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
             autoreset=_WIRE[self.autoreset_mode],
             illegal_actions=self._illegal_actions,
             skip_forced=self._skip_forced,
-            scores=True,
-            final_views=bool(policies) or self.autoreset_mode is AutoresetMode.SAME_STEP,
+            columns=["scores", "final_views"] if has_ends else ["scores"],
         )
         return Opposed(batch, self._agent_seat, policies)
 
