@@ -1,6 +1,6 @@
 """A Gymnasium loop: a random policy that respects the mask, over ten episodes.
 
-To try: `observation="features"`, which a network takes; `opponents="mc:40"`; `gymnasium.make_vec`.
+To try: `observation="ids"`, the view by named field; `opponents="mc:40"`; `gymnasium.make_vec`.
 """
 
 import gymnasium

@@ -94,7 +94,7 @@ def test_check_env_passes(game: str, seats: int, observation: str, mask: str) ->
 def test_large_values_are_of_a_type_that_frameworks_reckon_with() -> None:
     kinds = set()
     for game, name in IDS.items():
-        env = make(game)
+        env = make(game, observation="ids")
         for field, space in env.observation_space.spaces.items():
             assert space.dtype == (np.uint8 if env.game_spec.fields[field].max < 256 else np.int32), (
                 name,
@@ -276,7 +276,7 @@ def test_options_are_words_numbers_or_flags(client: boardwire.Client) -> None:
 
 
 def test_options_reach_the_game() -> None:
-    env = make("faraway", options={"variant": "advanced"}, skip_forced=True)
+    env = make("faraway", options={"variant": "advanced"}, skip_forced=True, observation="ids")
     seen, info = env.reset(seed=1)
     assert np.count_nonzero(seen["hand"]) == 5
     finish(env, info)

@@ -83,6 +83,7 @@ def test_an_environment_shows_what_a_match_played_by_hand_shows(
 @pytest.mark.parametrize(("game", "mode"), [*product(IDS, MODES)])
 def test_a_vector_environment_shows_what_single_ones_show(game: str, mode: AutoresetMode) -> None:
     given: dict[str, Any] = {"seats": 3, "agent_seat": 1, "opponents": [last_legal, "random"]}
+    given["observation"] = "ids"
     envs = make_vec(game, autoreset_mode=mode, **given)
     singles = [make(game, **given) for _ in range(5)]
     shown, infos = envs.reset(seed=7)
@@ -120,7 +121,8 @@ def test_a_vector_environment_shows_what_single_ones_show(game: str, mode: Autor
 
 
 def test_rows_that_are_over_keep_showing_the_agents_view() -> None:
-    envs = make_vec(agent_seat=1, opponents=first_legal, autoreset_mode=AutoresetMode.DISABLED)
+    given: dict[str, Any] = {"agent_seat": 1, "opponents": first_legal, "observation": "ids"}
+    envs = make_vec(autoreset_mode=AutoresetMode.DISABLED, **given)
     envs.reset(seed=1)
     while True:
         shown, _, terminated, _, _ = envs.step(envs.action_masks().argmax(axis=1))

@@ -170,7 +170,7 @@ def test_same_step_resets_give_the_last_observation_aside(observation: str, mask
 
 
 def test_disabled_waits_for_a_reset_of_just_those_that_ended() -> None:
-    envs = make(num_envs=4, autoreset_mode=AutoresetMode.DISABLED)
+    envs = make(num_envs=4, autoreset_mode=AutoresetMode.DISABLED, observation="ids")
     envs.reset(seed=8)
     seen, _, terminated, truncated, _ = until_one_ends(envs)
     over = terminated | truncated
@@ -278,7 +278,7 @@ def test_environments_differ_and_resets_go_on() -> None:
 
 
 def test_steps_need_a_reset_and_a_closed_environment_may_be_reset() -> None:
-    envs = make()
+    envs = make(observation="ids")
     for early in (lambda: envs.step([0, 0, 0]), envs.action_masks):
         with pytest.raises(gymnasium.error.ResetNeeded):
             early()

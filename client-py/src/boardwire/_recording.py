@@ -194,7 +194,7 @@ class Recording:
         self,
         name: str,
         *,
-        observation: ObservationKind = "ids",
+        observation: ObservationKind = "features",
         player: str | None = None,
         progress: Callable[[int], object] | None = None,
         client: Client | None = None,
@@ -210,7 +210,7 @@ class Recording:
 
         Args:
             name: The name without seat and version; what stands before a `/` is Minari's namespace.
-            observation: `ids` for the view by named field, `features` for one `float32` vector.
+            observation: `features` for one `float32` vector, `ids` for the view by named field.
             player: Only those episodes of each seat in which this player had it.
             progress: Is called with 1 for every episode of a seat that is written.
             client: A client of a running server, for the description of the table; a private one is started

@@ -37,7 +37,7 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
         *,
         seats: int | None = None,
         options: Mapping[str, str] | None = None,
-        observation: ObservationKind = "ids",
+        observation: ObservationKind = "features",
         mask: MaskPlace = "observation",
         reward: Reward = "rank",
         illegal_actions: IllegalActions = "seeded_legal",
@@ -51,7 +51,7 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
             game: The game's id.
             seats: How many seats; the fewest the game is played by when left out.
             options: The game's options.
-            observation: `ids` for the view by named field, `features` for one `float32` vector.
+            observation: `features` for one `float32` vector, `ids` for the view by named field.
             mask: `info` to show the legal mask in the infos instead.
             reward: What agents are rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the

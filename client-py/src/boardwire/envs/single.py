@@ -70,7 +70,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         opponents: Opponents = "greedy",
         agent_seat: int = 0,
         options: Mapping[str, str] | None = None,
-        observation: ObservationKind = "ids",
+        observation: ObservationKind = "features",
         mask: MaskPlace = "info",
         reward: Reward = "rank",
         illegal_actions: IllegalActions = "seeded_legal",
@@ -87,7 +87,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
                 policies of this process, functions of `boardwire.Decisions` that give an action for each row.
             agent_seat: The agent's seat.
             options: The game's options.
-            observation: `ids` for the view by named field, `features` for one `float32` vector.
+            observation: `features` for one `float32` vector, `ids` for the view by named field.
             mask: `observation` to show the legal mask in the observation, too.
             reward: What the agent is rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
