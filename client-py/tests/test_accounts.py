@@ -18,7 +18,7 @@ from servers import tcp_server
 
 import boardwire
 from boardwire import errors, pettingzoo
-from boardwire._account import checked
+from boardwire._access import checked
 from boardwire._process import find_binary
 from boardwire.envs import BoardwireVectorEnv
 

@@ -14,7 +14,7 @@ from tables import TABLES
 
 import boardwire
 import boardwire.envs
-from boardwire import _extension
+from boardwire import _spec
 from boardwire.pettingzoo import aec_env, parallel_env
 
 WAYS: list[dict[str, Any]] = [{}, {"address": "local:"}]
@@ -118,7 +118,7 @@ def test_another_catalogue_is_not_drawn_by_ours() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
     with pytest.raises(ValueError, match="other rules or components"):
-        _extension.painter("faraway", 2, tuple(sorted(spec.options.items())), "0" * 64)
+        _spec.painter("faraway", 2, tuple(sorted(spec.options.items())), "0" * 64)
 
 
 WITHOUT = """

@@ -9,7 +9,7 @@ registers `boardwire/<Game>-v<version>` for every game of the server that comes 
 from importlib.metadata import version as _version
 
 from . import _registration, aio, errors
-from ._account import Server
+from ._access import TLS, Server
 from ._advantages import advantages
 from ._batch import Batch, BatchPart
 from ._client import CALL_SECONDS, Client, connect
@@ -38,7 +38,6 @@ from ._search import Search
 from ._seat import WAIT_SECONDS, Seat
 from ._self_play import SelfPlay, Turn
 from ._spec import ActionSpec, Game, GameOption, GameSpec
-from ._tls import TLS
 from ._types import (
     NOBODY,
     Autoreset,

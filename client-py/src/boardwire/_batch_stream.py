@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core, _rows
 from ._connection import Connection, lease
-from ._resets import Resets
+from ._rows import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._stream import Stream

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, SupportsIndex, get_args
 
 from . import _core, _values
-from ._account import checked
+from ._access import TLS, checked, read
 from ._batch import Batch, carrier
 from ._catalog import Catalog
 from ._closing import Closing
@@ -21,7 +21,6 @@ from ._match import Match
 from ._replay import Frame, Replay
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
-from ._tls import TLS, read
 from ._types import Autoreset, BatchColumn, IllegalActions, Reward
 from ._waiting import aside, each_of, result_of
 from ._watching import fetch_replay, watch

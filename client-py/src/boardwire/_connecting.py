@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ._access import TLS
 from ._client import Client, connect
-from ._tls import TLS
 
 
 def add_connection(parser: argparse.ArgumentParser) -> None:

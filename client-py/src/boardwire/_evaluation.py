@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._batch import Batch
-from ._client import Client, connect
+from ._client import Client
 from ._line_ups import AGENT, check_bot
 from ._rollouts import Decisions, Policy, whole_actions
+from ._shared import shared_client
 from ._types import NOBODY, Reward
 
 # Environments that are stepped at once.
@@ -100,7 +100,7 @@ def evaluate(
         control: An evaluation of another policy by which chance is taken out.
         control_weight: How much of the control's luck is taken out; best is the covariance of the two by
             deals over the variance of the control's.
-        client: A client of a running server; a private one is started when left out.
+        client: A client of a running server; of the private server of this process when left out.
 
     Raises:
         ValueError: There is not one deal, the control is of other deals or no more, the opponents are named
@@ -113,28 +113,28 @@ def evaluate(
         raise ValueError(f"an evaluation takes at least one deal, not {deals}")
     if isinstance(opponents, str):
         check_bot(opponents)
-    with connect() if client is None else nullcontext(client) as served:
-        spec = served.game(game, seats=seats, options=options)
-        count = spec.seats
-        of = {"game": game, "seats": count, "options": dict(spec.options), "seed": seed, "reward": reward}
-        if control is not None:
-            _check_control(control, of, deals)
-        others = opponents if isinstance(opponents, str) else AGENT
-        line_ups = [[AGENT if seat == own else others for seat in range(count)] for own in range(count)]
-        bounds = [*range(0, deals, max(_AT_ONCE // count, 1)), deals]
-        rewards = np.empty((deals, count), np.float32)
-        for first, end in pairwise(bounds):
-            with served.open_batch(
-                game,
-                environments=(end - first) * count,
-                first_environment=first * count,
-                line_ups=line_ups,
-                duplicate_deals=True,
-                options=options,
-                seed=seed,
-                reward=reward,
-            ) as batch:
-                rewards[first:end] = _play(batch, policy, None if isinstance(opponents, str) else opponents)
+    served = shared_client(None) if client is None else client
+    spec = served.game(game, seats=seats, options=options)
+    count = spec.seats
+    of = {"game": game, "seats": count, "options": dict(spec.options), "seed": seed, "reward": reward}
+    if control is not None:
+        _check_control(control, of, deals)
+    others = opponents if isinstance(opponents, str) else AGENT
+    line_ups = [[AGENT if seat == own else others for seat in range(count)] for own in range(count)]
+    bounds = [*range(0, deals, max(_AT_ONCE // count, 1)), deals]
+    rewards = np.empty((deals, count), np.float32)
+    for first, end in pairwise(bounds):
+        with served.open_batch(
+            game,
+            environments=(end - first) * count,
+            first_environment=first * count,
+            line_ups=line_ups,
+            duplicate_deals=True,
+            options=options,
+            seed=seed,
+            reward=reward,
+        ) as batch:
+            rewards[first:end] = _play(batch, policy, None if isinstance(opponents, str) else opponents)
     fair = {"win": 1 / count, "rank": 0.0}.get(reward)
     means = rewards.mean(axis=1, dtype=np.float64)
     if control is None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from . import _core
 from ._connection import REPEAT, Connection
-from ._resets import Resets
+from ._rows import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._types import BatchStep

@@ -6,7 +6,7 @@ import copy
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 import gymnasium
@@ -16,9 +16,10 @@ from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
-from ._client import Client, connect
+from ._client import Client
 from ._recording import Recording, RecordingFacts
 from ._registration import register
+from ._shared import shared_client
 from .envs import ObservationKind
 from .envs._spaces import Lens
 
@@ -38,9 +39,9 @@ def datasets(
     is recovered, which draws the seeds of its episodes from the one that it is given.
     """
     facts = recording.facts
-    with connect() if client is None else nullcontext(client) as served:
-        spec = recording.spec(served)
-        (game_id,) = register([spec.game])
+    served = shared_client(None) if client is None else client
+    spec = recording.spec(served)
+    (game_id,) = register([spec.game])
     lens = Lens(spec, observation, "observation")
     made = []
     with ExitStack() as unfinished:

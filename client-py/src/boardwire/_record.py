@@ -7,7 +7,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._batch import Batch
-from ._client import Client, connect
+from ._client import Client
 from ._line_ups import AGENT, seats_of
 from ._recording import Recording, RecordingFacts, Steps
 from ._rollouts import Decisions, Policy, whole_actions
+from ._shared import shared_client
 from ._spec import GameSpec
 from ._types import NOBODY, BatchStep, Reward
 
@@ -67,7 +68,7 @@ def record(
         reward: What seats are rewarded for.
         environments: How many episodes are played at once; a file has as many.
         progress: Is called with a number of episodes, as often as some are written or were there before.
-        client: A client of a running server; a private one is started when left out.
+        client: A client of a running server; of the private server of this process when left out.
 
     Returns:
         The recording, as it can be read back.
@@ -84,21 +85,21 @@ def record(
     if episodes < 1 or environments < 1:
         raise ValueError(f"{episodes} episodes, {environments} at once: both are at least 1")
     given, seed = dict(policies or {}), operator.index(seed)
-    with connect() if client is None else nullcontext(client) as served:
-        spec = served.game(game, seats=seats_of(line_ups, None, None), options=options)
-        facts = _facts(spec, line_ups, given, seed, reward)
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        done = _done(target, facts)
-        if progress is not None and done:
-            progress(min(done, episodes))
-        seeds = np.random.PCG64(seed).random_raw(episodes)
-        for first in range(done, episodes, environments):
-            part = seeds[first : first + environments]
-            steps = _Play(served, spec, facts, given, first + np.arange(len(part)), part).steps()
-            _parquet.write(target / f"episodes-{first:09}.parquet", facts, steps)
-            if progress is not None:
-                progress(len(part))
+    served = shared_client(None) if client is None else client
+    spec = served.game(game, seats=seats_of(line_ups, None, None), options=options)
+    facts = _facts(spec, line_ups, given, seed, reward)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    done = _done(target, facts)
+    if progress is not None and done:
+        progress(min(done, episodes))
+    seeds = np.random.PCG64(seed).random_raw(episodes)
+    for first in range(done, episodes, environments):
+        part = seeds[first : first + environments]
+        steps = _Play(served, spec, facts, given, first + np.arange(len(part)), part).steps()
+        _parquet.write(target / f"episodes-{first:09}.parquet", facts, steps)
+        if progress is not None:
+            progress(len(part))
     return Recording(target)
 
 
@@ -120,7 +121,7 @@ def record_arena(
         replays: What `boardwire arena --replays FOLDER` has written.
         reward: What seats are rewarded for.
         progress: Is called with a number of episodes, as often as some are written.
-        client: A client of a running server; a private one is started when left out.
+        client: A client of a running server; of the private server of this process when left out.
 
     Returns:
         The recording, as it can be read back. Episode i is deal i // line_ups, in line-up i % line_ups.
@@ -143,7 +144,8 @@ def record_arena(
     if any(target.glob("episodes-*.parquet")):
         raise FileExistsError(f"{target} has a recording already: name another folder")
     # An interruption removes what was written: a part of a recording looks like a whole one.
-    with connect() if client is None else nullcontext(client) as served, ExitStack() as undo:
+    served = shared_client(None) if client is None else client
+    with ExitStack() as undo:
         spec = served.game(told["game"], seats=len(line_ups[0]), options=told["options"])
         if spec.digest != told["spec_digest"]:
             raise ValueError(f"{replays} was played by other rules: {told['spec_digest']}, not {spec.digest}")

@@ -1,4 +1,4 @@
-"""Masks of environments."""
+"""Which environments of a batch are meant, and which were reset since something was asked."""
 
 from __future__ import annotations
 
@@ -29,3 +29,25 @@ def chosen(mask: bytes, environments: int) -> Any:
     if not mask:
         return slice(0, environments)
     return np.flatnonzero(np.unpackbits(np.frombuffer(mask, np.uint8), count=environments, bitorder="little"))
+
+
+class Resets:
+    """The resets that a batch was asked for, in order.
+
+    Attributes:
+        count: How many there were.
+    """
+
+    def __init__(self, environments: int) -> None:
+        """There was none."""
+        self.count = 0
+        self._last = np.zeros(environments, dtype=np.int64)
+
+    def note(self, mask: bytes) -> None:
+        """There was one more, of these environments."""
+        self.count += 1
+        self._last[chosen(mask, len(self._last))] = self.count
+
+    def cover(self, rows: Any, since: int) -> bool:
+        """Whether each of these environments was reset after so many resets."""
+        return bool((self._last[rows] > since).all())

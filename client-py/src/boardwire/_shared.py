@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from ._account import Server
+from ._access import Server
 from ._client import Client, connect
 
 _clients: dict[tuple[Server | None, tuple[str, ...]], Client] = {}

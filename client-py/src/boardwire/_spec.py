@@ -9,14 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, _extension
+from . import _core
 from ._entities import Entities, EntityLayout
 from ._features import FeatureLayout
 from ._fields import ComponentTable, ViewField
+
+
+@lru_cache(maxsize=32)
+def painter(game: str, seats: int, options: tuple[tuple[str, str], ...], digest: str) -> _core.Painter:
+    """What draws the views of a table.
+
+    Raises:
+        ValueError: The server plays by other rules or components than the extension knows.
+    """
+    return _core.Painter(game, seats, dict(options), digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +223,7 @@ class GameSpec:
 
     def _painter(self) -> _core.Painter:
         options = tuple(sorted(self.options.items()))
-        return _extension.painter(self.game.id, self.seats, options, self.digest)
+        return painter(self.game.id, self.seats, options, self.digest)
 
     def entities(self, view: NDArray[np.uint8]) -> Entities:
         """Turns a view, or a batch of views, into tokens: one for every component that it names or could.

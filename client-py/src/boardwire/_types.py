@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _core
+
 #: What a seat is rewarded for at the end of an episode: its place (+1 first to -1 last, ties share the
 #: mean), the win (shared between winners), its margin over the best other score, or its score.
 Reward = Literal["rank", "win", "margin", "score"]
@@ -320,3 +322,6 @@ class WorldStep(_Rows):
     reward: NDArray[np.float32]
     ply: NDArray[np.uint32]
     flags: NDArray[np.uint8]
+
+
+BatchStep.register(_core.Step)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
-from ._client import Client, connect
+from ._client import Client
 from ._evaluation import Evaluation, bootstrap, bounds_of, evaluate
 from ._rollouts import Policy
+from ._shared import shared_client
 from ._types import Reward
 
 
@@ -86,7 +86,7 @@ def versus(
         options: Options by name; those left out have their defaults.
         seed: The seed from which all deals follow.
         reward: What counts.
-        client: A client of a running server; a private one is started when left out.
+        client: A client of a running server; of the private server of this process when left out.
 
     Raises:
         ValueError: There is not one deal, or a policy has the name of a bot.
@@ -95,19 +95,19 @@ def versus(
         raise ValueError(f"{sorted(both)[0]!r} is a policy and a bot")
     others: dict[str, Policy | str] = {**policies, **{bot: bot for bot in bots}}
     found = dict[tuple[str, str], Evaluation]()
-    with connect() if client is None else nullcontext(client) as served:
-        for name, policy in policies.items():
-            for other, player in others.items():
-                if other != name:
-                    found[name, other] = evaluate(
-                        policy,
-                        game,
-                        opponents=player,
-                        deals=deals,
-                        seats=seats,
-                        options=options,
-                        seed=seed,
-                        reward=reward,
-                        client=served,
-                    )
+    served = shared_client(None) if client is None else client
+    for name, policy in policies.items():
+        for other, player in others.items():
+            if other != name:
+                found[name, other] = evaluate(
+                    policy,
+                    game,
+                    opponents=player,
+                    deals=deals,
+                    seats=seats,
+                    options=options,
+                    seed=seed,
+                    reward=reward,
+                    client=served,
+                )
     return Versus(found)

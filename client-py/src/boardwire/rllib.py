@@ -35,7 +35,7 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from torch import Tensor
 
-from ._account import Server
+from ._access import Server
 from ._batch import Batch
 from ._client import Client
 from ._rollouts import Decisions, Policy

@@ -28,7 +28,7 @@ from stable_baselines3.common.logger import HumanOutputFormat
 from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
 from stable_baselines3.common.vec_env import VecNormalize
 
-from ._account import Server
+from ._access import Server
 from ._evaluation import Evaluation, evaluate
 from ._rollouts import Decisions, Policy
 from ._shared import shared_client

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _rows
-from .._resets import Resets
+from .._rows import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import LOST, ConnectionLost

@@ -12,11 +12,10 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, SupportsIndex, get_args
 
 from .. import _core, _values
-from .._account import checked
+from .._access import TLS, checked, read
 from .._info import Clock, Invitation, MatchInfo, MatchState
 from .._line_ups import against, seats_of
 from .._replay import Frame, Replay
-from .._tls import TLS, read
 from .._types import Autoreset, BatchColumn, IllegalActions, Reward
 from ..errors import BoardwireError, CallTimeout, ConnectionLost
 from ._batch import Batch, carrier

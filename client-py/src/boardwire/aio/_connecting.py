@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from types import TracebackType
 from typing import Any
 
-from .._tls import TLS
+from .._access import TLS
 from . import _client
 from ._client import CALL_SECONDS, Client
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from .. import _core
-from .._resets import Resets
+from .._rows import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import BoardwireError, from_status

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from .._account import Server
+from .._access import Server
 from .._batch import Batch
 from .._shared import shared_client
 from .._types import (

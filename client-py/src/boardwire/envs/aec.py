@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from .._account import Server
+from .._access import Server
 from .._types import IllegalActions, Observation, Reward
 from ._common import Remade
 from ._spaces import MaskPlace, ObservationKind

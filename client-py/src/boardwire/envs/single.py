@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .._account import Server
+from .._access import Server
 from .._opposed import Opposed
 from .._shared import shared_client
 from .._types import SUBSTITUTED, TERMINATED, TRUNCATED, BatchStep, IllegalActions, Outcome, Reward

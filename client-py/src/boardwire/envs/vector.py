@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .._account import Server
+from .._access import Server
 from .._opposed import Opposed
 from .._shared import shared_client
 from .._types import Autoreset, BatchStep, IllegalActions, Reward, unpacked_mask

@@ -1,4 +1,4 @@
-"""TLS: whom a client trusts, and how it proves itself."""
+"""How a client and a server prove themselves to each other: TLS, and the token of an account."""
 
 from __future__ import annotations
 
@@ -56,3 +56,43 @@ def _contents(pem: Pem | None) -> tuple[str, bytes] | None:
     if isinstance(pem, bytes):
         return "the given bytes", pem
     return repr(os.fspath(pem)), Path(pem).read_bytes()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, and how to prove oneself to it: for environments, where an address alone does not do.
+
+    Attributes:
+        address: `host:port` or `unix:/path`.
+        tls: As of `connect`.
+        token: As of `connect`.
+        insecure: As of `connect`.
+    """
+
+    address: str
+    tls: TLS | bool = False
+    token: str | None = field(default=None, repr=False)
+    insecure: bool = False
+
+
+def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
+    """The token of an account, which every call shows.
+
+    Args:
+        token: The token; no error ever shows it.
+        address: Where the server is: another machine reads along, unless it is on this one.
+        insecure: Whether that does not matter, or cannot happen.
+
+    Raises:
+        ValueError: It cannot be a token, or should not be sent there.
+    """
+    if token is None:
+        return None
+    token = token.strip()
+    if not (token.isascii() and token.isprintable() and token):
+        raise ValueError("a token is a word of printable ASCII")
+    if not insecure and not _core.is_here(address):
+        raise ValueError(
+            f"the token could be read on its way to {address}: connect with tls=True, or with insecure=True"
+        )
+    return token
