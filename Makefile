@@ -82,9 +82,9 @@ $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-to
 
 ## test-train: tests of networks, recordings, other frameworks, their examples and the notebook, with PyTorch in an environment of its own (6 GB)
 test-train: $(TRAIN_VENV)/.installed
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py tests/test_notebook.py
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_notebook.py
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data or client-py'
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo or dqn'
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo'
 
 # RLlib 2.60 wants gymnasium==1.2.2, the tests gymnasium>=1.4: it has an environment of its own, over the other one.
 $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed

@@ -6,7 +6,6 @@ features as observations. The first row is the batch alone, so the others tell w
 """
 
 import argparse
-import logging
 import time
 import warnings
 
@@ -17,7 +16,7 @@ import torch
 import boardwire
 import boardwire.envs
 import boardwire.sb3
-from boardwire.pettingzoo import aec_env, parallel_env
+from boardwire.pettingzoo import parallel_env
 
 GAME, AT_ONCE, APART = "faraway", 256, 16
 
@@ -118,35 +117,15 @@ def torchrl_pettingzoo(random):
         yield owed
 
 
-def tianshou(random):
-    """Tianshou's collector over `PettingZooEnv`: decisions of both seats."""
-    from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
-    from tianshou.algorithm.random import MARLRandomDiscreteMaskedOffPolicyAlgorithm as Random
-    from tianshou.data import Collector, VectorReplayBuffer
-    from tianshou.env import DummyVectorEnv, PettingZooEnv
-
-    def make():
-        return PettingZooEnv(aec_env(GAME, observation="features"))
-
-    env = make()
-    both = MultiAgentOffPolicyAlgorithm(algorithms=[Random(env.action_space) for _ in env.agents], env=env)
-    collector = Collector(both, DummyVectorEnv([make] * APART), VectorReplayBuffer(20_000, APART))
-    collector.reset()
-    while True:
-        collector.collect(n_step=8 * APART)
-        yield 8 * APART
-
-
 def main():
     """Measures one after the other."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=5)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    logging.getLogger("tianshou").setLevel(logging.ERROR)
     torch.set_num_threads(1)
     everybody = [batch, gymnasium_vector, sb3, sb3_dummy, maskable_ppo]
-    for loop in (*everybody, torchrl_vector, torchrl_pettingzoo, tianshou):
+    for loop in (*everybody, torchrl_vector, torchrl_pettingzoo):
         steps = loop(np.random.default_rng(1))
         next(steps)
         made, began = 0, time.perf_counter()

@@ -59,11 +59,6 @@ EXPECTED = {
         "after learning, wins against random: ",
         "the networks are runs/torchrl/faraway.pt",
     ],
-    "tianshou_dqn.py --epochs 1 --epoch 256 --environments 2 --deals 4": [
-        "before learning, wins against random: ",
-        "after learning, wins against random: ",
-        "the network is runs/tianshou/faraway.pt",
-    ],
     "demo.py --matches 1": ["Faraway, 1 matches each at 2, 4, 6 seats", "greedy", "random", "a second"],
 }
 #: What examples need that is not in the environment of all tests.
@@ -74,13 +69,12 @@ NEEDS = {
     "open_spiel_search.py": ["pyspiel"],
     "rllib_ppo.py": ["ray"],
     "sb3_maskable_ppo.py": ["sb3_contrib"],
-    "tianshou_dqn.py": ["tianshou"],
     "probe_network.py": ["torch"],
     "torchrl_ppo.py": ["torchrl"],
     "train_ppo.py": ["torch"],
 }
-#: PyTorch's exporter and TensorBoard warn of what they use themselves, and so do these two frameworks.
-WARNS = {"train_ppo.py", "torchrl_ppo.py", "tianshou_dqn.py"}
+#: PyTorch's exporter and TensorBoard warn of what they use themselves, and so does this framework.
+WARNS = {"train_ppo.py", "torchrl_ppo.py"}
 
 
 def end_early(
@@ -307,7 +301,6 @@ def test_rllib_leaves_the_checkpoint_as_it_was_when_training_fails(
         ("sb3_maskable_ppo.py --timesteps 100000", "timesteps, wins", "sb3/faraway.zip"),
         ("cleanrl_ppo.py", "before learning", "cleanrl/faraway.pt"),
         ("torchrl_ppo.py", "before learning", "torchrl/faraway.pt"),
-        ("tianshou_dqn.py", "Epoch #1: ", "tianshou/faraway.pt"),
     ],
 )
 def test_training_with_a_framework_ends_early_and_keeps_what_was_done(

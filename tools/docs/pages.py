@@ -34,7 +34,7 @@ ELSEWHERE = {
 CONTENTS = {
     "": "tutorial first_agent concepts glossary faq",
     "Guides": "guides python agents training data policies frameworks/sb3 frameworks/torchrl"
-    " frameworks/cleanrl frameworks/tianshou frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc",
+    " frameworks/cleanrl frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc",
     "Games": "games/index",
     "Protocol": "protocol determinism vectors",
     "Running it": "operations scaling benchmarks strength",
