@@ -235,6 +235,52 @@ def test_threads_of_a_forked_child_share_its_engine(local: boardwire.Client) -> 
         assert in_child(child) == repr([True] * 6).encode()
 
 
+def test_a_fork_by_a_c_program_is_noticed() -> None:
+    program = """
+import ctypes, os
+import boardwire
+client = boardwire.connect("local:")
+batch = client.open_batch("faraway", environments=256, opponents={1: "random"}, seed=1)
+step = batch.step(batch.reset(seed=1).mask.argmax(1))
+# Python hears nothing of it. The threads that work on batches are gone in the child.
+child = ctypes.PyDLL(None).fork()
+step = batch.step(step.mask.argmax(1))
+os.write(1, f"{step.view.sum()}\\n".encode())
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    with run(program) as parent:
+        output, errors = parent.communicate(timeout=60)
+    assert parent.returncode == 0, errors
+    of_child, of_parent = output.split()
+    assert of_child == of_parent
+
+
+def test_forks_of_forks_work_as_deep_as_is_said() -> None:
+    program = """
+import os, sys
+import boardwire
+client = boardwire.connect("local:")
+client.open_batch("faraway", environments=4, seed=1)
+for depth in range(1, 65):
+    child = os.fork()
+    if child:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    try:
+        client.open_batch("faraway", environments=4, seed=1).close()
+    except boardwire.BoardwireError as error:
+        print(depth, error, flush=True)
+os._exit(0)
+"""
+    with run(program) as first:
+        output, errors = first.communicate(timeout=60)
+    assert first.returncode == 0, errors
+    (line,) = output.splitlines()
+    assert line.startswith("64 ")
+    assert "64 forks or more" in line
+
+
 @FORKS
 def test_a_module_that_is_imported_anew_survives_forks() -> None:
     program = """

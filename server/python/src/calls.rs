@@ -93,7 +93,7 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
         message_bytes: asked.max_message_bytes as usize,
     };
     opening.check(&table)?;
-    let batch = Batch::open(engine::id(), table, opening, &pool().alone()).await?;
+    let batch = Batch::open(engine::id(), table, opening, &pool()?.alone()).await?;
     core.enter_batch(&batch, &Uses::new());
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
@@ -116,7 +116,7 @@ async fn create_search(
     }
     let insights = batch.insights(&asked.mask).await?;
     let table = Arc::clone(batch.table());
-    let search = Search::open(engine::id(), table, opening, insights, &pool().alone()).await?;
+    let search = Search::open(engine::id(), table, opening, insights, &pool()?.alone()).await?;
     core.enter_search(&search);
     let step = Some(search.first_rows().await?);
     Ok(v1::CreateSearchResponse { search: Some(messages::search(&search)), step })

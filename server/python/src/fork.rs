@@ -7,14 +7,14 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 
+use boardwire_api::Error;
 use boardwire_batch::batch::Batch;
 use boardwire_batch::pool::Pool;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::refuse;
 
-/// Forks that may lie between two processes: the pool of a process is that of its depth.
+/// Forks that may lie between a process that works and the first one: the pool of a process is that of its depth.
 const DEPTH: usize = 64;
 
 /// The threads of each process. A child never looks at those of its parent.
@@ -29,27 +29,32 @@ pub(crate) fn forks() -> u64 {
 }
 
 /// The threads of this process, which start with the first work that is worth them.
-pub(crate) fn pool() -> &'static Pool {
-    let depth = usize::try_from(forks()).map_or(DEPTH - 1, |forks| forks.min(DEPTH - 1));
-    POOLS[depth].get_or_init(|| Pool::late(0))
+///
+/// # Errors
+/// Too many forks lie between this process and the first one.
+pub(crate) fn pool() -> Result<&'static Pool, Error> {
+    let pool = usize::try_from(forks()).ok().and_then(|depth| POOLS.get(depth));
+    let too_deep = || Error::Internal {
+        place: "a forked process".to_owned(),
+        what: format!("{DEPTH} forks or more lie between it and the first: start it in another way"),
+    };
+    pool.map(|pool| pool.get_or_init(|| Pool::late(0))).ok_or_else(too_deep)
 }
 
-#[pyfunction]
-fn after_fork_in_child() {
+extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Sees to it that this module hears of forks, where there are any.
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Sees to it that this library hears of forks, those of C programs included. Python's own hooks hear of Python's alone.
+#[allow(unsafe_code, reason = "the system tells of forks by no safe function")]
+pub(crate) fn register() {
     static REGISTERED: Once = Once::new();
-    let py = module.py();
-    let Ok(register) = py.import("os")?.getattr("register_at_fork") else { return Ok(()) };
-    let hooks = PyDict::new(py);
-    hooks.set_item("after_in_child", wrap_pyfunction!(after_fork_in_child, module)?)?;
-    let mut registered = Ok(());
     // A module that is imported anew is the same library.
-    REGISTERED.call_once(|| registered = register.call((), Some(&hooks)).map(drop));
-    registered
+    REGISTERED.call_once(|| {
+        // SAFETY: The function lives as long as the library, which is never unloaded, and only counts.
+        let failed = unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+        assert_eq!(failed, 0, "there is memory for a hook");
+    });
 }
 
 /// How many calls of a batch are under way. It changes while Python's lock is held, as forks do.
@@ -90,7 +95,8 @@ impl Uses {
             if self.is_torn() {
                 return Err(refuse::torn(py));
             }
-            batch.adopt(&pool().alone());
+            let pool = pool().map_err(|error| refuse::refused(py, &error))?;
+            batch.adopt(&pool.alone());
             self.forks.store(forks(), Ordering::Relaxed);
         }
         self.under_way.fetch_add(1, Ordering::Relaxed);

@@ -67,5 +67,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(messages::from_json, module)?)?;
     module.add_class::<shape::Rows>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
-    fork::register(module)
+    fork::register();
+    Ok(())
 }
