@@ -88,10 +88,15 @@ fn cargo(args: &[&str]) -> String {
     String::from_utf8(out.stdout).expect("cargo prints UTF-8")
 }
 
+/// What cargo tells of the crates of the workspace.
+fn metadata() -> Value {
+    let out = cargo(&["metadata", "--format-version=1", "--no-deps", "--locked", "--offline"]);
+    serde_json::from_str(&out).expect("cargo prints JSON")
+}
+
 /// The dependencies of each crate of the workspace, and whether they are for tests only.
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
-    let out = cargo(&["metadata", "--format-version=1", "--no-deps", "--locked", "--offline"]);
-    let metadata: Value = serde_json::from_str(&out).expect("cargo prints JSON");
+    let metadata = metadata();
     let text = |value: &Value| value.as_str().expect("a string").to_owned();
     let dependencies = |package: &Value| {
         let all = package["dependencies"].as_array().expect("a list").iter();
@@ -110,6 +115,20 @@ fn crates_depend_only_on_allowed_crates() {
             if dependency.starts_with("boardwire-") && !dev {
                 assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
             }
+        }
+    }
+}
+
+/// At most 5, each of at most 20 letters, digits, `_`, `+` and `-`: nothing else finds others before a publication.
+#[test]
+fn crates_io_takes_the_keywords() {
+    for package in metadata()["packages"].as_array().expect("a list") {
+        let keywords = package["keywords"].as_array().expect("a list");
+        assert!(keywords.len() <= 5, "{}: {keywords:?}", package["name"]);
+        for word in keywords.iter().map(|word| word.as_str().expect("a string")) {
+            let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_+-".contains(letter);
+            let begins = word.starts_with(|first: char| first.is_ascii_alphanumeric());
+            assert!(begins && word.len() <= 20 && word.chars().all(allowed), "{}: {word}", package["name"]);
         }
     }
 }
