@@ -92,7 +92,7 @@ def dying_clients(target: Target, size: int) -> str:
         command = [sys.executable, "-c", DOOMED, *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sys.path[0]) as client:
             assert client.stdout is not None
-            client.stdout.readline()
+            expect(client.stdout.readline() == "opening\n", "a client did not start")
             until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
             if turn % 2:
                 until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
