@@ -17,7 +17,7 @@ BINARY := target/release/boardwire
 # What `make test` runs. Suites that need PyTorch or another large package are in `make ci` alone.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
-.PHONY: demo test ci binary test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test ci binary test-rust test-python test-fast test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -57,8 +57,12 @@ ci:
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
 
-test-python: build
-	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile
+test-python: test-fast
+	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m slow
+
+## test-fast: the Python tests that start no server, in a minute
+test-fast: build
+	cd client-py && BOARDWIRE_BINARY=none ../$(PYTHON) -m pytest -q -rfE --numprocesses auto --dist loadfile -m 'not slow'
 
 ## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
 test-agents: build
@@ -213,11 +217,11 @@ bench: $(BENCH_VENV)/.installed
 	# As they are published, by themselves: with their own features alone.
 	cargo build --profile dist --locked -p boardwire
 	cargo build --profile dist --locked -p boardwire-python
-	PYTHONPATH=tests/python $(BENCH_VENV)/bin/python bench/run
+	PYTHONPATH="$(abspath tests/python)" $(BENCH_VENV)/bin/python bench/run
 
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
 soak: build
-	PYTHONPATH=tests/python $(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
+	PYTHONPATH="$(abspath tests/python)" $(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
 
 ## kills: kills a server 100 times in the midst of some 200 matches that its journal keeps, and compares with undisturbed ones
 kills: build
@@ -226,11 +230,11 @@ kills: build
 ## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
 abuse: build
 	@command -v haproxy >/dev/null || { echo "make: haproxy is missing, which is attacked too: apt-get install haproxy" >&2; exit 1; }
-	PYTHONPATH=tests/python $(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
+	PYTHONPATH="$(abspath tests/python)" $(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
 
 ## abuse-quick: the same, small enough for every change
 abuse-quick: build
-	PYTHONPATH=tests/python $(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
+	PYTHONPATH="$(abspath tests/python)" $(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
 
 serve: binary
 	$(BINARY) serve $(ARGS)

@@ -34,8 +34,7 @@ def client(request: pytest.FixtureRequest) -> boardwire.Client:
     return client
 
 
-@pytest.fixture(params=["server", "local"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets environments without an address play in a private server, or in this process."""
-    if request.param == "local":
-        monkeypatch.setitem(_shared._clients, (None, ()), request.getfixturevalue("local"))
+@pytest.fixture
+def engine(local: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets environments without an address play in this process."""
+    monkeypatch.setitem(_shared._clients, (None, ()), local)

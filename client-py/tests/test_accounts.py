@@ -22,6 +22,8 @@ from boardwire._access import checked
 from boardwire._process import find_binary
 from boardwire.envs import BoardwireVectorEnv
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:

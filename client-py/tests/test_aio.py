@@ -291,6 +291,7 @@ def test_a_cut_connection_is_lost_and_made_again(address: str) -> None:
     on_loop(cut)
 
 
+@pytest.mark.slow
 def test_a_private_server_starts_again_and_ends_with_its_client() -> None:
     async def serve() -> None:
         async with aio.connect() as client:
@@ -308,6 +309,7 @@ def test_a_private_server_starts_again_and_ends_with_its_client() -> None:
     on_loop(serve)
 
 
+@pytest.mark.slow
 def test_a_private_server_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     async def start() -> None:
         with pytest.raises(boardwire.errors.StartError, match="--no-such-flag"):

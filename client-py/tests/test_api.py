@@ -65,6 +65,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_list_of_games_is_fresh() -> None:
     list_games = script("list_games")
     assert list_games.LIST.read_text() == list_games.listed(find_binary()), "run `make golden`"

@@ -70,6 +70,7 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
             step = batch.step(lowest(step.mask))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_an_environment_shows_what_a_match_with_its_seed_shows(
     client: boardwire.Client, served: boardwire.Client, game: str, seats: int
@@ -346,6 +347,7 @@ def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -
         np.testing.assert_array_equal(after.view[~mask], before.view[~mask])
 
 
+@pytest.mark.slow
 def test_closing_twice_or_late_is_no_trouble() -> None:
     with boardwire.connect() as client:
         batch = client.open_batch("faraway", environments=1)

@@ -16,6 +16,7 @@ from boardwire import NOBODY, Decisions
 __all__ = ["client", "local", "served"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
     client: boardwire.Client, served: boardwire.Client, game: str, seats: int

@@ -341,6 +341,7 @@ def test_the_specs_name_the_fields_of_a_seats_view_alone(connection: Any, client
     assert names == fields | {"action_mask", "reward", "substituted"}
 
 
+@pytest.mark.slow
 def test_it_serves_as_a_program_until_it_is_told_to_end() -> None:
     command = [sys.executable, "-m", "boardwire.dm_env_rpc", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:

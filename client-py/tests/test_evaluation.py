@@ -52,6 +52,7 @@ def test_bots_play_in_the_server_the_same_deals_in_chunks_or_not(
     assert whole.rewards.shape == (9, 2)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     random = np.random.default_rng(1)
     held = 0
@@ -117,6 +118,7 @@ def test_a_control_takes_its_own_luck_out(client: boardwire.Client) -> None:
     assert unmoved.mean == pytest.approx(alone.mean)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 def test_intervals_with_a_control_hold_the_truth_as_often_as_they_say(weight: float) -> None:
     random = np.random.default_rng(2)
@@ -170,5 +172,6 @@ def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
         boardwire.evaluate(lambda asked: asked.mask.argmin(axis=1), "faraway", deals=1, client=client)
 
 
+@pytest.mark.slow
 def test_a_server_is_started_where_there_is_none() -> None:
     assert boardwire.evaluate(first_legal, "faraway", opponents="random", deals=2).rewards.shape == (2, 2)

@@ -24,6 +24,8 @@ import pytest
 
 import boardwire
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 CLONED = ["decisions of greedy read back from", "held out are chosen as greedy did", "wins against greedy"]
 EXPECTED = {

@@ -33,7 +33,7 @@ import boardwire
 from boardwire._stream import Stream
 
 # Python 3.12 and later warn of every fork beside threads, which connections have.
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")]
 
 
 @pytest.fixture(params=["fork", "forkserver", "spawn"])

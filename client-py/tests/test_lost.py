@@ -16,6 +16,8 @@ from proxies import Proxy, proxy_of
 
 import boardwire
 
+pytestmark = pytest.mark.slow
+
 LOST = r"status -9, and the matches and batches in its memory are gone"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from carriers import engine, local
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from tables import IDS, MASKLESS, TABLES, first_legal, last_legal
 import boardwire
 import boardwire.envs
 from boardwire import Decisions, errors
+
+__all__ = ["engine", "local"]
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 MODES = list(AutoresetMode)
 

@@ -23,7 +23,7 @@ from pettingzoo.test import (
     seed_test,
 )
 from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
-from tables import MASKLESS, TABLES
+from tables import IDS, MASKLESS, TABLES
 
 import boardwire
 from boardwire.pettingzoo import aec_env, parallel_env
@@ -35,6 +35,7 @@ KINDS = [*product(["ids", "features"], ["info", "observation"])]
 # What api_test says of every environment that is not on its own list and shows a mask in the observation,
 # and of agents whose episode is over, who may choose nothing.
 pytestmark = [
+    pytest.mark.usefixtures("engine"),
     pytest.mark.filterwarnings("ignore:Observation is not a NumPy array:UserWarning"),
     pytest.mark.filterwarnings("ignore:Observation space for each agent probably should be:UserWarning"),
     pytest.mark.filterwarnings("ignore:Action mask numpy array is all zeros:UserWarning"),
@@ -46,21 +47,19 @@ def lowest(mask: Any) -> int:
     return int(mask.argmax())
 
 
-@pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize(("game", "seats"), TABLES)
+@pytest.mark.parametrize("game", IDS)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> None:
-    env = aec_env(game, seats=seats, observation=observation, mask=mask)
+def test_api_test_passes(game: str, observation: Any, mask: Any) -> None:
+    env = aec_env(game, observation=observation, mask=mask)
     api_test(env, num_cycles=200)
     env.close()
 
 
 @MASKLESS
-@pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize(("game", "seats"), TABLES)
+@pytest.mark.parametrize("game", IDS)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_parallel_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> None:
-    env = parallel_env(game, seats=seats, observation=observation, mask=mask)
+def test_parallel_api_test_passes(game: str, observation: Any, mask: Any) -> None:
+    env = parallel_env(game, observation=observation, mask=mask)
     parallel_api_test(env, num_cycles=200)
     env.close()
 
@@ -271,5 +270,7 @@ def test_what_cannot_be_is_refused_at_once(make: Any) -> None:
 def test_extras_are_imported_only_by_who_asks_for_them() -> None:
     code = "import sys, boardwire, boardwire.envs; assert 'pettingzoo' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-    code = "import sys; sys.modules['gymnasium'] = None; import boardwire; boardwire.connect().close()"
+    code = (
+        "import sys; sys.modules['gymnasium'] = None; import boardwire; boardwire.connect('local:').close()"
+    )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

@@ -16,6 +16,8 @@ import boardwire.envs
 from boardwire import errors
 from boardwire.pettingzoo import aec_env, parallel_env
 
+pytestmark = pytest.mark.slow
+
 WAYS: list[dict[str, Any]] = [{}, {"address": "local:"}]
 #: Each game with the fewest and with the most seats.
 EDGES = [(game.id, seats) for game in GAMES for seats in (game.min_seats, game.max_seats)]

@@ -20,6 +20,8 @@ from boardwire.pettingzoo import aec_env, parallel_env
 
 __all__ = ["place"]
 
+pytestmark = pytest.mark.slow
+
 
 class Kind(NamedTuple):
     """A kind of environment, driven like any other."""

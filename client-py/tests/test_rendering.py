@@ -17,7 +17,7 @@ import boardwire.envs
 from boardwire import _spec
 from boardwire.pettingzoo import aec_env, parallel_env
 
-WAYS: list[dict[str, Any]] = [{}, {"address": "local:"}]
+WAYS = [pytest.param({}, marks=pytest.mark.slow), {"address": "local:"}]
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +52,7 @@ def test_pixels_are_those_of_what_the_agent_sees(game: str, seats: int, way: dic
     env.close()
 
 
+@pytest.mark.slow
 def test_the_same_position_looks_the_same_everywhere() -> None:
     pictures = set()
     ways: list[dict[str, Any]] = [{}, {"address": "local:"}]
@@ -65,6 +66,7 @@ def test_the_same_position_looks_the_same_everywhere() -> None:
     assert len(pictures) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
 def test_a_window_shows_every_position(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import pygame
@@ -91,6 +93,7 @@ def test_a_window_shows_every_position(make: Any, monkeypatch: pytest.MonkeyPatc
     assert not pygame.display.get_init()
 
 
+@pytest.mark.slow
 def test_a_view_is_drawn_for_whoever_has_it() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
@@ -114,6 +117,7 @@ def test_a_view_is_drawn_for_whoever_has_it() -> None:
                 spec.picture(view, seat=seat)
 
 
+@pytest.mark.slow
 def test_another_catalogue_is_not_drawn_by_ours() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
@@ -132,6 +136,7 @@ except ImportError as missing:
 """
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said_with_what_installs_it() -> None:
     told = subprocess.run(
         [sys.executable, "-c", WITHOUT, "human"], capture_output=True, text=True, check=True

@@ -21,6 +21,8 @@ import boardwire
 from boardwire import _server
 from boardwire._process import ServerProcess
 
+pytestmark = pytest.mark.slow
+
 # Python 3.12 and later warn of every fork beside threads, which connections have.
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 

@@ -17,6 +17,8 @@ import boardwire
 from boardwire._process import find_binary
 from boardwire._server import PrivateServer
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:
     with boardwire.connect() as client, boardwire.connect() as other:

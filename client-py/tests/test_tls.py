@@ -23,6 +23,8 @@ from servers import tcp_server
 import boardwire
 from boardwire import TLS, errors
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Authority:

@@ -60,6 +60,7 @@ def test_a_connection_that_broke_while_nobody_waited_is_opened_anew(address: str
         assert client.games()
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
     place = FixedPlace("127.0.0.1:0")
     with boardwire.connect(place.address) as client:
