@@ -75,7 +75,7 @@ def seat(client: boardwire.Client) -> Iterator[None]:
     while True:
         match = client.create_match("faraway", players=["agent", "random"], seed=7)
         with match.join(0) as own:
-            seen = own.observe(wait=True)
+            seen = own.observe()
             while not seen.over:
                 seen = own.act(legal(seen.mask), wait=True)
                 yield

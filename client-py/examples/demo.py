@@ -45,7 +45,7 @@ def play(seat: boardwire.Seat, agent: Agent) -> tuple[boardwire.Observation, int
     """Plays one seat to the end; gives what it saw last and how many decisions it made."""
     decisions = 0
     with seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(agent(seen))
             decisions += 1

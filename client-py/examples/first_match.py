@@ -8,7 +8,7 @@ import boardwire
 with boardwire.connect() as client:  # a private server; connect("host:port") joins a shared one
     match = client.create_match("faraway", players=["agent", "greedy"], seed=7)
     with match.join(0) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(seen.mask.nonzero()[0][0])
     print(f"scores {seen.scores}, places {seen.ranks}")

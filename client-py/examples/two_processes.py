@@ -12,7 +12,7 @@ import boardwire
 def play(client: boardwire.Client, code: str) -> boardwire.Observation:
     """Takes the last legal action at every decision; gives the end of the match as the seat sees it."""
     with client.join(code) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(seen.mask.nonzero()[0][-1])
         print(f"seat {seat.index}: scores {seen.scores}, reward {seen.reward:+g}", flush=True)

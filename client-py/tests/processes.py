@@ -20,7 +20,7 @@ FARAWAY = "boardwire/Faraway-v0"
 
 def play(seat: boardwire.Seat) -> tuple[int, ...]:
     """Plays first legal actions to the end; gives the scores."""
-    seen = seat.observe(wait=True)
+    seen = seat.observe()
     while not seen.over:
         seen = seat.act(int(seen.mask.nonzero()[0][0]))
     return seen.scores

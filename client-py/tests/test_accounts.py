@@ -43,9 +43,9 @@ def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded:
     with boardwire.connect(guarded, token=tokens["ada"]) as client:
         with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
             seat = match.join(0)
-            assert seat.observe(wait=True).mask.any()
+            assert seat.observe().mask.any()
             with seat:
-                assert seat.act(seat.observe(wait=True).mask.argmax()).mask.any()
+                assert seat.act(seat.observe().mask.argmax()).mask.any()
             assert seat.search(2).rollout([0, 1]).shape
             assert next(match.watch()).sequence > 0
             assert client.replay(match.id).frames
@@ -62,7 +62,7 @@ def test_an_event_loop_carries_the_token(tokens: dict[str, str], guarded: str) -
             await client.create_match("faraway", players=["agent", "random"]) as match,
             await match.join(0) as seat,
         ):
-            assert (await seat.observe(wait=True)).mask.any()
+            assert (await seat.observe()).mask.any()
 
     asyncio.run(play())
 

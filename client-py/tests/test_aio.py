@@ -57,10 +57,10 @@ def test_a_match_is_the_same_by_either_twin(client: boardwire.Client, address: s
         seen = []
         with client.create_match(game, players=players, seed=4) as match:
             seats = [match.join(0), match.join(1)]
-            while not (shown := seats[0].observe(text=True)).over:
+            while not (shown := seats[0].observe(wait=False, text=True)).over:
                 seen.append(pickle.dumps(shown))
                 for seat in seats:
-                    if (one := seat.observe()).mask.any():
+                    if (one := seat.observe(wait=False)).mask.any():
                         seat.act(first(one.mask), wait=False)
             for seat in seats:
                 seat.close()
@@ -73,10 +73,10 @@ def test_a_match_is_the_same_by_either_twin(client: boardwire.Client, address: s
             await there.create_match(game, players=players, seed=4) as match,
         ):
             seats = [await match.join(0), await match.join(1)]
-            while not (shown := await seats[0].observe(text=True)).over:
+            while not (shown := await seats[0].observe(wait=False, text=True)).over:
                 seen.append(pickle.dumps(shown))
                 for seat in seats:
-                    if (one := await seat.observe()).mask.any():
+                    if (one := await seat.observe(wait=False)).mask.any():
                         await seat.act(first(one.mask), wait=False)
             for seat in seats:
                 await seat.close()
@@ -126,7 +126,7 @@ def test_a_batch_is_the_same_by_either_twin(client: boardwire.Client, address: s
 def test_many_seats_wait_in_one_thread(address: str) -> None:
     async def play(seat: aio.Seat) -> boardwire.Observation:
         async with seat:
-            seen = await seat.observe(wait=True)
+            seen = await seat.observe()
             while not seen.over:
                 seen = await seat.act(first(seen.mask))
             return seen
@@ -160,7 +160,7 @@ def test_what_is_asked_of_a_server_is_what_blocks(client: boardwire.Client, addr
         assert [info.id async for info in listed] == [match.id]
         again = await there.seat(match.id, seat.token)
         assert (await again.info()).joined == (0, 2)
-        seen = await again.observe(actions=True)
+        seen = await again.observe(wait=False, actions=True)
         assert seen.actions[0].label == match.spec.actions[seen.actions[0].index].label
         await again.resign()
         assert (await match.info()).state == "over"
@@ -199,12 +199,12 @@ def test_an_answer_that_is_late_is_a_timeout_and_the_next_call_opens_another_str
             await client.create_match("faraway", players=["agent", "agent"]) as match,
             await match.join(0) as seat,
         ):
-            seen = await seat.observe()
+            seen = await seat.observe(wait=False)
             await seat.act(first(seen.mask), wait=False)
             for _ in range(2):
                 with pytest.raises(boardwire.errors.CallTimeout, match=r"within 0\.1 s"):
-                    await seat.observe(wait=True, timeout=0.1)
-            assert (await seat.observe()).decision == 1
+                    await seat.observe(timeout=0.1)
+            assert (await seat.observe(wait=False)).decision == 1
 
     on_loop(late)
 
@@ -216,15 +216,15 @@ def test_a_cancelled_task_takes_nobodys_answer(address: str) -> None:
             await client.create_match("faraway", players=["agent", "agent"], seed=3) as match,
             await match.join(0) as seat,
         ):
-            await seat.act(first((await seat.observe()).mask), wait=False)
-            waiting = asyncio.create_task(seat.observe(wait=True))
+            await seat.act(first((await seat.observe(wait=False)).mask), wait=False)
+            waiting = asyncio.create_task(seat.observe())
             await asyncio.sleep(0.1)
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
             other = await match.join(1)
-            await other.act(first((await other.observe()).mask), wait=False)
-            seen = await seat.observe(wait=True)
+            await other.act(first((await other.observe(wait=False)).mask), wait=False)
+            seen = await seat.observe()
             assert seen.decision == 1
             assert seen.mask.any()
 
@@ -238,13 +238,13 @@ def test_a_task_that_is_cancelled_while_it_asks_ends_the_stream_alone(address: s
             await client.create_match("faraway", players=["agent", "random"], seed=3) as match,
             await match.join(0) as seat,
         ):
-            asking = asyncio.create_task(seat.observe())
+            asking = asyncio.create_task(seat.observe(wait=False))
             # It opens the stream, and waits until that is open.
             await asyncio.sleep(0)
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-            seen = await seat.observe()
+            seen = await seat.observe(wait=False)
             assert (await seat.act(first(seen.mask))).decision == 1
 
     on_loop(cancelled)
@@ -257,8 +257,8 @@ def test_who_waits_on_a_stream_that_another_task_closes_is_told(address: str) ->
             await client.create_match("faraway", players=["agent", "agent"]) as match,
         ):
             seat = await match.join(0)
-            await seat.act(first((await seat.observe()).mask), wait=False)
-            waiting = asyncio.create_task(seat.observe(wait=True))
+            await seat.act(first((await seat.observe(wait=False)).mask), wait=False)
+            waiting = asyncio.create_task(seat.observe())
             await asyncio.sleep(0.1)
             await seat.close()
             with pytest.raises(boardwire.errors.ConnectionLost, match="stream was ended"):
@@ -275,7 +275,7 @@ def test_a_cut_connection_is_lost_and_made_again(address: str) -> None:
             await client.create_match("faraway", players=["agent", "random"], seed=1) as match,
             await match.join(0) as seat,
         ):
-            seen = await seat.observe(wait=True)
+            seen = await seat.observe()
             proxy.cut_after(answers=0)
             # It is sent once more. Whether it has come to the server before the cut or not: it counts once.
             assert (await seat.act(first(seen.mask))).decision == 1
@@ -335,7 +335,7 @@ def test_a_client_goes_from_one_event_loop_to_the_next(address: str) -> None:
             assert len(await client.games()) == 3
             seat = await (await client.create_match("faraway", players=["agent", "random"])).join(0)
             async with seat:
-                assert (await seat.observe()).episode == 0
+                assert (await seat.observe(wait=False)).episode == 0
 
         asyncio.run(ask())
     asyncio.run(client.close())

@@ -87,7 +87,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
             actions = (step.mask.shape[1] - 1 - actions).astype(np.uint8)
             for row in np.flatnonzero(playing):
                 seat = tables[row][step.seat[row]]
-                seen = seat.observe()
+                seen = seat.observe(wait=False)
                 np.testing.assert_array_equal(seen.view, step.view[row])
                 np.testing.assert_array_equal(seen.mask, step.mask[row])
                 assert seen.ply == step.ply[row]
@@ -96,7 +96,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
             assert step.scores is not None
             for at, row in enumerate(step.ended):
                 if playing[row]:
-                    ends = [seat.observe() for seat in tables[row]]
+                    ends = [seat.observe(wait=False) for seat in tables[row]]
                     assert ends[0].scores == tuple(step.scores[at])
                     np.testing.assert_array_equal(
                         np.array([end.reward for end in ends], np.float32), step.reward[row]

@@ -32,9 +32,9 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
             assert step.oracle.shape == (1, seats, batch.spec.view_bytes)
             assert step.oracle.dtype == np.uint8
             first = int(step.seat[0])
-            views = [table[(first + place) % seats].observe().view for place in range(seats)]
+            views = [table[(first + place) % seats].observe(wait=False).view for place in range(seats)]
             np.testing.assert_array_equal(step.oracle[0], views)
-            masks = [table[(first + place) % seats].observe().mask for place in range(seats)]
+            masks = [table[(first + place) % seats].observe(wait=False).mask for place in range(seats)]
             assert step.oracle_mask is not None
             bits = np.unpackbits(step.oracle_mask[0], axis=1, count=step.action_count, bitorder="little")
             np.testing.assert_array_equal(bits, masks)

@@ -53,12 +53,12 @@ def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone(
     with boardwire.connect() as client:
         match = client.create_match("faraway", players=["agent", "random"], seed=3)
         with match.join(0) as seat:
-            seen = seat.observe(wait=True)
-            assert in_child(lambda: seat.observe().decision) == b"0"
+            seen = seat.observe()
+            assert in_child(lambda: seat.observe(wait=False).decision) == b"0"
             assert in_child(client.close) == b"None"
             # The child closed what is its own: nothing. Server, channel and stream go on.
             assert seat.act(int(seen.mask.nonzero()[0][0])).decision == 1
-            assert in_child(lambda: seat.observe().decision) == b"1"
+            assert in_child(lambda: seat.observe(wait=False).decision) == b"1"
             assert play(seat)
 
 
@@ -152,7 +152,7 @@ def test_a_forgotten_batch_or_seat_leaves_its_stream(client: boardwire.Client) -
     half, other = batch.halves()
     half.step(batch.reset().mask[half.rows].argmax(axis=1))
     seat = client.create_match("faraway", players=["agent", "random"]).join(0)
-    seat.observe()
+    seat.observe(wait=False)
     calls = [gone(batch), gone(seat)]
     del batch, half, other, seat
     assert all(call.wait(20) for call in calls)

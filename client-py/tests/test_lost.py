@@ -94,7 +94,7 @@ def test_advice_fits_what_was_called() -> None:
         place.restore()
         assert client.games()
         with pytest.raises(boardwire.errors.Gone):
-            seat.observe()
+            seat.observe(wait=False)
         with pytest.raises(boardwire.errors.Gone):
             batch.reset()
     place.end()
@@ -115,7 +115,7 @@ def test_the_end_of_a_block_closes_nothing_that_is_gone(fixed: bool) -> None:
         match, batch = create(client), client.open_batch("faraway", environments=1)
         with batch, match, match.join(0) as seat:
             batch.reset()
-            seat.observe()
+            seat.observe(wait=False)
             crash(client, place)
         for closing in (batch, seat, client):
             closing.close()
@@ -175,7 +175,7 @@ def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient
                 client.join(code)
         assert 0 in match.info().joined
         with client.join(code) as seat:
-            assert seat.observe().decision == 0
+            assert seat.observe(wait=False).decision == 0
         with pytest.raises(boardwire.errors.NotPossibleNow):
             client.join(code)
 

@@ -81,19 +81,19 @@ def test_states_are_what_seats_of_a_match_are_shown(client: boardwire.Client, ga
     with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         held = [match.join(seat) for seat in range(seats)]
         for number, action in enumerate(choices(state, np.random.default_rng(seats))):
-            seen = held[state.current_player()].observe()
+            seen = held[state.current_player()].observe(wait=False)
             assert state.current_player() == min(seen.pending)
             assert state.legal_actions() == seen.mask.nonzero()[0].tolist()
             assert state.action_to_string(action) == spec.actions[action].label
             for seat in range(seats) if number % 8 == 0 else [state.current_player()]:
-                view = held[seat].observe().view
+                view = held[seat].observe(wait=False).view
                 assert state.observation_string(seat) == view.tobytes().hex()
                 np.testing.assert_array_equal(state.observation_tensor(seat), spec.features(view))
                 assert state.information_state_tensor(seat) == state.observation_tensor(seat)
             held[state.current_player()].act(action, wait=False)
             state.apply_action(action)
         for seat in range(seats):
-            end = held[seat].observe()
+            end = held[seat].observe(wait=False)
             assert end.over
             assert state.observation_string(seat) == end.view.tobytes().hex()
             assert state.returns()[seat] == pytest.approx(end.reward)

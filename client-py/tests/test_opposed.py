@@ -52,11 +52,11 @@ def played_by_hand(
     shown = []
     with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         at = [match.join(seat) for seat in range(seats)]
-        while not (seen := at[own].observe()).over:
+        while not (seen := at[own].observe(wait=False)).over:
             seat = seen.pending[0]
             if seat == own:
                 shown.append(seen)
-            at[seat].act(int(salted(one_row(at[seat].observe(), seat))[0]), wait=False)
+            at[seat].act(int(salted(one_row(at[seat].observe(wait=False), seat))[0]), wait=False)
     return [*shown, seen]
 
 

@@ -55,12 +55,12 @@ def play_again(client: boardwire.Client, recording: boardwire.Recording) -> None
             for seat, view, mask, action in zip(
                 order.seat, order.observation, order.mask, order.action, strict=True
             ):
-                seen = held[seat].observe()
+                seen = held[seat].observe(wait=False)
                 np.testing.assert_array_equal(seen.view, view)
                 np.testing.assert_array_equal(seen.mask, mask)
                 held[seat].act(action, wait=False)
             for seat, run in enumerate(rows.runs()):
-                end = held[seat].observe()
+                end = held[seat].observe(wait=False)
                 assert end.terminated
                 np.testing.assert_array_equal(end.view, run.observation[-1])
                 assert run.reward.sum() == run.reward[-2] == np.float32(end.reward)

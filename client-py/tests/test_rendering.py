@@ -98,7 +98,7 @@ def test_a_view_is_drawn_for_whoever_has_it() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
         match = client.create_match("faraway", players=["agent", "greedy"], seed=7)
-        seen = match.join(0).observe(wait=True)
+        seen = match.join(0).observe()
         own = spec.picture(seen.view, seat=0)
         assert own.startswith("<svg")
         for region in spec.decode(seen.view)["hand"][:3]:

@@ -82,7 +82,7 @@ def test_a_server_that_is_told_to_end_by_others_is_waited_for(starts: list[Serve
         seat = create(client).join(0)
         # While the stream is open, the server takes its time.
         with seat:
-            seat.observe()
+            seat.observe(wait=False)
             starts[0].popen.send_signal(signal.SIGTERM)
             while len(starts) == 1:
                 assert create(client)
@@ -145,7 +145,7 @@ def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) ->
 def test_a_forked_process_starts_no_server_and_says_who_could(starts: list[ServerProcess]) -> None:
     with boardwire.connect() as client:
         seat = create(client).join(0)
-        assert seat.observe(wait=True).pending == (0,)
+        assert seat.observe().pending == (0,)
         kill_private(client)
         for call in (client.games, lambda: create(client), seat.observe):
             said = in_child(call).decode()

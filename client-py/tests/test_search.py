@@ -21,7 +21,7 @@ def seat_to_choose(client: boardwire.Client, game: str, seats: int = 2, *, seed:
     """The first seat of a match against random bots, with something to decide."""
     players = ["agent"] + ["random"] * (seats - 1)
     seat = client.create_match(game, players=players, seed=seed).join(0)
-    seat.observe(wait=True)
+    seat.observe()
     return seat
 
 
@@ -66,7 +66,7 @@ def test_a_match_goes_on_as_if_nobody_had_looked_ahead(client: boardwire.Client)
     views = []
     for looks in (False, True):
         seat = seat_to_choose(client, "faraway")
-        shown = seat.observe()
+        shown = seat.observe(wait=False)
         while not shown.over:
             if looks:
                 with seat.search(2) as search:
@@ -174,11 +174,11 @@ def test_a_search_in_this_process_has_no_more_places_than_a_server(local: boardw
 def test_nobody_looks_ahead_who_owes_no_decision(client: boardwire.Client) -> None:
     match = client.create_match("golden_compass", players=["agent", "agent"], seed=1)
     seats = [match.join(index) for index in (0, 1)]
-    shown = seats[0].observe()
+    shown = seats[0].observe(wait=False)
     while len(shown.pending) > 1:
         seat = seats[min(shown.pending)]
-        seat.act(lowest(seat.observe().mask[None])[0], wait=False)
-        shown = seats[0].observe()
+        seat.act(lowest(seat.observe(wait=False).mask[None])[0], wait=False)
+        shown = seats[0].observe(wait=False)
     idle = next(seat for seat in seats if seat.index not in shown.pending)
     with pytest.raises(errors.NotYourTurn):
         idle.search(1)

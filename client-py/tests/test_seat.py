@@ -54,7 +54,7 @@ def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry)
         for seats in range(game.min_seats, game.max_seats + 1):
             players = ["agent"] + ["random"] * (seats - 1)
             with client.create_match(game.id, players=players, seed=5) as match, carry(match.join(0)) as seat:
-                seen = seat.observe(wait=True)
+                seen = seat.observe()
                 while not seen.over:
                     assert seen.mask.any()
                     assert 0 in seen.pending
@@ -75,18 +75,18 @@ def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry)
 def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
-        one, other = seat.observe(), seat.observe()
+        one, other = seat.observe(wait=False), seat.observe(wait=False)
         one.view[:] = 255
         one.mask[:] = 1
         assert not np.array_equal(one.view, other.view)
-        np.testing.assert_array_equal(other.view, seat.observe().view)
+        np.testing.assert_array_equal(other.view, seat.observe(wait=False).view)
 
 
 @CARRIERS
 def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         answer = seat.act(first(seen))
         seat.last = seen
         again = seat.act(first(seen))
@@ -97,12 +97,12 @@ def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> 
 def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         illegal = int((seen.mask == 0).nonzero()[0][0])
         for wrong in (illegal, len(match.spec.actions), -1):
             with pytest.raises(boardwire.BoardwireError, match=str(wrong)):
                 seat.act(wrong)
-        np.testing.assert_array_equal(seat.observe().view, seen.view)
+        np.testing.assert_array_equal(seat.observe(wait=False).view, seen.view)
         assert seat.act(first(seen)).decision == 1
 
 
@@ -110,8 +110,8 @@ def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client
 def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
-        assert seat.observe().text == ""
-        seen = seat.observe(text=True, wait=True)
+        assert seat.observe(wait=False).text == ""
+        seen = seat.observe(text=True)
         assert seen.text
         while not seen.over:
             seen = seat.act(first(seen), explain=True)
@@ -125,7 +125,7 @@ def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> 
     def openings() -> list[bytes]:
         match = client.create_match("faraway", players=["agent", "random"], seed=1)
         with match, carry(match.join(0)) as seat:
-            views = [seat.observe(wait=True), seat.reset(), seat.reset(seed=1), seat.reset()]
+            views = [seat.observe(), seat.reset(), seat.reset(seed=1), seat.reset()]
             assert [seen.episode for seen in views] == [0, 1, 2, 3]
             return [seen.view.tobytes() for seen in views]
 
@@ -139,24 +139,24 @@ def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> 
 def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "agent"], seed=1)
     with match, carry(match.join(0)) as seat, carry(match.join(1)) as other:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         with pytest.raises(boardwire.errors.CallTimeout):
             seat.act(first(seen), timeout=0.5)
-        assert seat.observe().decision == 1
-        while 0 not in seat.observe().pending:
-            other.act(first(other.observe()), wait=False)
-        assert seat.observe(wait=True).mask.any()
+        assert seat.observe(wait=False).decision == 1
+        while 0 not in seat.observe(wait=False).pending:
+            other.act(first(other.observe(wait=False)), wait=False)
+        assert seat.observe().mask.any()
 
 
 @CARRIERS
 def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "agent"])
     with carry(match.join(0)) as seat:
-        seat.act(first(seat.observe(wait=True)), wait=False)
+        seat.act(first(seat.observe()), wait=False)
         closing = threading.Thread(target=match.close)
         closing.start()
         with pytest.raises(boardwire.errors.Gone):
-            seat.observe(wait=True)
+            seat.observe()
         closing.join()
     assert match.info().state == "closed"
 
@@ -165,13 +165,13 @@ def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -
     with client.create_match("faraway", players=["agent", "agent"], seed=3, reward="win") as match:
         seats = [match.join(0), match.join(1)]
         match.reset(seed=9)
-        seen = [seat.observe(wait=True) for seat in seats]
+        seen = [seat.observe() for seat in seats]
         assert [one.episode for one in seen] == [1, 1]
-        while not seats[0].observe().over:
+        while not seats[0].observe(wait=False).over:
             for seat in seats:
-                if (now := seat.observe()).mask.any():
+                if (now := seat.observe(wait=False)).mask.any():
                     seat.act(first(now), wait=False)
-        ended = [seat.observe() for seat in seats]
+        ended = [seat.observe(wait=False) for seat in seats]
         assert sum(one.reward for one in ended) == pytest.approx(1)
         other = threading.Thread(target=seats[1].reset)
         other.start()
@@ -181,7 +181,7 @@ def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -
 
 def play_out(seat: boardwire.Seat) -> boardwire.Observation:
     """Chooses first actions until the episode is over."""
-    seen = seat.observe(wait=True)
+    seen = seat.observe()
     while not seen.over:
         seen = seat.act(first(seen))
     return seen
@@ -195,7 +195,7 @@ def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, carry: 
             seat.reset()
         play_out(seat)
         assert seat.reset().episode == 1
-        assert play_out(seat).outcome == seat.observe(wait=True).outcome
+        assert play_out(seat).outcome == seat.observe().outcome
         info = match.info()
         assert (info.episodes, info.state, info.close_reason) == (2, "closed", "finished")
         with pytest.raises(errors.Gone):
@@ -238,7 +238,7 @@ def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
         seat = match.join(0)
         assert seat.index == 0
         assert match.info().joined == (0, 1)
-        assert seat.observe(wait=True).mask.sum() > 1
+        assert seat.observe().mask.sum() > 1
 
 
 def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire.Client) -> None:
@@ -246,7 +246,7 @@ def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire
         "faraway", players=["agent", "random"], seed=1, illegal_actions="seeded_legal"
     )
     with match, match.join(0) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
         assert answer.substituted is True
         assert answer.decision == 1
@@ -256,7 +256,7 @@ def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "random"], illegal_actions="forfeit")
     with match:
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
         assert answer.terminated
         assert answer.reward == -1
@@ -326,9 +326,9 @@ def test_a_stream_opened_after_the_end_says_that_the_match_is_closed(client: boa
     seat = match.join(0)
     match.close()
     with pytest.raises(errors.Gone):
-        seat.observe()
+        seat.observe(wait=False)
     with pytest.raises(errors.Gone):
-        seat.observe(wait=True)
+        seat.observe()
 
 
 def interrupted(**_: Any) -> None:
@@ -361,7 +361,7 @@ def test_a_seat_that_resigns_is_last_and_may_say_so_again(client: boardwire.Clie
 def test_an_episode_that_is_over_cannot_be_resigned(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(first(seen))
         with pytest.raises(boardwire.errors.EpisodeOver):
@@ -374,7 +374,7 @@ def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> No
         match.resign(1)
         match.resign(1, episode=0)
         for seat, rank in zip(seats, (1, 2), strict=True):
-            seen = seat.observe()
+            seen = seat.observe(wait=False)
             assert seen.outcome is not None
             assert seen.outcome.forfeits == (None, "host")
             assert seen.ranks[seat.index or 0] == rank
@@ -387,8 +387,11 @@ def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> No
 def test_legal_actions_come_with_their_labels_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
-        assert seat.observe(wait=True).actions == ()
-        for seen in (seat.observe(actions=True), seat.act(first(seat.observe()), actions=True)):
+        assert seat.observe().actions == ()
+        for seen in (
+            seat.observe(wait=False, actions=True),
+            seat.act(first(seat.observe(wait=False)), actions=True),
+        ):
             indices = [action.index for action in seen.actions]
             assert indices == seen.mask.nonzero()[0].tolist()
             assert [action.label for action in seen.actions] == [match.spec.actions[i].label for i in indices]
@@ -422,7 +425,7 @@ def test_matches_are_labelled_and_listed_by_game_state_and_label(client: boardwi
 def test_a_match_tells_when_and_for_whom_it_waits_and_why_it_ended(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         before = match.info()
         assert before.players == ("agent", "random")
         assert (before.waiting_for, before.close_reason) == ((0,), None)
@@ -472,7 +475,7 @@ def test_what_is_no_player_is_named_by_the_server(client: boardwire.Client) -> N
 def test_codes_and_tokens_may_be_pasted_with_blanks_around_them(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = client.join(f" {match.invitations[0].code}\n")
-        assert client.seat(match.id, f"\t{seat.token}\n").observe().mask.any()
+        assert client.seat(match.id, f"\t{seat.token}\n").observe(wait=False).mask.any()
 
 
 def test_values_of_a_newer_server_are_unknown() -> None:

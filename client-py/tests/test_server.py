@@ -98,7 +98,7 @@ def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> N
         match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
         with seat as play:
-            seen = play.observe(wait=True)
+            seen = play.observe()
             server._process.kill()
             server._process.wait()
             action = int(seen.mask.nonzero()[0][0])
@@ -146,7 +146,7 @@ import boardwire, os, signal
 client = boardwire.connect({client.address!r})
 match = client.create_match("faraway", players=["agent", "agent"])
 with match.join(0) as seat:
-    seat.observe(wait=True)
+    seat.observe()
     print(match.id, match.invitations[1].code, seat.token, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -156,9 +156,9 @@ with match.join(0) as seat:
     # The match goes on, and its seat is taken again by its token.
     seats = [client.seat(match_id, token), client.join(invitation)]
     for seat in seats:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         seat.act(int(seen.mask.nonzero()[0][0]), wait=False)
-    assert seats[0].observe().ply == 2
+    assert seats[0].observe(wait=False).ply == 2
 
 
 def test_a_private_server_starts_whatever_the_folder_of_temporary_files_is_called(

@@ -91,7 +91,7 @@ def test_a_match_is_played_over_tls(authority: Authority, secured: str) -> None:
             client.create_match("faraway", players=["agent", "random"], seed=1) as match,
             match.join(0) as seat,
         ):
-            assert seat.observe(wait=True).mask.any()
+            assert seat.observe().mask.any()
 
 
 def test_an_event_loop_speaks_tls(authority: Authority, secured: str, choosy: str) -> None:

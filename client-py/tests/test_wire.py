@@ -66,7 +66,7 @@ def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
     with boardwire.connect(place.address) as client:
         seat = create(client).join(0)
         batch = client.open_batch("faraway", environments=1)
-        seen, shown = seat.observe(), batch.reset()
+        seen, shown = seat.observe(wait=False), batch.reset()
         assert place._process.stdin is not None
         place._process.stdin.close()
 
@@ -128,12 +128,12 @@ def test_closing_a_client_ends_what_waits(address: str) -> None:
     match = client.create_match("faraway", players=["agent", "agent"])
     seat = match.join(0)
     seats = [seat, client.seat(match.id, seat.token)]
-    seat.act(int(seat.observe().mask.argmax()), wait=False)
+    seat.act(int(seat.observe(wait=False).mask.argmax()), wait=False)
     raised: list[BaseException] = []
 
     def wait(seat: boardwire.Seat) -> None:
         try:
-            seat.observe(wait=True, timeout=60)
+            seat.observe(timeout=60)
         except errors.BoardwireError as error:
             raised.append(error)
 
@@ -153,7 +153,7 @@ def test_threads_share_a_connection(address: str) -> None:
     def play(seed: int) -> tuple[int, ...]:
         match = client.create_match("faraway", players=["agent", "random"], seed=seed)
         with match, match.join(0) as seat:
-            seen = seat.observe(wait=True)
+            seen = seat.observe()
             while not seen.over:
                 seen = seat.act(int(seen.mask.argmax()))
             return seen.scores
@@ -280,7 +280,7 @@ def test_a_time_may_be_without_end(address: str, timeout: float) -> None:
         with client.open_batch("faraway", environments=1) as batch:
             batch.reset(timeout=timeout)
         with create(client) as match, match.join(0) as seat:
-            assert seat.observe(wait=True, timeout=timeout).mask.any()
+            assert seat.observe(timeout=timeout).mask.any()
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan")])

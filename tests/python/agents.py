@@ -14,7 +14,7 @@ def play_seat(address: str, code: str, seed: int) -> dict[str, Any]:
     random = np.random.default_rng(seed)
     views, texts = [], []
     with boardwire.connect(address) as client, client.join(code) as seat:
-        seen = seat.observe(wait=True, text=True)
+        seen = seat.observe(text=True)
         while not seen.over:
             views.append(seen.view)
             texts.append(seen.text)

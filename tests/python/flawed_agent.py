@@ -57,7 +57,7 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
         _client._UNANSWERED = ()
     seat = insist(lambda: client.join(code))
     patience = 1.0 if flaw == "impatient" else None
-    seen = insist(lambda: seat.observe(wait=True, timeout=patience))
+    seen = insist(lambda: seat.observe(timeout=patience))
     while True:
         if seen.over and flaw == "one episode":
             return
@@ -67,7 +67,7 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
         except errors.StaleRequest:
             if flaw == "stubborn":
                 raise
-            seen = insist(lambda: seat.observe(wait=True))
+            seen = insist(lambda: seat.observe())
 
 
 def choose(flaw: str, seen: Observation) -> int:

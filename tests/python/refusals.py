@@ -71,7 +71,7 @@ def begun(
     """A match that has begun, with the seat that has something to decide."""
     match = client.create_match("faraway", players=["agent", *(others or ["random"])], seed=1, **kwargs)
     seat = match.join(0)
-    return match, seat, seat.observe(wait=True)
+    return match, seat, seat.observe()
 
 
 def legal(seen: boardwire.Observation) -> int:
@@ -88,7 +88,7 @@ def accounts_of(folder: Path) -> list[str]:
 
 def play_out(seat: boardwire.Seat) -> None:
     """Plays first legal actions to the end."""
-    seen = seat.observe(wait=True)
+    seen = seat.observe()
     while not seen.over:
         seen = seat.act(legal(seen))
 
@@ -144,8 +144,8 @@ def _(client: boardwire.Client) -> None:
     clock = boardwire.Clock(limit=0.01, on_timeout="first_legal")
     match = client.create_match("faraway", players=["agent", "random"], clock=clock)
     seat = match.join(0)
-    seen = seat.observe(wait=True)
-    while not seat.observe().timed_out:
+    seen = seat.observe()
+    while not seat.observe(wait=False).timed_out:
         time.sleep(0.01)
     seat.last = seen
     seat.act(int(seen.mask.nonzero()[0][0]))
@@ -154,14 +154,14 @@ def _(client: boardwire.Client) -> None:
 @provokes("NOT_DEALT")
 def _(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "random"], fair_deals=True)
-    match.join(0).observe()
+    match.join(0).observe(wait=False)
 
 
 @provokes("DEAL_WITHHELD")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--opening-timeout", "1"]) as hurried:
         match = hurried.create_match("faraway", players=["agent", "random"], fair_deals=True)
-        match.join(0).observe(wait=True)
+        match.join(0).observe()
 
 
 @provokes("FRAMES_GONE")
@@ -204,7 +204,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("TOKEN_WRONG")
 def _(client: boardwire.Client) -> None:
-    client.seat(begun(client)[0].id, "guessed").observe()
+    client.seat(begun(client)[0].id, "guessed").observe(wait=False)
 
 
 @provokes("HOST_ONLY")
@@ -221,7 +221,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("SEAT_ONLY")
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]
-    client.seat(match.id, match.host_token).observe()
+    client.seat(match.id, match.host_token).observe(wait=False)
 
 
 @provokes("NOT_YOUR_TURN")
@@ -267,7 +267,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     match, seat, _ = begun(client)
     match.close()
-    seat.observe()
+    seat.observe(wait=False)
 
 
 @provokes("MATCHES_FULL")
@@ -284,7 +284,7 @@ def _(client: boardwire.Client) -> None:
         # A list is no use of a match.
         while next(forgetful.matches()).state != "closed":
             pass
-        seat.observe()
+        seat.observe(wait=False)
 
 
 @provokes("SEAT_BUSY")

@@ -195,7 +195,7 @@ def test_another_arenas_folder_is_left_alone(tmp_path: Path) -> None:
 def test_search_bots_play_matches_and_batches(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "mc:4"], seed=2) as match:
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(seen.mask.argmax())
         assert seen.ranks == (2, 1)

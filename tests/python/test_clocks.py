@@ -22,7 +22,7 @@ def test_everybody_sees_the_clocks(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], clock=clock) as match:
         assert match.info().clocks == (clock, None)
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         own, bots = seen.clocks
         assert (own is not None, bots) == (True, None)
         assert own is not None
@@ -43,21 +43,21 @@ def test_a_late_decision_is_made_for_the_seat(client: boardwire.Client, game: st
     with client.create_match(game, players=["agent", "agent"], clock={0: clock}) as match:
         assert match.info().clocks == (clock, None)
         late, other = match.join(0), match.join(1)
-        seen = late.observe()
+        seen = late.observe(wait=False)
         while 0 not in seen.pending:
-            other.act(lowest(other.observe()), wait=False)
-            seen = late.observe()
+            other.act(lowest(other.observe(wait=False)), wait=False)
+            seen = late.observe(wait=False)
         decision = seen.decision
         # Its time, and what might be on the wire.
         deadline = time.monotonic() + 30
-        while not late.observe().timed_out:
+        while not late.observe(wait=False).timed_out:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         late.last = seen
         with pytest.raises(boardwire.errors.StaleRequest) as told:
             late.act(lowest(seen))
         assert told.value.metadata["decision"] == str(decision)
-        assert late.observe().decision > decision
+        assert late.observe(wait=False).decision > decision
         causes = [frame.played.cause for frame in late.replay().frames if frame.seat == 0 and frame.played]
         assert "timed_out" in causes
 
@@ -65,7 +65,7 @@ def test_a_late_decision_is_made_for_the_seat(client: boardwire.Client, game: st
 def test_who_is_late_forfeits(client: boardwire.Client) -> None:
     with client.create_match("rauha", players=["agent", "agent"], clock=Clock(limit=0.05)) as match:
         seats = [match.join(0), match.join(1)]
-        over = seats[1].observe(wait=True)
+        over = seats[1].observe()
         while not over.over:
             over = seats[1].act(lowest(over))
         assert over.outcome is not None
@@ -96,4 +96,4 @@ def test_a_match_without_clocks_has_none(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         assert match.info().clocks == ()
         assert match.info().watch_delay == 0
-        assert match.join(0).observe().clocks == ()
+        assert match.join(0).observe(wait=False).clocks == ()

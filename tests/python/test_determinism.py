@@ -37,7 +37,7 @@ def test_faraway_opens_with_the_deal_predicted(
     options = {"variant": variant}
     with client.create_match("faraway", players=["agent"] * seats, options=options, seed=seed) as match:
         for index, hand in enumerate(hands):
-            seen = match.spec.decode(match.join(index).observe().view)
+            seen = match.spec.decode(match.join(index).observe(wait=False).view)
             assert [card for card in seen["hand"].tolist() if card] == hand
             assert [card for card in seen["display"].tolist() if card] == display
 
@@ -48,7 +48,7 @@ def test_the_same_seed_and_actions_give_the_same_bytes(
     def play() -> list[bytes]:
         with client.create_match("faraway", players=["agent", "greedy", "random"], seed=11) as match:
             seat = match.join(0)
-            seen = seat.observe(wait=True)
+            seen = seat.observe()
             views = [seen.view.tobytes()]
             while not seen.over:
                 seen = seat.act(int(seen.mask.nonzero()[0][-1]))
@@ -66,7 +66,7 @@ def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
         assert (before.seed_opening, before.seed_source) == (None, "drawn")
         assert len(before.seed_commitment) == 32
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         first = seen.view
         while not seen.over:
             seen = seat.act(int(seen.mask.nonzero()[0][0]))

@@ -48,7 +48,7 @@ def check(replay: boardwire.Replay, seat: int, secret: bytes) -> bytes:
 
 def play(seat: boardwire.Seat) -> None:
     """Plays an episode by the lowest legal action."""
-    seen = seat.observe(wait=True)
+    seen = seat.observe()
     while not seen.over:
         seen = seat.act(int(seen.mask.nonzero()[0][0]))
 
@@ -101,18 +101,18 @@ def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> No
     with client.create_match("rauha", players=["agent", "agent"], fair_deals=True) as match:
         first = match.join(0)
         with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 have yet to join"):
-            first.observe()
+            first.observe(wait=False)
         with pytest.raises(boardwire.errors.CallTimeout):
             first.reveal(timeout=0.2)
         second = match.join(1)
         first.reveal()
         with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 have yet to open"):
-            first.observe()
+            first.observe(wait=False)
         again = client.seat(match.id, second.token, secret=bytes(32))
         with pytest.raises(boardwire.errors.InvalidRequest, match="secret"):
             again.reveal()
         client.seat(match.id, second.token, secret=second.secret).reveal()
-        assert first.observe().episode == 0
+        assert first.observe(wait=False).episode == 0
         assert match.info().state == "playing"
 
 
@@ -150,8 +150,8 @@ def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
         for reset in (match.reset, seat.reset):
             with pytest.raises(boardwire.errors.NotPossibleNow, match="unless deals are fair"):
                 reset()
-        while not seat.observe(wait=True).over:
-            seat.act(int(seat.observe().mask.nonzero()[0][0]))
+        while not seat.observe().over:
+            seat.act(int(seat.observe(wait=False).mask.nonzero()[0][0]))
         assert seat.reset().episode == 1
 
 
@@ -168,13 +168,13 @@ def test_a_seat_is_given_away_anew(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         lost, first = match.join(0), match.invitations[0]
         assert first.seat == 0
-        seen = lost.observe(wait=True)
+        seen = lost.observe()
         given = match.invite(0)
         with pytest.raises(boardwire.errors.AccessDenied):
-            lost.observe()
+            lost.observe(wait=False)
         with pytest.raises(boardwire.errors.NotFound):
             client.join(first)
         found = client.join(given)
-        assert (found.observe().decision, match.invitations) == (seen.decision, (given,))
+        assert (found.observe(wait=False).decision, match.invitations) == (seen.decision, (given,))
         with pytest.raises(boardwire.errors.InvalidRequest, match="seat"):
             match.invite(1)

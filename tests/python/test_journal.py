@@ -38,12 +38,12 @@ def choice(seen: boardwire.Observation) -> int:
 def next_decision(seats: list[boardwire.Seat]) -> tuple[boardwire.Seat, boardwire.Observation]:
     """The lowest seat that owes a decision, once bots have made theirs, with what it sees; any at the end."""
     while True:
-        seen = seats[0].observe()
+        seen = seats[0].observe(wait=False)
         if seen.over:
             return seats[0], seen
         for seat in seats:
             if seat.index in seen.pending:
-                return seat, seat.observe(wait=True, timeout=60)
+                return seat, seat.observe(timeout=60)
 
 
 def play(seats: list[boardwire.Seat], story: Story, patience: float = 600) -> None:
@@ -121,13 +121,13 @@ def test_an_interrupted_server_keeps_its_matches_too(tmp_path: Path) -> None:
     with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         match = client.create_match("rauha", players=["agent", "mc:40"], seed=3, labels={"run": "one"})
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         for _ in range(5):
             seen = seat.act(choice(seen))
         server.terminate()
         server.communicate()
         server = start(tmp_path)
-        again = seat.observe(wait=True)
+        again = seat.observe()
         assert (again.ply, again.view.tobytes()) == (seen.ply, seen.view.tobytes())
         assert match.info().labels == {"run": "one"}
         with pytest.raises(errors.NotPossibleNow):
@@ -163,7 +163,7 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
         assert second != first
         assert join() == second
         match_id = created["match"]["id"]
-        assert client.seat(match_id, second).observe(wait=True).ply == 1
+        assert client.seat(match_id, second).observe().ply == 1
         with pytest.raises(errors.AccessDenied):
             client.seat(match_id, first)
     kill(server)
@@ -171,7 +171,7 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
 
 def go_on(seat: boardwire.Seat) -> boardwire.Observation:
     """One decision, or the next episode."""
-    seen = seat.observe(wait=True)
+    seen = seat.observe()
     return seat.reset() if seen.over else seat.act(choice(seen))
 
 
@@ -199,7 +199,7 @@ def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> 
                 seen = go_on(seat)
         kill(server)
         with served(tmp_path):
-            again = seat.observe(wait=True)
+            again = seat.observe()
             assert (again.episode, again.ply) == (seen.episode, seen.ply)
             np.testing.assert_array_equal(again.view, seen.view)
 
@@ -207,7 +207,7 @@ def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> 
 def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> None:
     with served(tmp_path), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         seats = [client.create_match("faraway", players=["agent", "random"]).join(0) for _ in range(2)]
-        plies = [seat.act(choice(seat.observe(wait=True))).ply for seat in seats]
+        plies = [seat.act(choice(seat.observe())).ply for seat in seats]
     lost, kept = seats[0].match_id, seats[1].match_id
     with sqlite3.connect(tmp_path / "journal") as journal:
         own = "match = (SELECT key FROM matches WHERE id = ?)"
@@ -220,7 +220,7 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
     assert "--journal-give-up; 1 others can continue" in said
     assert kept not in said
     with served(tmp_path, "--journal-give-up"), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
-        assert client.seat(kept, seats[1].token).observe(wait=True).ply == plies[1]
+        assert client.seat(kept, seats[1].token).observe().ply == plies[1]
         with pytest.raises(errors.Gone):
             client.seat(lost, seats[0].token)
     with served(tmp_path):
@@ -233,7 +233,7 @@ def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str
     with served(tmp_path), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         seats = [client.create_match("faraway", players=["agent", "random"]).join(0) for _ in range(4)]
         for seat in seats:
-            seat.act(choice(seat.observe(wait=True)))
+            seat.act(choice(seat.observe()))
     log = tmp_path / "journal-wal"
     whole = log.read_bytes()
     middle = len(whole) // 2
@@ -252,7 +252,7 @@ def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str
     # To refuse changes nothing: where the log is put right, all go on.
     log.write_bytes(whole)
     with served(tmp_path):
-        assert all(seat.observe(wait=True).ply > 1 for seat in seats)
+        assert all(seat.observe().ply > 1 for seat in seats)
 
 
 def test_a_journal_is_a_regular_file(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
             seats = [match.join(0) for match in matches]
             for seat in seats:
                 go_on(seat)
-            stays, moves = (seat.observe(wait=True) for seat in seats)
+            stays, moves = (seat.observe() for seat in seats)
             moved = matches[1].id
             for server in (first, second):
                 server.terminate()
@@ -302,11 +302,11 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
                 moving.replace("to/journal", str(there / "journal")).replace("'ID'", f"'{moved}'")
             )
         with served(here), served(there), boardwire.connect(f"unix:{there / 'socket'}") as other:
-            assert seats[0].observe(wait=True).view.tobytes() == stays.view.tobytes()
+            assert seats[0].observe().view.tobytes() == stays.view.tobytes()
             with pytest.raises(errors.Gone):
-                seats[1].observe(wait=True)
+                seats[1].observe()
             seat = other.seat(moved, seats[1].token)
-            seen = seat.observe(wait=True)
+            seen = seat.observe()
             assert (seen.view.tobytes(), seen.ply) == (moves.view.tobytes(), moves.ply)
             while not go_on(seat).over:
                 pass

@@ -60,7 +60,7 @@ def test_prometheus_is_told_what_happens() -> None:
     with boardwire.connect(server_args=["--metrics", address]) as client:
         match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(int(seen.mask.nonzero()[0][0]))
         with pytest.raises(boardwire.errors.NotFound):

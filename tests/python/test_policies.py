@@ -60,7 +60,7 @@ def played(client: boardwire.Client, bot: str) -> tuple[int, ...]:
     """The scores of a match against a bot, in which the lowest legal action is played."""
     match = client.create_match("faraway", players=["agent", bot], seed=7)
     with match.join(0) as seat:
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(int(seen.mask.argmax()))
     return tuple(seen.scores)

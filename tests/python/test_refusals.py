@@ -136,7 +136,7 @@ def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) ->
 
 @provokes("TOKEN_TOO_LONG")
 def _(client: boardwire.Client) -> None:
-    client.seat(begun(client)[0].id, "guessed" * 1000).observe()
+    client.seat(begun(client)[0].id, "guessed" * 1000).observe(wait=False)
 
 
 @provokes("SERVICE_UNKNOWN")
@@ -184,7 +184,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     _, seat, seen = begun(client, "agent")
     seat.act(legal(seen), wait=False)
-    seat.observe(wait=True, timeout=0.05)
+    seat.observe(timeout=0.05)
 
 
 @provokes("BYTES_FULL")

@@ -34,12 +34,12 @@ def play(seats: list[boardwire.Seat]) -> dict[tuple[int, int], bytes]:
     heads = {}
     while True:
         for index, seat in enumerate(seats):
-            seen = seat.observe(head=True)
+            seen = seat.observe(wait=False, head=True)
             heads[index, seen.ply] = seen.head
         if seen.over:
             return heads
         seat = seats[seen.pending[0]]
-        seat.act(int(seat.observe().mask.nonzero()[0][0]), wait=False)
+        seat.act(int(seat.observe(wait=False).mask.nonzero()[0][0]), wait=False)
 
 
 def verify(path: Path) -> subprocess.CompletedProcess[str]:
@@ -86,7 +86,7 @@ def test_a_replay_agrees_with_what_seats_wrote_down(
             for (seat, ply), head in heads.items():
                 assert replay.frames[ply].head == head, (seat, ply)
             assert [frame.ply for frame in replay.frames] == list(range(len(replay.frames)))
-            assert replay.frames[-1].outcome == seats[0].observe().outcome
+            assert replay.frames[-1].outcome == seats[0].observe(wait=False).outcome
             path = tmp_path / f"{viewer}.json"
             replay.save(path)
             told = verify(path)
@@ -157,7 +157,7 @@ ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
 def test_an_altered_replay_is_refused(client: boardwire.Client, name: str, tmp_path: Path) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
-        seen = seat.observe(wait=True)
+        seen = seat.observe()
         while not seen.over:
             seen = seat.act(int(seen.mask.nonzero()[0][0]))
         replay = json.loads(seat.replay().to_json())
@@ -216,7 +216,7 @@ def test_an_open_match_shows_the_public_no_key(client: boardwire.Client) -> None
         seat.resign()
         resigned = json.loads(seat.replay().to_json())
         assert "seedOpening" in resigned
-        assert check(resigned) == seat.observe(head=True).head
+        assert check(resigned) == seat.observe(wait=False, head=True).head
         assert client.replay(match.id).seed_opening is None
         assert client.replay(match.id).frames[-1].outcome is not None
     assert client.replay(match.id).seed_opening is not None

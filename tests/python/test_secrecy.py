@@ -51,10 +51,10 @@ def answers(
         table = [match.join(index) for index in range(seats)]
         told: Answers = []
         for index, action in plies:
-            table[index].observe()
+            table[index].observe(wait=False)
             table[index].act(action, wait=False)
         for seat in (table[0], by_single_calls(client.seat(match.id, table[0].token))):
-            seen = seat.observe(text=True, explain=True)
+            seen = seat.observe(wait=False, text=True, explain=True)
             told += [seen.view.tobytes(), seen.mask.tobytes(), seen.text.encode()]
             told.append(repr((seen.ply, seen.decision, seen.pending, seen.reward, seen.outcome)).encode())
             for action in (illegal, len(match.spec.actions)):
@@ -79,9 +79,9 @@ def hidden_choices(
     with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
         table = [match.join(index) for index in range(seats)]
         plies: list[tuple[int, int]] = []
-        while not (seen := table[0].observe()).over:
+        while not (seen := table[0].observe(wait=False)).over:
             index = max(seen.pending)
-            legal = table[index].observe().mask.nonzero()[0].tolist()
+            legal = table[index].observe(wait=False).mask.nonzero()[0].tolist()
             if index and 0 in seen.pending and len(legal) > 1:
                 found.append((list(plies), index, legal))
             action = int(random.choice(legal))
@@ -100,9 +100,9 @@ def test_hidden_choices_change_no_byte_for_another_seat(client: boardwire.Client
             with client.create_match(game.id, players=["agent"] * seats, seed=4) as match:
                 own = [match.join(at) for at in range(seats)]
                 for at, action in plies:
-                    own[at].observe()
+                    own[at].observe(wait=False)
                     own[at].act(action, wait=False)
-                illegal = int((own[0].observe().mask == 0).nonzero()[0][0])
+                illegal = int((own[0].observe(wait=False).mask == 0).nonzero()[0][0])
             told = [
                 answers(client, game.id, seats, 4, [*plies, (index, choice)], illegal) for choice in legal[:3]
             ]

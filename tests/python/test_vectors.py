@@ -108,14 +108,16 @@ def test_seeds_of_a_batch_follow_from_its_own(client: boardwire.Client) -> None:
         assert str(drawn) == row["seed"]
         if not row["episode"]:
             with client.create_match("faraway", players=["agent", "agent"], seed=drawn) as match:
-                assert hexes([match.join(0).observe().view]) == hexes([opening.view[row["environment"]]])
+                assert hexes([match.join(0).observe(wait=False).view]) == hexes(
+                    [opening.view[row["environment"]]]
+                )
 
 
 def test_deals_follow_from_their_seeds(client: boardwire.Client) -> None:
     for told in vectors("seeds")["deals"]:
         players = ["agent"] * told["seats"]
         with client.create_match(told["game"], players=players, seed=int(told["seed"])) as match:
-            views = [match.join(seat).observe().view for seat in range(told["seats"])]
+            views = [match.join(seat).observe(wait=False).view for seat in range(told["seats"])]
         assert hexes(views) == told["views"]
 
 

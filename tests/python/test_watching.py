@@ -15,7 +15,7 @@ from boardwire import Frame
 
 def play(seat: boardwire.Seat) -> None:
     """Plays an episode by the lowest legal action."""
-    seen = seat.observe(wait=True)
+    seen = seat.observe()
     while not seen.over:
         seen = seat.act(int(seen.mask.nonzero()[0][0]))
 

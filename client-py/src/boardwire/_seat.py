@@ -76,17 +76,17 @@ class Seat(Closing):
     def observe(
         self,
         *,
-        wait: bool = False,
+        wait: bool = True,
         text: bool = False,
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
         timeout: float | None = None,
     ) -> Observation:
-        """Shows what the seat may know.
+        """Shows what the seat may know, when it has something to decide or the episode is over.
 
         Args:
-            wait: Whether to answer only when the seat has something to decide or the episode is over.
+            wait: Whether to wait for that; at once otherwise.
             text: Whether to add the position as text.
             explain: Whether to add where the points came from, once the episode is over.
             actions: Whether to add the legal actions with their labels.
@@ -133,7 +133,7 @@ class Seat(Closing):
             raise IllegalAction(
                 f"an action is not negative: {index}", reason="ACTION_OUT_OF_RANGE", metadata=metadata
             )
-        seen = self.last or result_of(self.observe())
+        seen = self.last or result_of(self.observe(wait=False))
         request = {
             "match_id": self.match_id,
             "episode": seen.episode,
@@ -255,7 +255,7 @@ class Seat(Closing):
         Raises:
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
         """
-        seen = self.last or result_of(self.observe())
+        seen = self.last or result_of(self.observe(wait=False))
         extras = _extras(text, explain, False)
         request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
         return result_of(self._ask("resign", request, timeout, False))
