@@ -37,7 +37,7 @@ def look_ahead(
     liked = np.where(np.take_along_axis(chances, liked, axis=1) > 0, liked, liked[:, :1])
     drawn = len(seats) * worlds
     places = drawn * (1 + candidates)
-    with batch.search(worlds, mask=asked, places=places, skip_forced=True, reward="win") as search:
+    with batch.search(worlds, where=asked, places=places, skip_forced=True, reward="win") as search:
         # Candidate by candidate, each in a copy of every world.
         copies = np.arange(drawn, places)
         actions = liked.repeat(worlds, axis=0).T.ravel()

@@ -364,7 +364,7 @@ def test_a_batch_takes_the_same_arrays(address: str) -> None:
             aio.connect(address) as client,
             await client.open_batch("faraway", environments=4, illegal_actions="seeded_legal") as batch,
         ):
-            await batch.reset(mask=np.array([True, False, True, False]), seeds=[1, 2])
+            await batch.reset(where=np.array([True, False, True, False]), seeds=[1, 2])
             with pytest.raises(ValueError, match="actions have shape"):
                 await batch.step([0])
             await batch.send(np.zeros(4, np.int64))

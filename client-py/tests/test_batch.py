@@ -197,7 +197,7 @@ def test_actions_of_a_wrong_shape_or_type_are_refused(
     with client.open_batch("faraway", environments=4) as batch:
         batch.reset()
         with pytest.raises(error):
-            batch.step(actions, mask=mask)
+            batch.step(actions, where=mask)
 
 
 def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None:
@@ -221,7 +221,7 @@ def test_a_reset_after_a_refused_part_leaves_nothing_to_receive(client: boardwir
             right.send(lowest(step.mask[right.rows]))
             with pytest.raises(boardwire.errors.IllegalAction):
                 left.recv()
-            step = batch.reset(mask=some)
+            step = batch.reset(where=some)
             if some is None:
                 with pytest.raises(RuntimeError, match="nothing has been sent"):
                     right.recv()
@@ -261,11 +261,11 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         opening = batch.reset()
         assert same(batch.reset(seed=1), opening)
         step = batch.step(lowest(opening.mask))
-        after = batch.reset(mask=mask)
+        after = batch.reset(where=mask)
         assert after.episode is not None
         assert after.episode.tolist() == [1, 0, 1, 0, 1, 0]
         np.testing.assert_array_equal(after.view[~mask], step.view[~mask])
-        again = batch.reset(mask=mask, seed=1)
+        again = batch.reset(where=mask, seed=1)
         np.testing.assert_array_equal(again.view[mask], opening.view[mask])
         np.testing.assert_array_equal(again.view[~mask], step.view[~mask])
         for wrong in ([-1] * n, np.full(n, -1), [1 << 64] * n):
@@ -281,8 +281,8 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         np.testing.assert_array_equal(both.view, seeded.view)
         np.testing.assert_array_equal(batch.reset().view, later.view)
         for wrong in (mask[:5], mask.astype(np.int8), np.zeros(n, np.bool_)):
-            with pytest.raises(ValueError, match="mask"):
-                batch.reset(mask=wrong)
+            with pytest.raises(ValueError, match="where="):
+                batch.reset(where=wrong)
         with pytest.raises(boardwire.errors.InvalidRequest):
             batch.reset(seeds=[1, 2])
 
@@ -314,7 +314,7 @@ def test_the_three_modes_of_autoreset(client: boardwire.Client, autoreset: board
             with pytest.raises(boardwire.errors.EpisodeOver) as caught:
                 batch.step(lowest(step.mask))
             assert caught.value.metadata["environment"] == str(over.argmax())
-            following = batch.reset(mask=over)
+            following = batch.reset(where=over)
             assert not following.over.any()
 
 
@@ -386,16 +386,16 @@ def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -
             some = (np.arange(21) * 7 + number) % 3 == 0
             for stepped in halves if number % 2 else masked.parts(1):
                 own, chosen = before.part(stepped.rows), some[stepped.rows]
-                first = stepped.step(np.where(some, actions.astype(int), 9999)[stepped.rows], mask=chosen)
+                first = stepped.step(np.where(some, actions.astype(int), 9999)[stepped.rows], where=chosen)
                 for row, is_chosen in enumerate(chosen):
                     expected = shown.part(stepped.rows) if is_chosen else own
                     np.testing.assert_array_equal(first.view[row], expected.view[row])
                     np.testing.assert_array_equal(first.mask[row], expected.mask[row])
                     np.testing.assert_array_equal(first.reward[row], expected.reward[row] * is_chosen)
-                second = stepped.step(actions[stepped.rows], mask=~chosen)
+                second = stepped.step(actions[stepped.rows], where=~chosen)
                 np.testing.assert_array_equal(first.reward + second.reward, shown.part(stepped.rows).reward)
                 np.testing.assert_array_equal(second.view, shown.part(stepped.rows).view)
         wrongs: list[Any] = [np.ones(20, np.bool_), np.ones(21, np.int8), np.zeros(21, np.bool_)]
         for wrong in wrongs:
-            with pytest.raises(ValueError, match="mask"):
-                masked.step(lowest(shown.mask), mask=wrong)
+            with pytest.raises(ValueError, match="where="):
+                masked.step(lowest(shown.mask), where=wrong)

@@ -109,7 +109,7 @@ def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> N
             np.testing.assert_array_equal(advice, step.advice)
             loaded, step = other.step(advice), one.step(advice)
         mask = np.arange(4) == 2
-        again = one.reset(mask=mask)
+        again = one.reset(where=mask)
         assert again.advice is not None
         assert step.advice is not None
         np.testing.assert_array_equal(again.advice[~mask], step.advice[~mask])

@@ -144,7 +144,7 @@ def test_numbers_go_on_after_parts_of_other_sizes_resets_and_snapshots(client: b
         snapshot = batch.save()
         step = batch.load(snapshot)
         step = batch.step(lowest(step.mask))
-        step = batch.reset(mask=np.arange(N) < 2)
+        step = batch.reset(where=np.arange(N) < 2)
         assert (batch.step(lowest(step.mask)).ply[:2] == 1).all()
 
 
@@ -209,7 +209,7 @@ def test_without_keep_no_step_follows_one_whose_answer_was_lost(address: str) ->
                 left.step(lowest(step.mask[left.rows]))
         assert (right.step(lowest(step.mask[right.rows])).ply == 1).all(), "the other half lost nothing"
         mask = np.arange(N) < N // 2
-        step = batch.reset(mask=mask, seed=1)
+        step = batch.reset(where=mask, seed=1)
         assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
 
 

@@ -71,11 +71,11 @@ def test_all_columns_are_those_of_a_server(
             mask = None if turn % 4 else random.random(9) < 0.7
             if mask is not None and not mask.any():
                 mask = None
-            a, b = one.step(actions, mask=mask), other.step(actions, mask=mask)
+            a, b = one.step(actions, where=mask), other.step(actions, where=mask)
         assert_same(a.part(slice(2, 7)), b.part(slice(2, 7)))
         for row in range(9):
             assert a.legal(row) == b.legal(row) == np.flatnonzero(a.mask[row]).tolist()
-        assert_same(one.reset(mask=np.arange(9) < 4), other.reset(mask=np.arange(9) < 4))
+        assert_same(one.reset(where=np.arange(9) < 4), other.reset(where=np.arange(9) < 4))
         assert_same(one.reset(seeds=range(9)), other.reset(seeds=range(9)))
         saved = [batch.save(np.arange(9) % 2 == 0) for batch in (one, other)]
         assert_same(one.reset(seed=5), other.reset(seed=5))
@@ -125,8 +125,8 @@ def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, A
         lambda: batch.step(np.zeros(2, np.uint8)),
         lambda: batch.step(np.zeros((3, 1), np.uint8)),
         lambda: batch.step([0.5, 1, 2]),
-        lambda: batch.step(legal, mask=np.zeros(3, np.bool_)),
-        lambda: batch.reset(mask=np.ones(2, np.bool_)),
+        lambda: batch.step(legal, where=np.zeros(3, np.bool_)),
+        lambda: batch.reset(where=np.ones(2, np.bool_)),
         lambda: batch.reset(seeds=[1, 2]),
         lambda: batch.reset(seed=-1),
         lambda: batch.recv(),

@@ -146,7 +146,7 @@ def test_bots_choose_as_a_batch_advises(client: boardwire.Client, tmp_path: Path
             compared += int(own.sum())
             actions = np.zeros(3, np.uint8)
             actions[now.episode] = now.action
-            shown = batch.step(actions, mask=shown.seat != boardwire.NOBODY)
+            shown = batch.step(actions, where=shown.seat != boardwire.NOBODY)
     assert compared
 
 

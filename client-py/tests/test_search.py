@@ -114,7 +114,7 @@ def test_the_rows_of_a_batch_have_worlds_of_their_own(client: boardwire.Client) 
     with client.open_batch("faraway", environments=6, opponents={1: "greedy"}, seed=1) as batch:
         shown = batch.reset()
         mask = np.array([True, False, True, True, False, False])
-        with batch.search(3, mask=mask) as search:
+        with batch.search(3, where=mask) as search:
             assert (search.worlds, search.places) == (9, 9)
             np.testing.assert_array_equal(search.shown.view, shown.view[mask].repeat(3, axis=0))
         before = batch.save()

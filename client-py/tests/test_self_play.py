@@ -40,7 +40,7 @@ def test_self_play_credits_every_seat_for_its_last_decision(
                 ]
             quiet = ~turn.over
             assert not turn.reward[quiet].any()
-        again = reader.reset(mask=np.arange(n) == 0)
+        again = reader.reset(where=np.arange(n) == 0)
         assert not again.reward[0].any()
         assert (again.decided[0] == -1).all()
 
@@ -53,7 +53,7 @@ def test_a_reset_of_others_takes_no_reward_along(client: boardwire.Client) -> No
             turn = reader.step(turn.mask.argmax(axis=1))
         ended = int(turn.over.argmax())
         assert (turn.decided[ended] >= 0).all()
-        turn = reader.reset(mask=np.arange(2) != ended)
+        turn = reader.reset(where=np.arange(2) != ended)
         turn = reader.step(turn.mask.argmax(axis=1))
         assert not turn.reward.any()
         assert sorted(turn.decided[ended].tolist()) == [-1, turn.number - 1]
@@ -72,7 +72,7 @@ def test_a_reset_of_others_tells_no_end_again(
         ended, before = turn.over, turn
         others = ~ended & (np.arange(n) == np.flatnonzero(~ended)[0])
         for _ in range(2):
-            turn = reader.reset(mask=others)
+            turn = reader.reset(where=others)
             assert not turn.over.any()
             assert not turn.reward[ended].any()
             assert (turn.decided[ended] == -1).all()
@@ -112,11 +112,11 @@ def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boa
             turns = [half.recv() for half in halves]
         # The mask is of the rows that are read.
         last = np.arange(n - n // 2) == 1
-        again = halves[1].reset(mask=last.tolist())
+        again = halves[1].reset(where=last.tolist())
         assert (again.decided[1] == -1).all()
         assert (again.step.ply[last] == 0).all()
-        with pytest.raises(ValueError, match=r"a mask is bool\[4\], not bool\[7\]"):
-            halves[1].reset(mask=np.ones(n, np.bool_))
+        with pytest.raises(ValueError, match=r"where= is bool\[4\], not bool\[7\]"):
+            halves[1].reset(where=np.ones(n, np.bool_))
 
 
 def test_a_reset_leaves_nothing_of_before_to_receive(client: boardwire.Client) -> None:

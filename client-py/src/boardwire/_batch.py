@@ -82,7 +82,7 @@ class Batch(Closing):
     def reset(
         self,
         *,
-        mask: NDArray[np.bool_] | None = None,
+        where: NDArray[np.bool_] | None = None,
         seed: SupportsIndex | None = None,
         seeds: Sequence[int] | NDArray[np.uint64] | None = None,
         timeout: float = WAIT_SECONDS,
@@ -92,7 +92,7 @@ class Batch(Closing):
         What was sent before for environments that are all begun anew is not to be received any more.
 
         Args:
-            mask: `bool[environments]`, which ones; all when left out.
+            where: `bool[environments]`, which ones; all when left out.
             seed: A new seed for the batch, for these environments: they begin as if opened with it.
             seeds: The seed of this one episode, for each of these environments; later ones follow from the
                 batch's seed.
@@ -102,13 +102,13 @@ class Batch(Closing):
             The rows of all environments; those not reset are as they were, without rewards.
 
         Raises:
-            ValueError: The mask or the seed cannot be.
+            ValueError: `where` or the seed cannot be.
             InvalidRequest: There are not as many seeds as environments.
         """
         key = None if seed is None else _seed(seed)
         sent: Any = result_of(
             self._carrier.reset(
-                _rows.packed(mask, self.environments),
+                _rows.packed(where, self.environments),
                 key,
                 () if seeds is None else [_seed(one) for one in seeds],
             )
@@ -119,7 +119,7 @@ class Batch(Closing):
         self,
         actions: ArrayLike,
         *,
-        mask: NDArray[np.bool_] | None = None,
+        where: NDArray[np.bool_] | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones.
@@ -127,7 +127,7 @@ class Batch(Closing):
         Args:
             actions: `int[environments]`, the index of each action. Where an episode is
                 over, it is ignored.
-            mask: `bool[environments]`, which of them make a decision; all when left out. The actions of
+            where: `bool[environments]`, which of them make a decision; all when left out. The actions of
                 the others are ignored, and they stay as they are: their rows show what they showed, without
                 reward.
             timeout: Seconds.
@@ -138,15 +138,15 @@ class Batch(Closing):
             EpisodeOver: An episode is over, and the batch resets none by itself; none was stepped.
         """
         at_once = self._at_once
-        if at_once is not None and mask is None and not self._whole._sent:
+        if at_once is not None and where is None and not self._whole._sent:
             step = at_once(actions)
             if step is not None:
                 return step
-        return result_of(self._whole.step(actions, mask=mask, timeout=timeout))
+        return result_of(self._whole.step(actions, where=where, timeout=timeout))
 
-    def send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
-        """Sends an action for every environment, or those of a mask, and does not wait for what follows."""
-        result_of(self._whole.send(actions, mask=mask))
+    def send(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None = None) -> None:
+        """Sends an action for all environments, or those of `where`, and does not wait for what follows."""
+        result_of(self._whole.send(actions, where=where))
 
     def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received."""
@@ -181,13 +181,13 @@ class Batch(Closing):
         first, second = self.parts(2)
         return first, second
 
-    def save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
+    def save(self, where: NDArray[np.bool_] | None = None) -> bytes:
         """Saves environments as bytes that tell everything; for a server with the same snapshot key.
 
         Args:
-            mask: `bool[environments]`, which ones; all when left out.
+            where: `bool[environments]`, which ones; all when left out.
         """
-        return result_of(self._carrier.save(_rows.packed(mask, self.environments)))
+        return result_of(self._carrier.save(_rows.packed(where, self.environments)))
 
     def text(self, environment: int, *, seat: int) -> str:
         """The position of an environment as text for people and language models, as a seat may know it.
@@ -201,12 +201,12 @@ class Batch(Closing):
         """
         return result_of(self._carrier.text(environment, seat))
 
-    def load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
+    def load(self, snapshot: bytes, where: NDArray[np.bool_] | None = None) -> BatchStep:
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
 
         Args:
             snapshot: What `save` gave, of a batch of the same table and `skip_forced`.
-            mask: `bool[environments]`, whose places they take, ascending: as many as were saved, each of the
+            where: `bool[environments]`, whose places they take, ascending: as many as were saved, each of the
                 same line-up as the one saved; all when left out.
 
         Returns:
@@ -215,13 +215,13 @@ class Batch(Closing):
         Raises:
             InvalidRequest: It was altered, or is of another table, line-up or number of environments.
         """
-        return result_of(self._carrier.load(snapshot, _rows.packed(mask, self.environments)))
+        return result_of(self._carrier.load(snapshot, _rows.packed(where, self.environments)))
 
     def search(
         self,
         worlds: int = 1,
         *,
-        mask: NDArray[np.bool_] | None = None,
+        where: NDArray[np.bool_] | None = None,
         places: int | None = None,
         seed: SupportsIndex | None = None,
         reward: Reward = "rank",
@@ -232,7 +232,7 @@ class Batch(Closing):
 
         Args:
             worlds: How many for each environment; they lie beside each other.
-            mask: `bool[environments]`, for which ones; all when left out.
+            where: `bool[environments]`, for which ones; all when left out.
             places: How many places the search has, for copies; as many as there are worlds when left out.
             seed: The seed from which the worlds follow, and the luck to come in each; the server draws one
                 when it is left out.
@@ -251,7 +251,7 @@ class Batch(Closing):
                 self._connection,
                 self.token,
                 self.spec,
-                {"batch_id": self.id, "mask": _rows.packed(mask, self.environments)},
+                {"batch_id": self.id, "mask": _rows.packed(where, self.environments)},
                 worlds=worlds,
                 places=places,
                 seed=seed,
@@ -311,18 +311,18 @@ class BatchPart:
         """Where its rows stand among those of the whole batch."""
         return slice(self.first, self.first + self.environments)
 
-    def send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
+    def send(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None = None) -> None:
         """Sends an action for every environment, and does not wait for what follows.
 
         A batch opened with `keep` first waits for what was sent before for any of the same environments.
 
         Args:
             actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
-            mask: `bool[n]`, which environments make a decision; all when left out. The actions of others are
+            where: `bool[n]`, which environments make a decision; all when left out. The actions of others are
                 ignored, and they stay as they are: their rows show what they showed, without reward.
         """
-        chosen = _rows.packed(mask, self.environments)
-        given = self._bytes(actions, mask)
+        chosen = _rows.packed(where, self.environments)
+        given = self._bytes(actions, where)
         self._sent.append(result_of(self._carrier.step(self.rows, given, chosen)))
 
     def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
@@ -350,13 +350,13 @@ class BatchPart:
         self,
         actions: ArrayLike,
         *,
-        mask: NDArray[np.bool_] | None = None,
+        where: NDArray[np.bool_] | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
         if self._is_waiting():
             raise RuntimeError("receive what has been sent before another step")
-        result_of(self.send(actions, mask=mask))
+        result_of(self.send(actions, where=where))
         return result_of(self.recv(timeout=timeout))
 
     def _is_waiting(self) -> bool:
@@ -365,14 +365,14 @@ class BatchPart:
             self._sent.popleft()
         return bool(self._sent)
 
-    def _bytes(self, actions: ArrayLike, mask: NDArray[np.bool_] | None) -> bytes:
+    def _bytes(self, actions: ArrayLike, where: NDArray[np.bool_] | None) -> bytes:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
             raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        if mask is not None:
-            given = np.where(mask, given, 0)
+        if where is not None:
+            given = np.where(where, given, 0)
         if given.dtype == np.uint8:
             return given.tobytes()
         most = np.iinfo(np.uint8).max

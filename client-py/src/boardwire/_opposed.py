@@ -47,16 +47,16 @@ class Opposed:
     def reset(
         self,
         *,
-        mask: NDArray[np.bool_] | None = None,
+        where: NDArray[np.bool_] | None = None,
         seed: int | None = None,
         seeds: Sequence[int] | NDArray[np.uint64] | None = None,
     ) -> BatchStep:
         """Begins episodes, as `Batch.reset` does."""
-        shown = self.batch.reset(mask=mask, seed=seed, seeds=seeds)
+        shown = self.batch.reset(where=where, seed=seed, seeds=seeds)
         if not self._policies:
             return shown
         everywhere = np.ones(self.batch.environments, np.bool_)
-        return self._settled(shown, everywhere if mask is None or self._last is None else mask)
+        return self._settled(shown, everywhere if where is None or self._last is None else where)
 
     def step(self, actions: ArrayLike) -> BatchStep:
         """Makes the seat's decision in every environment.
@@ -76,7 +76,7 @@ class Opposed:
         rows.take(answer, changed)
         try:
             while (due := (answer.seat != NOBODY) & (answer.seat != self._seat)).any():
-                answer = self.batch.step(self._decided(answer), mask=due)
+                answer = self.batch.step(self._decided(answer), where=due)
                 rows.take(answer, due)
         except BaseException:
             # Some rows show decisions that are not the seat's: nobody can go on with them.

@@ -287,7 +287,7 @@ class _Play:
                 at = np.flatnonzero(live)
                 actions = self._choose(shown, at)
                 rows.append(_rows(shown[0], at, actions[at].astype(np.uint8)))
-                shown = [batch.step(actions, mask=live) for batch in batches]
+                shown = [batch.step(actions, where=live) for batch in batches]
                 reward += shown[0].reward
                 terminated |= shown[0].terminated
                 ends.append(_ends(shown[0], self._spec))

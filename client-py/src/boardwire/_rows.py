@@ -18,9 +18,9 @@ def packed(mask: ArrayLike | None, environments: int) -> bytes:
         return b""
     mask = np.asarray(mask)
     if mask.dtype != np.bool_ or mask.shape != (environments,):
-        raise ValueError(f"a mask is bool[{environments}], not {mask.dtype}{list(mask.shape)}")
+        raise ValueError(f"where= is bool[{environments}], not {mask.dtype}{list(mask.shape)}")
     if not mask.any():
-        raise ValueError("the mask names no environment")
+        raise ValueError("where= names no environment")
     return np.packbits(mask, bitorder="little").tobytes()
 
 

@@ -71,26 +71,26 @@ class SelfPlay:
         self._number = 0
         self._last: BatchStep | None = None
 
-    def reset(self, *, mask: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
-        """Begins episodes, as `Batch.reset` does: all that it reads, or those of a mask.
+    def reset(self, *, where: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
+        """Begins episodes, as `Batch.reset` does: all that it reads, or some.
 
         Rows that are left alone go on as they were, with what their seats have earned. Where one has ended,
         that has been told, and is not told again: the turn has no reward of it, and `over` is False.
 
         Args:
-            mask: `bool[n]`, which of the rows that it reads.
+            where: `bool[n]`, which of the rows that it reads.
             seed: A new seed for these environments.
 
         Raises:
-            ValueError: The mask is of another shape.
+            ValueError: `where` is of another shape.
         """
         n = self._part.environments
-        chosen = np.ones(n, np.bool_) if mask is None else np.asarray(mask)
+        chosen = np.ones(n, np.bool_) if where is None else np.asarray(where)
         if chosen.shape != (n,):
-            raise ValueError(f"a mask is bool[{n}], not bool{list(chosen.shape)}")
+            raise ValueError(f"where= is bool[{n}], not bool{list(chosen.shape)}")
         everywhere = np.zeros(self.batch.environments, np.bool_)
         everywhere[self._part.rows] = chosen
-        step = self.batch.reset(mask=everywhere, seed=seed)
+        step = self.batch.reset(where=everywhere, seed=seed)
         begun = chosen if self._last is None else chosen | self._last.over
         self._reward[begun] = 0
         self._decided[begun] = -1

@@ -2,30 +2,25 @@
 
 Generated from boardwire/_batch.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import operator
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, SupportsIndex
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
 from .. import _rows
-from .._line_ups import AGENT
-from .._spec import GameSpec
-from .._types import Autoreset, BatchStep, Reward
-from ..errors import IllegalAction
 from ._batch_stream import BatchStream
 from ._closing import Closing
 from ._connection import Connection
+from .._line_ups import AGENT
 from ._local import LocalCarrier, LocalConnection
 from ._search import SEARCH_SECONDS, Search, begin
 from ._seat import WAIT_SECONDS
-
+from .._spec import GameSpec
+from .._types import Autoreset, BatchStep, Reward
+from ..errors import IllegalAction
 
 def _seed(given: SupportsIndex) -> int:
     """A seed as the wire has it.
@@ -35,9 +30,8 @@ def _seed(given: SupportsIndex) -> int:
     """
     seed = operator.index(given)
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
+        raise ValueError(f'a seed is from 0 to 2**64 - 1, not {seed}')
     return seed
-
 
 class Batch(Closing):
     """Many environments of one table, stepped together; for one thread or task.
@@ -64,16 +58,16 @@ class Batch(Closing):
 
     def __init__(self, carrier: BatchStream | LocalCarrier, connection: Connection, token: str) -> None:
         """Is called by `Client.open_batch`; searches go over the connection."""
-        self.id: str = carrier.about["id"]
+        self.id: str = carrier.about['id']
         self.spec = carrier.spec
-        config = carrier.about["config"]
-        self.environments: int = config["environments"]
-        self.first_environment: int = config["first_environment"]
-        self.line_ups: tuple[tuple[str, ...], ...] = tuple((each["players"] for each in config["line_ups"]))
+        config = carrier.about['config']
+        self.environments: int = config['environments']
+        self.first_environment: int = config['first_environment']
+        self.line_ups: tuple[tuple[str, ...], ...] = tuple((each['players'] for each in config['line_ups']))
         self.agents = _agents(self.line_ups, self.first_environment, self.environments)
-        self.duplicate_deals: bool = config["duplicate_deals"]
-        self.autoreset: Autoreset = config["autoreset"]
-        self.seed: int = config["seed"]
+        self.duplicate_deals: bool = config['duplicate_deals']
+        self.autoreset: Autoreset = config['autoreset']
+        self.seed: int = config['seed']
         self.token = token
         self._connection = connection
         self._carrier = carrier
@@ -81,20 +75,13 @@ class Batch(Closing):
         self._whole = BatchPart(carrier, 0, self.environments)
         self._closed = False
 
-    async def reset(
-        self,
-        *,
-        mask: NDArray[np.bool_] | None = None,
-        seed: SupportsIndex | None = None,
-        seeds: Sequence[int] | NDArray[np.uint64] | None = None,
-        timeout: float = WAIT_SECONDS,
-    ) -> BatchStep:
+    async def reset(self, *, where: NDArray[np.bool_] | None=None, seed: SupportsIndex | None=None, seeds: Sequence[int] | NDArray[np.uint64] | None=None, timeout: float=WAIT_SECONDS) -> BatchStep:
         """Begins episodes: without seeds the next of each environment, the very first time its first.
 
         What was sent before for environments that are all begun anew is not to be received any more.
 
         Args:
-            mask: `bool[environments]`, which ones; all when left out.
+            where: `bool[environments]`, which ones; all when left out.
             seed: A new seed for the batch, for these environments: they begin as if opened with it.
             seeds: The seed of this one episode, for each of these environments; later ones follow from the
                 batch's seed.
@@ -104,24 +91,20 @@ class Batch(Closing):
             The rows of all environments; those not reset are as they were, without rewards.
 
         Raises:
-            ValueError: The mask or the seed cannot be.
+            ValueError: `where` or the seed cannot be.
             InvalidRequest: There are not as many seeds as environments.
         """
         key = None if seed is None else _seed(seed)
-        sent: Any = await self._carrier.reset(
-            _rows.packed(mask, self.environments), key, () if seeds is None else [_seed(one) for one in seeds]
-        )
+        sent: Any = await self._carrier.reset(_rows.packed(where, self.environments), key, () if seeds is None else [_seed(one) for one in seeds])
         return await self._carrier.receive(sent, timeout)
 
-    async def step(
-        self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None, timeout: float = WAIT_SECONDS
-    ) -> BatchStep:
+    async def step(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None=None, timeout: float=WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones.
 
         Args:
             actions: `int[environments]`, the index of each action. Where an episode is
                 over, it is ignored.
-            mask: `bool[environments]`, which of them make a decision; all when left out. The actions of
+            where: `bool[environments]`, which of them make a decision; all when left out. The actions of
                 the others are ignored, and they stay as they are: their rows show what they showed, without
                 reward.
             timeout: Seconds.
@@ -132,17 +115,17 @@ class Batch(Closing):
             EpisodeOver: An episode is over, and the batch resets none by itself; none was stepped.
         """
         at_once = self._at_once
-        if at_once is not None and mask is None and (not self._whole._sent):
+        if at_once is not None and where is None and (not self._whole._sent):
             step = at_once(actions)
             if step is not None:
                 return step
-        return await self._whole.step(actions, mask=mask, timeout=timeout)
+        return await self._whole.step(actions, where=where, timeout=timeout)
 
-    async def send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
-        """Sends an action for every environment, or those of a mask, and does not wait for what follows."""
-        await self._whole.send(actions, mask=mask)
+    async def send(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None=None) -> None:
+        """Sends an action for all environments, or those of `where`, and does not wait for what follows."""
+        await self._whole.send(actions, where=where)
 
-    async def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def recv(self, *, timeout: float=WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received."""
         return await self._whole.recv(timeout=timeout)
 
@@ -153,7 +136,7 @@ class Batch(Closing):
             ValueError: There are not so many environments.
         """
         if not 1 <= count <= self.environments:
-            raise ValueError(f"{self.environments} environments make no {count} parts")
+            raise ValueError(f'{self.environments} environments make no {count} parts')
         bounds = [self.environments * part // count for part in range(count + 1)]
         return tuple((BatchPart(self._carrier, first, end - first) for first, end in pairwise(bounds)))
 
@@ -175,13 +158,13 @@ class Batch(Closing):
         first, second = self.parts(2)
         return (first, second)
 
-    async def save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
+    async def save(self, where: NDArray[np.bool_] | None=None) -> bytes:
         """Saves environments as bytes that tell everything; for a server with the same snapshot key.
 
         Args:
-            mask: `bool[environments]`, which ones; all when left out.
+            where: `bool[environments]`, which ones; all when left out.
         """
-        return await self._carrier.save(_rows.packed(mask, self.environments))
+        return await self._carrier.save(_rows.packed(where, self.environments))
 
     async def text(self, environment: int, *, seat: int) -> str:
         """The position of an environment as text for people and language models, as a seat may know it.
@@ -195,12 +178,12 @@ class Batch(Closing):
         """
         return await self._carrier.text(environment, seat)
 
-    async def load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
+    async def load(self, snapshot: bytes, where: NDArray[np.bool_] | None=None) -> BatchStep:
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
 
         Args:
             snapshot: What `save` gave, of a batch of the same table and `skip_forced`.
-            mask: `bool[environments]`, whose places they take, ascending: as many as were saved, each of the
+            where: `bool[environments]`, whose places they take, ascending: as many as were saved, each of the
                 same line-up as the one saved; all when left out.
 
         Returns:
@@ -209,24 +192,14 @@ class Batch(Closing):
         Raises:
             InvalidRequest: It was altered, or is of another table, line-up or number of environments.
         """
-        return await self._carrier.load(snapshot, _rows.packed(mask, self.environments))
+        return await self._carrier.load(snapshot, _rows.packed(where, self.environments))
 
-    async def search(
-        self,
-        worlds: int = 1,
-        *,
-        mask: NDArray[np.bool_] | None = None,
-        places: int | None = None,
-        seed: SupportsIndex | None = None,
-        reward: Reward = "rank",
-        skip_forced: bool = False,
-        timeout: float = SEARCH_SECONDS,
-    ) -> Search:
+    async def search(self, worlds: int=1, *, where: NDArray[np.bool_] | None=None, places: int | None=None, seed: SupportsIndex | None=None, reward: Reward='rank', skip_forced: bool=False, timeout: float=SEARCH_SECONDS) -> Search:
         """Draws worlds that the seats can believe in whose decisions are shown; use it in a `with` statement.
 
         Args:
             worlds: How many for each environment; they lie beside each other.
-            mask: `bool[environments]`, for which ones; all when left out.
+            where: `bool[environments]`, for which ones; all when left out.
             places: How many places the search has, for copies; as many as there are worlds when left out.
             seed: The seed from which the worlds follow, and the luck to come in each; the server draws one
                 when it is left out.
@@ -240,18 +213,7 @@ class Batch(Closing):
             ServerFull: The server holds as much as it may: places count as environments do.
         """
         await self._carrier.make_way()
-        return await begin(
-            self._connection,
-            self.token,
-            self.spec,
-            {"batch_id": self.id, "mask": _rows.packed(mask, self.environments)},
-            worlds=worlds,
-            places=places,
-            seed=seed,
-            reward=reward,
-            skip_forced=skip_forced,
-            timeout=timeout,
-        )
+        return await begin(self._connection, self.token, self.spec, {'batch_id': self.id, 'mask': _rows.packed(where, self.environments)}, worlds=worlds, places=places, seed=seed, reward=reward, skip_forced=skip_forced, timeout=timeout)
 
     async def close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
@@ -261,17 +223,13 @@ class Batch(Closing):
 
     def __repr__(self) -> str:
         """Names game and batch, never the token."""
-        return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
+        return f'<Batch {self.id} of {self.environments} times {self.spec.game.id}>'
 
-
-def carrier(
-    connection: Connection, token: str, about: dict[str, Any], spec: GameSpec, *, keep: bool, timeout: float
-) -> BatchStream | LocalCarrier:
+def carrier(connection: Connection, token: str, about: dict[str, Any], spec: GameSpec, *, keep: bool, timeout: float) -> BatchStream | LocalCarrier:
     """What takes to its engine what a batch is asked for that was opened over a connection."""
     if isinstance(connection, LocalConnection):
         return LocalCarrier(connection, about, spec)
     return BatchStream(connection, token, about, spec, keep=keep, timeout=timeout)
-
 
 class BatchPart:
     """A run of environments of a batch, which is sent actions while others are being decided.
@@ -297,21 +255,21 @@ class BatchPart:
         """Where its rows stand among those of the whole batch."""
         return slice(self.first, self.first + self.environments)
 
-    async def send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
+    async def send(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None=None) -> None:
         """Sends an action for every environment, and does not wait for what follows.
 
         A batch opened with `keep` first waits for what was sent before for any of the same environments.
 
         Args:
             actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
-            mask: `bool[n]`, which environments make a decision; all when left out. The actions of others are
+            where: `bool[n]`, which environments make a decision; all when left out. The actions of others are
                 ignored, and they stay as they are: their rows show what they showed, without reward.
         """
-        chosen = _rows.packed(mask, self.environments)
-        given = self._bytes(actions, mask)
+        chosen = _rows.packed(where, self.environments)
+        given = self._bytes(actions, where)
         self._sent.append(await self._carrier.step(self.rows, given, chosen))
 
-    async def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def recv(self, *, timeout: float=WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received.
 
         Args:
@@ -324,7 +282,7 @@ class BatchPart:
             RuntimeError: No actions have been sent.
         """
         if not self._is_waiting():
-            raise RuntimeError("nothing has been sent whose answer could be received")
+            raise RuntimeError('nothing has been sent whose answer could be received')
         sent = self._sent[0]
         try:
             return await self._carrier.receive(sent, timeout)
@@ -332,13 +290,11 @@ class BatchPart:
             if not self._carrier.may_answer(sent):
                 self._sent.popleft()
 
-    async def step(
-        self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None, timeout: float = WAIT_SECONDS
-    ) -> BatchStep:
+    async def step(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None=None, timeout: float=WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
         if self._is_waiting():
-            raise RuntimeError("receive what has been sent before another step")
-        await self.send(actions, mask=mask)
+            raise RuntimeError('receive what has been sent before another step')
+        await self.send(actions, where=where)
         return await self.recv(timeout=timeout)
 
     def _is_waiting(self) -> bool:
@@ -347,32 +303,27 @@ class BatchPart:
             self._sent.popleft()
         return bool(self._sent)
 
-    def _bytes(self, actions: ArrayLike, mask: NDArray[np.bool_] | None) -> bytes:
+    def _bytes(self, actions: ArrayLike, where: NDArray[np.bool_] | None) -> bytes:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
-            raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        if mask is not None:
-            given = np.where(mask, given, 0)
+            raise ValueError(f'actions have shape {given.shape}, not ({self.environments},)')
+        if given.dtype.kind not in 'iu':
+            raise TypeError(f'actions are whole numbers, not {given.dtype}')
+        if where is not None:
+            given = np.where(where, given, 0)
         if given.dtype == np.uint8:
             return given.tobytes()
         most = np.iinfo(np.uint8).max
         if given.min() < 0 or given.max() > most:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])
             environment, action, known = (self.first + at, int(given[at]), len(self._carrier.spec.actions))
-            raise IllegalAction(
-                f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
-                reason="BATCH_ACTION_OUT_OF_RANGE",
-                metadata={"environment": str(environment), "action": str(action), "actions": str(known)},
-            )
+            raise IllegalAction(f'environment {environment}: there is no action {action}, only 0 to {known - 1}', reason='BATCH_ACTION_OUT_OF_RANGE', metadata={'environment': str(environment), 'action': str(action), 'actions': str(known)})
         return given.astype(np.uint8).tobytes()
 
     def __repr__(self) -> str:
         """Names its environments."""
         last = self.first + self.environments - 1
         return f"<environments {self.first} to {last} of batch {self._carrier.about['id']}>"
-
 
 def _agents(line_ups: Sequence[Sequence[str]], first: int, environments: int) -> NDArray[np.bool_]:
     """Which seats of each environment are agents'."""

@@ -2,30 +2,24 @@
 
 Generated from boardwire/_batch_stream.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
-
 import numpy as np
-
 from .. import _core, _rows
+from ._connection import Connection, lease
 from .._rows import Resets
+from ._seat import WAIT_SECONDS
 from .._spec import GameSpec
+from ._stream import Stream
 from .._types import BatchStep
 from ..errors import LOST, ConnectionLost
-from ._connection import Connection, lease
-from ._seat import WAIT_SECONDS
-from ._stream import Stream
-
-_ENDS = "a batch ends with the connection it was opened over: open another batch"
-_KEPT = "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or receive again what was sent"
-_RESET = "as long as the server has the batch, a reset goes on with it; else open another"
-
+_ENDS = 'a batch ends with the connection it was opened over: open another batch'
+_KEPT = 'as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or receive again what was sent'
+_RESET = 'as long as the server has the batch, a reset goes on with it; else open another'
 
 class Asked:
     """A request on the stream.
@@ -40,8 +34,7 @@ class Asked:
         touched: The environments that it changes.
         resets: How many resets had been asked for, this one included.
     """
-
-    __slots__ = ("answer", "failed", "kind", "opening", "request", "resets", "rows", "touched")
+    __slots__ = ('answer', 'failed', 'kind', 'opening', 'request', 'resets', 'rows', 'touched')
 
     def __init__(self, kind: str, request: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
         """Has not been sent."""
@@ -58,7 +51,6 @@ class Asked:
         """Whether it is about any of these environments."""
         return bool(self.rows.start < rows.stop and rows.start < self.rows.stop)
 
-
 class BatchStream:
     """The carrier of a batch in a server: its requests and their answers.
 
@@ -72,16 +64,7 @@ class BatchStream:
         spec: The table's description.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        token: str,
-        about: dict[str, Any],
-        spec: GameSpec,
-        *,
-        keep: bool,
-        timeout: float,
-    ) -> None:
+    def __init__(self, connection: Connection, token: str, about: dict[str, Any], spec: GameSpec, *, keep: bool, timeout: float) -> None:
         """Nothing is sent yet; closing the batch may take `timeout` seconds."""
         self.about = about
         self.spec = spec
@@ -90,16 +73,14 @@ class BatchStream:
         self._keep = keep
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        columns = about["config"]["columns"]
-        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), about["agents"], columns)
-        self._stream = Stream(
-            connection, token, "BatchService/RunBatch", advice=self._advice, rows=self._shape
-        )
+        columns = about['config']['columns']
+        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), about['agents'], columns)
+        self._stream = Stream(connection, token, 'BatchService/RunBatch', advice=self._advice, rows=self._shape)
         self._unanswered: deque[Asked] = deque()
         self._lost: list[Asked] = []
-        self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
-        self._resets = Resets(about["config"]["environments"])
-        self._lease = lease(self, connection, "BatchService/CloseBatch", {"batch_id": about["id"]}, token)
+        self._sequence = np.zeros(about['config']['environments'], dtype=np.uint64)
+        self._resets = Resets(about['config']['environments'])
+        self._lease = lease(self, connection, 'BatchService/CloseBatch', {'batch_id': about['id']}, token)
 
     @property
     def at_once(self) -> None:
@@ -112,14 +93,8 @@ class BatchStream:
             ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
-        request = {
-            "batch_id": self.about["id"],
-            "actions": actions,
-            "first": rows.start,
-            "count": rows.stop - rows.start,
-            "mask": mask,
-        }
-        return await self._send(Asked("step", request, rows, rows, self._resets.count))
+        request = {'batch_id': self.about['id'], 'actions': actions, 'first': rows.start, 'count': rows.stop - rows.start, 'mask': mask}
+        return await self._send(Asked('step', request, rows, rows, self._resets.count))
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
         """Asks for episodes to be begun.
@@ -127,12 +102,12 @@ class BatchStream:
         Raises:
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
-        request = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
+        request = {'batch_id': self.about['id'], 'mask': mask, 'seed': seed, 'seeds': seeds}
         if (asked := self._repeated(request)) is not None:
             return asked
-        environments = self.about["config"]["environments"]
+        environments = self.about['config']['environments']
         touched = _rows.chosen(mask, environments)
-        reset = Asked("reset", request, slice(0, environments), touched, self._resets.count + 1)
+        reset = Asked('reset', request, slice(0, environments), touched, self._resets.count + 1)
         asked = await self._send(reset)
         self._resets.note(mask)
         return asked
@@ -140,7 +115,7 @@ class BatchStream:
     def _repeated(self, request: dict[str, Any]) -> Asked | None:
         """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
-        if last is None or not last.failed or last.kind != "reset":
+        if last is None or not last.failed or last.kind != 'reset':
             return None
         return last if all((last.request[name] == value for name, value in request.items())) else None
 
@@ -148,7 +123,7 @@ class BatchStream:
         if self._keep:
             for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
                 await self._wait(earlier, WAIT_SECONDS)
-            asked.request["sequence"] = int(self._sequence[asked.rows].max()) + 1
+            asked.request['sequence'] = int(self._sequence[asked.rows].max()) + 1
             self._send_again()
         else:
             await self._settle(asked)
@@ -163,9 +138,9 @@ class BatchStream:
         while self._unanswered and (not self._is_under_way(self._unanswered[0])):
             self._lost.append(self._unanswered.popleft())
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
-        if asked.kind == "step" and any((each.overlaps(asked.rows) for each in self._lost)):
+        if asked.kind == 'step' and any((each.overlaps(asked.rows) for each in self._lost)):
             what_now = await self._connection.what_now(_RESET)
-            raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
+            raise ConnectionLost(f'an answer was lost, and nobody knows what its step has done: {what_now}')
 
     async def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the answer to a request.
@@ -204,46 +179,28 @@ class BatchStream:
             for asked in [each for each in self._unanswered if each.failed]:
                 await self._wait(asked, WAIT_SECONDS)
         if self._unanswered and (self._keep or self._stream.is_open):
-            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
+            raise RuntimeError('receive what has been sent first: single calls do not wait for the stream')
 
     async def save(self, mask: bytes) -> bytes:
         """Saves environments."""
         await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/SaveBatch",
-            {"batch_id": self.about["id"], "mask": mask},
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
-        )
-        snapshot: bytes = answer["snapshot"]
+        answer = await self._connection.call('BatchService/SaveBatch', {'batch_id': self.about['id'], 'mask': mask}, timeout=WAIT_SECONDS, token=self._token, advice=self._advice)
+        snapshot: bytes = answer['snapshot']
         return snapshot
 
     async def text(self, environment: int, seat: int) -> str:
         """The position as a seat may know it, for people."""
         await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/DescribeEnvironment",
-            {"batch_id": self.about["id"], "environment": environment, "seat": seat},
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
-        )
-        text: str = answer["text"]
+        answer = await self._connection.call('BatchService/DescribeEnvironment', {'batch_id': self.about['id'], 'environment': environment, 'seat': seat}, timeout=WAIT_SECONDS, token=self._token, advice=self._advice)
+        text: str = answer['text']
         return text
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
         await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/LoadBatch",
-            {"batch_id": self.about["id"], "snapshot": snapshot, "mask": mask},
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
-        )
-        step: BatchStep = self._shape.step(answer["step"])
-        self._note(slice(0, self.about["config"]["environments"]), step)
+        answer = await self._connection.call('BatchService/LoadBatch', {'batch_id': self.about['id'], 'snapshot': snapshot, 'mask': mask}, timeout=WAIT_SECONDS, token=self._token, advice=self._advice)
+        step: BatchStep = self._shape.step(answer['step'])
+        self._note(slice(0, self.about['config']['environments']), step)
         self._resets.note(mask)
         return step
 
@@ -251,12 +208,7 @@ class BatchStream:
         """Closes the batch, unless the server has it no longer or is gone itself."""
         self.hang_up()
         with contextlib.suppress(*LOST):
-            await self._connection.call(
-                "BatchService/CloseBatch",
-                {"batch_id": self.about["id"]},
-                timeout=self._timeout,
-                token=self._token,
-            )
+            await self._connection.call('BatchService/CloseBatch', {'batch_id': self.about['id']}, timeout=self._timeout, token=self._token)
         self._lease.detach()
 
     def hang_up(self) -> None:
@@ -285,7 +237,7 @@ class BatchStream:
                 self._send_again()
             elif not self._is_under_way(asked):
                 what_now = await self._connection.what_now(_RESET)
-                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
+                raise ConnectionLost(f'the stream broke before the answer came: {what_now}')
             try:
                 answer = await self._stream.receive(timeout)
             except ConnectionLost as lost:

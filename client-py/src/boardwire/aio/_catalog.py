@@ -2,19 +2,15 @@
 
 Generated from boardwire/_catalog.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import operator
 from collections.abc import Mapping
 from typing import Any
-
 from .. import _values
-from .._info import ServerInfo
-from .._spec import Game, GameSpec
 from ._connection import Connection, pages
+from .._info import ServerInfo
 from ._server import PrivateServer
-
+from .._spec import Game, GameSpec
 
 class Catalog:
     """A client's knowledge of its server: asked for once and kept."""
@@ -36,22 +32,19 @@ class Catalog:
 
     async def server(self) -> ServerInfo:
         """What the server is, and how much it may be asked for."""
-        answer, _ = await self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout)
-        return _values.server_info(answer["server"])
+        answer, _ = await self._server.ask('CatalogService/GetServer', {}, timeout=self._timeout)
+        return _values.server_info(answer['server'])
 
     async def games(self) -> list[Game]:
         """The games that are served."""
 
         async def page(token: str) -> dict[str, Any]:
-            request = {"page_token": token}
-            answer, _ = await self._server.ask("CatalogService/ListGames", request, timeout=self._timeout)
+            request = {'page_token': token}
+            answer, _ = await self._server.ask('CatalogService/ListGames', request, timeout=self._timeout)
             return answer
+        return [_values.game(game) async for answer in pages(page) for game in answer['games']]
 
-        return [_values.game(game) async for answer in pages(page) for game in answer["games"]]
-
-    async def game(
-        self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
-    ) -> GameSpec:
+    async def game(self, game: str, *, seats: int | None=None, options: Mapping[str, str] | None=None) -> GameSpec:
         """Everything about one table of a game. It is asked for once and kept.
 
         Args:
@@ -67,9 +60,9 @@ class Catalog:
         count = 0 if seats is None else operator.index(seats)
         key = (game, count, frozenset(chosen.items()))
         if key not in self._specs:
-            request = {"game": game, "seats": count, "options": chosen}
-            answer, _ = await self._server.ask("CatalogService/GetGame", request, timeout=self._timeout)
-            self._specs[key] = _values.game_spec(answer["spec"])
+            request = {'game': game, 'seats': count, 'options': chosen}
+            answer, _ = await self._server.ask('CatalogService/GetGame', request, timeout=self._timeout)
+            self._specs[key] = _values.game_spec(answer['spec'])
         return self._specs[key]
 
     async def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:

@@ -2,36 +2,31 @@
 
 Generated from boardwire/_client.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import hashlib
 import secrets
 import uuid
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, AsyncIterator, Mapping, Sequence
 from typing import Any, SupportsIndex, get_args
-
 from .. import _core, _values
 from .._access import TLS, checked, read
-from .._info import Clock, Invitation, MatchInfo, MatchState
-from .._line_ups import against, seats_of
-from .._replay import Frame, Replay
-from .._types import Autoreset, BatchColumn, IllegalActions, Reward
-from ..errors import BoardwireError, CallTimeout, ConnectionLost
 from ._batch import Batch, carrier
 from ._catalog import Catalog
 from ._closing import Closing
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, pages
+from .._info import Clock, Invitation, MatchInfo, MatchState
+from .._line_ups import against, seats_of
 from ._local import LOCAL, LocalConnection
 from ._match import Match
+from .._replay import Frame, Replay
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
+from .._types import Autoreset, BatchColumn, IllegalActions, Reward
 from ._waiting import aside
 from ._watching import fetch_replay, watch
-
+from ..errors import BoardwireError, CallTimeout, ConnectionLost
 CALL_SECONDS = 30.0
 _UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)
-
 
 class Client(Catalog, Closing):
     """A server's games and matches, over a channel that opens at the first call of each process.
@@ -44,31 +39,13 @@ class Client(Catalog, Closing):
     was lost with it: any but `join` and `seat`.
     """
 
-    def __init__(self, server: PrivateServer | Connection, *, timeout: float = CALL_SECONDS) -> None:
+    def __init__(self, server: PrivateServer | Connection, *, timeout: float=CALL_SECONDS) -> None:
         """Is called by `connect`."""
         self._private = server if isinstance(server, PrivateServer) else None
         super().__init__(server, timeout)
         self._joins: dict[str, tuple[str, bytes]] = {}
 
-    async def create_match(
-        self,
-        game: str,
-        *,
-        players: Sequence[str],
-        options: Mapping[str, str] | None = None,
-        seed: SupportsIndex | None = None,
-        reward: Reward = "rank",
-        skip_forced: bool = False,
-        illegal_actions: IllegalActions = "reject",
-        seat_may_seed: bool = False,
-        private: bool = False,
-        labels: Mapping[str, str] | None = None,
-        watch_delay: float = 0.0,
-        clock: Clock | Mapping[int, Clock] | None = None,
-        fair_deals: bool = False,
-        episodes: int = 0,
-        host_begins: bool = False,
-    ) -> Match:
+    async def create_match(self, game: str, *, players: Sequence[str], options: Mapping[str, str] | None=None, seed: SupportsIndex | None=None, reward: Reward='rank', skip_forced: bool=False, illegal_actions: IllegalActions='reject', seat_may_seed: bool=False, private: bool=False, labels: Mapping[str, str] | None=None, watch_delay: float=0.0, clock: Clock | Mapping[int, Clock] | None=None, fair_deals: bool=False, episodes: int=0, host_begins: bool=False) -> Match:
         """Creates a match and deals its first episode.
 
         Args:
@@ -101,58 +78,14 @@ class Client(Catalog, Closing):
             InvalidRequest: It has no such table, there is no such bot, or a label cannot be.
             ServerFull: The server holds as many matches as it may.
         """
-        config = {
-            "game": game,
-            "players": players,
-            "options": _values.options(options),
-            "reward": reward,
-            "skip_forced": skip_forced,
-            "illegal_actions": illegal_actions,
-            "seat_may_seed": seat_may_seed,
-            "private": private,
-            "labels": labels or {},
-            "watch_delay": watch_delay or None,
-            "clocks": _values.clocks(clock, len(players)),
-            "fair_deals": fair_deals,
-            "episodes": episodes,
-            "host_begins": host_begins,
-        }
-        request = {"config": config, "seed": seed, "request_id": str(uuid.uuid4())}
-        answer, connection = await self._server.ask(
-            "MatchService/CreateMatch", request, timeout=self._timeout, attempts=ATTEMPTS
-        )
-        info = _values.match_info(answer["match"])
+        config = {'game': game, 'players': players, 'options': _values.options(options), 'reward': reward, 'skip_forced': skip_forced, 'illegal_actions': illegal_actions, 'seat_may_seed': seat_may_seed, 'private': private, 'labels': labels or {}, 'watch_delay': watch_delay or None, 'clocks': _values.clocks(clock, len(players)), 'fair_deals': fair_deals, 'episodes': episodes, 'host_begins': host_begins}
+        request = {'config': config, 'seed': seed, 'request_id': str(uuid.uuid4())}
+        answer, connection = await self._server.ask('MatchService/CreateMatch', request, timeout=self._timeout, attempts=ATTEMPTS)
+        info = _values.match_info(answer['match'])
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
-        return Match(
-            self,
-            connection,
-            info.id,
-            spec,
-            answer["host_token"],
-            answer["spectator_token"],
-            tuple(map(_values.invitation, answer["invitations"])),
-        )
+        return Match(self, connection, info.id, spec, answer['host_token'], answer['spectator_token'], tuple(map(_values.invitation, answer['invitations'])))
 
-    async def open_batch(
-        self,
-        game: str,
-        *,
-        environments: int,
-        seats: int | None = None,
-        opponents: Mapping[int, str] | None = None,
-        line_ups: Sequence[Sequence[str]] | None = None,
-        options: Mapping[str, str] | None = None,
-        seed: SupportsIndex | None = None,
-        first_environment: int = 0,
-        duplicate_deals: bool = False,
-        reward: Reward = "rank",
-        autoreset: Autoreset = "next_step",
-        illegal_actions: IllegalActions = "reject",
-        skip_forced: bool = False,
-        columns: Collection[BatchColumn] = (),
-        advice: str | None = None,
-        keep: bool = False,
-    ) -> Batch:
+    async def open_batch(self, game: str, *, environments: int, seats: int | None=None, opponents: Mapping[int, str] | None=None, line_ups: Sequence[Sequence[str]] | None=None, options: Mapping[str, str] | None=None, seed: SupportsIndex | None=None, first_environment: int=0, duplicate_deals: bool=False, reward: Reward='rank', autoreset: Autoreset='next_step', illegal_actions: IllegalActions='reject', skip_forced: bool=False, columns: Collection[BatchColumn]=(), advice: str | None=None, keep: bool=False) -> Batch:
         """Opens a batch: many environments of one table, stepped together, for one trusted owner.
 
         Args:
@@ -195,35 +128,12 @@ class Client(Catalog, Closing):
         spec = await self.game(game, seats=seats, options=options)
         if line_ups is None:
             line_ups = [against(opponents or {}, spec.seats)]
-        config = {
-            "game": game,
-            "line_ups": [{"players": players} for players in line_ups],
-            "options": _values.options(options),
-            "environments": environments,
-            "first_environment": first_environment,
-            "seed": seed,
-            "duplicate_deals": duplicate_deals,
-            "reward": reward,
-            "autoreset": autoreset,
-            "illegal_actions": illegal_actions,
-            "skip_forced": skip_forced,
-            "columns": {
-                **dict.fromkeys(_values.one_of(columns, get_args(BatchColumn)), True),
-                "advice": advice or None,
-            },
-        }
-        request = {
-            "config": config,
-            "max_message_bytes": MESSAGE_BYTES,
-            "keep": keep,
-            "request_id": str(uuid.uuid4()),
-        }
-        answer, connection = await self._server.ask(
-            "BatchService/OpenBatch", request, timeout=WAIT_SECONDS, attempts=ATTEMPTS
-        )
-        about, token = (answer["batch"], answer["token"])
-        if spec.digest != about["spec_digest"]:
-            spec = await self._table(game, spec.seats, spec.options, about["spec_digest"])
+        config = {'game': game, 'line_ups': [{'players': players} for players in line_ups], 'options': _values.options(options), 'environments': environments, 'first_environment': first_environment, 'seed': seed, 'duplicate_deals': duplicate_deals, 'reward': reward, 'autoreset': autoreset, 'illegal_actions': illegal_actions, 'skip_forced': skip_forced, 'columns': {**dict.fromkeys(_values.one_of(columns, get_args(BatchColumn)), True), 'advice': advice or None}}
+        request = {'config': config, 'max_message_bytes': MESSAGE_BYTES, 'keep': keep, 'request_id': str(uuid.uuid4())}
+        answer, connection = await self._server.ask('BatchService/OpenBatch', request, timeout=WAIT_SECONDS, attempts=ATTEMPTS)
+        about, token = (answer['batch'], answer['token'])
+        if spec.digest != about['spec_digest']:
+            spec = await self._table(game, spec.seats, spec.options, about['spec_digest'])
         way = carrier(connection, token, about, spec, keep=keep, timeout=self._timeout)
         return Batch(way, connection, token)
 
@@ -240,23 +150,21 @@ class Client(Catalog, Closing):
         code = invitation.code if isinstance(invitation, Invitation) else invitation
         return await self._take(self._connection, code)
 
-    async def _take(self, connection: Connection, code: str, host_token: str = "") -> Seat:
+    async def _take(self, connection: Connection, code: str, host_token: str='') -> Seat:
         before = self._joins.pop(code, None)
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
-        request = {"code": code, "request_id": request_id, "commitment": commitment}
+        request = {'code': code, 'request_id': request_id, 'commitment': commitment}
         try:
-            answer = await connection.call(
-                "MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS
-            )
+            answer = await connection.call('MatchService/JoinMatch', request, timeout=self._timeout, attempts=ATTEMPTS)
         except BaseException as error:
             if not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
                 self._joins[code] = (request_id, secret)
             raise
-        info = _values.match_info(answer["match"])
-        return await self._made(connection, info, answer["token"], answer["seat"], secret, host_token)
+        info = _values.match_info(answer['match'])
+        return await self._made(connection, info, answer['token'], answer['seat'], secret, host_token)
 
-    async def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
+    async def seat(self, match_id: str, token: str, *, secret: bytes=b'') -> Seat:
         """Takes a seat again whose token is known: after a crash of the agent, or in another process.
 
         Args:
@@ -268,29 +176,12 @@ class Client(Catalog, Closing):
         info = await fetch_match(connection, match_id, self._timeout, token)
         return await self._made(connection, info, token, None, secret)
 
-    async def _made(
-        self,
-        connection: Connection,
-        info: MatchInfo,
-        token: str,
-        index: int | None,
-        secret: bytes,
-        host_token: str = "",
-    ) -> Seat:
+    async def _made(self, connection: Connection, info: MatchInfo, token: str, index: int | None, secret: bytes, host_token: str='') -> Seat:
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
         timeout = self._timeout
-        return Seat(
-            connection,
-            info.id,
-            token,
-            spec,
-            index=index,
-            timeout=timeout,
-            host_token=host_token,
-            secret=secret,
-        )
+        return Seat(connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token, secret=secret)
 
-    async def replay(self, match_id: str, episode: int | None = None, *, spectator_token: str = "") -> Replay:
+    async def replay(self, match_id: str, episode: int | None=None, *, spectator_token: str='') -> Replay:
         """An episode of a match, as the public may see it.
 
         Args:
@@ -302,23 +193,9 @@ class Client(Catalog, Closing):
             AccessDenied: The match is private, and no token was given.
             InvalidRequest: The episode has not come, or is not kept any more.
         """
-        return await fetch_replay(
-            self._connection,
-            match_id,
-            episode,
-            token=spectator_token,
-            timeout=self._timeout,
-            advice=MATCH_GOES_ON,
-        )
+        return await fetch_replay(self._connection, match_id, episode, token=spectator_token, timeout=self._timeout, advice=MATCH_GOES_ON)
 
-    def watch(
-        self,
-        match_id: str,
-        *,
-        after: int | None = None,
-        spectator_token: str = "",
-        timeout: float = WAIT_SECONDS,
-    ) -> AsyncIterator[Frame]:
+    def watch(self, match_id: str, *, after: int | None=None, spectator_token: str='', timeout: float=WAIT_SECONDS) -> AsyncIterator[Frame]:
         """Every position as the public may see it, one after another, as the match goes on.
 
         Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
@@ -336,17 +213,9 @@ class Client(Catalog, Closing):
             CallTimeout: Nothing has happened for so long.
             ConnectionLost: Nobody answers, or no longer.
         """
-        return watch(
-            self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON
-        )
+        return watch(self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON)
 
-    def matches(
-        self,
-        game: str | None = None,
-        *,
-        states: Collection[MatchState] = (),
-        labels: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[MatchInfo]:
+    def matches(self, game: str | None=None, *, states: Collection[MatchState]=(), labels: Mapping[str, str] | None=None) -> AsyncIterator[MatchInfo]:
         """The matches that the server remembers and that are not private, closed ones included.
 
         Args:
@@ -354,33 +223,19 @@ class Client(Catalog, Closing):
             states: Only those that stand so, such as `["playing", "over"]`; all when empty.
             labels: Only those with all of these labels.
         """
-        wanted = {
-            "game": game,
-            "states": _values.one_of(states, get_args(MatchState)),
-            "labels": labels or {},
-        }
+        wanted = {'game': game, 'states': _values.one_of(states, get_args(MatchState)), 'labels': labels or {}}
 
         async def page(token: str) -> dict[str, Any]:
-            asked = {**wanted, "page_token": token}
-            answer, _ = await self._server.ask("MatchService/ListMatches", asked, timeout=self._timeout)
+            asked = {**wanted, 'page_token': token}
+            answer, _ = await self._server.ask('MatchService/ListMatches', asked, timeout=self._timeout)
             return answer
-
-        return (_values.match_info(match) async for answer in pages(page) for match in answer["matches"])
+        return (_values.match_info(match) async for answer in pages(page) for match in answer['matches'])
 
     def __repr__(self) -> str:
         """Names the server."""
-        return f"<Client of {self.address}>"
+        return f'<Client of {self.address}>'
 
-
-async def connect(
-    address: str | None = None,
-    *,
-    tls: TLS | bool = False,
-    token: str | None = None,
-    insecure: bool = False,
-    timeout: float = CALL_SECONDS,
-    server_args: Sequence[str] = (),
-) -> Client:
+async def connect(address: str | None=None, *, tls: TLS | bool=False, token: str | None=None, insecure: bool=False, timeout: float=CALL_SECONDS, server_args: Sequence[str]=()) -> Client:
     """Connects to a server, or starts a private one.
 
     Args:
@@ -402,18 +257,18 @@ async def connect(
     """
     if address is None:
         if tls:
-            raise ValueError("a private server has a Unix socket, which takes no TLS")
-        account = checked(token, "unix:/", insecure=insecure)
+            raise ValueError('a private server has a Unix socket, which takes no TLS')
+        account = checked(token, 'unix:/', insecure=insecure)
         return Client(await aside(PrivateServer, server_args, account=account), timeout=timeout)
     if server_args:
-        raise ValueError("server_args are for a private server: leave the address out")
+        raise ValueError('server_args are for a private server: leave the address out')
     if address == LOCAL:
         if tls or token is not None:
-            raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
+            raise ValueError(f'{LOCAL!r} is no server: it takes neither TLS nor a token')
         return Client(LocalConnection(), timeout=timeout)
     understood = _core.check_address(address)
-    if tls and understood.startswith("unix:"):
-        raise ValueError(f"{understood} is a Unix socket, which takes no TLS")
+    if tls and understood.startswith('unix:'):
+        raise ValueError(f'{understood} is a Unix socket, which takes no TLS')
     secured = await aside(read, tls)
     account = checked(token, understood, insecure=insecure or secured is not None)
     return Client(Connection(understood, tls=secured, account=account), timeout=timeout)

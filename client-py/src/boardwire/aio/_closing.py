@@ -2,19 +2,14 @@
 
 Generated from boardwire/_closing.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import abc
 from types import TracebackType
 from typing import TYPE_CHECKING
-
-from ..errors import LOST, BoardwireError
 from ._waiting import given
-
+from ..errors import LOST, BoardwireError
 if TYPE_CHECKING:
     from typing_extensions import Self
-
 
 class Closing(abc.ABC):
     """Something that `with` gives and closes."""
@@ -28,9 +23,7 @@ class Closing(abc.ABC):
         """Gives the thing itself."""
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Closes it. What is gone needs no closing, and no failure to close hides that of the block."""
         try:
             await self.close()

@@ -2,27 +2,22 @@
 
 Generated from boardwire/_connection.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import contextlib
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, AsyncIterator
 from typing import TYPE_CHECKING, Any
-
 from .. import _core
-from ..errors import BoardwireError, ConnectionLost
 from ._waiting import AWAITS, aside
-
+from ..errors import BoardwireError, ConnectionLost
 if TYPE_CHECKING:
     from typing_extensions import Self
 MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
-REPEAT = "repeat the call when a server answers there again"
-_UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
-_OURS = ("", "NOT_CONNECTED", "CLOSED")
-
+REPEAT = 'repeat the call when a server answers there again'
+_UNKNOWN = ('MATCH_UNKNOWN', 'INVITATION_UNKNOWN', 'BATCH_UNKNOWN', 'SEARCH_UNKNOWN')
+_OURS = ('', 'NOT_CONNECTED', 'CLOSED')
 
 class Connection:
     """A channel to one server, opened at the first call of each process.
@@ -31,15 +26,7 @@ class Connection:
         address: Where the server listens.
     """
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        tls: _core.Tls | None = None,
-        account: str | None = None,
-        story: Callable[[], str] = lambda: "",
-        past: str = "",
-    ) -> None:
+    def __init__(self, address: str, *, tls: _core.Tls | None=None, account: str | None=None, story: Callable[[], str]=lambda: '', past: str='') -> None:
         """Opens nothing yet.
 
         Args:
@@ -70,16 +57,7 @@ class Connection:
         """Whether this is the channel of this process, and has not been closed."""
         return channel is not None and self._channels.get(os.getpid()) is channel
 
-    async def call(
-        self,
-        method: str,
-        request: dict[str, Any],
-        *,
-        timeout: float,
-        token: str = "",
-        attempts: int = 1,
-        advice: str = REPEAT,
-    ) -> dict[str, Any]:
+    async def call(self, method: str, request: dict[str, Any], *, timeout: float, token: str='', attempts: int=1, advice: str=REPEAT) -> dict[str, Any]:
         """Makes one call, again after a lost connection when more `attempts` are allowed.
 
         Args:
@@ -112,9 +90,7 @@ class Connection:
         """The connection for what the server knows already: this one."""
         return self
 
-    async def ask(
-        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
-    ) -> tuple[dict[str, Any], Connection]:
+    async def ask(self, method: str, request: dict[str, Any], *, timeout: float, attempts: int=1) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs nothing that was there before.
 
         Returns:
@@ -125,15 +101,15 @@ class Connection:
         """
         return (await self.call(method, request, timeout=timeout, attempts=attempts), self)
 
-    async def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
+    async def explained(self, error: BoardwireError, advice: str=REPEAT) -> BoardwireError:
         """The error of a call, with what is known of the server, and what to do."""
         if isinstance(error, ConnectionLost) and error.reason in _OURS:
-            told = f"no answer from {self.address} ({error.message})"
+            told = f'no answer from {self.address} ({error.message})'
             if not error.reason:
-                told = f"{told}: {await self.what_now(advice)}"
+                told = f'{told}: {await self.what_now(advice)}'
             return ConnectionLost(told, code=error.code, reason=error.reason)
         if self._past and error.reason in _UNKNOWN:
-            told = f"{error.message}; {self._past}"
+            told = f'{error.message}; {self._past}'
             return type(error)(told, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
@@ -158,7 +134,6 @@ class Connection:
         if channel is not None:
             channel.close()
 
-
 def lease(thing: object, connection: Connection, method: str, request: dict[str, Any], token: str) -> Any:
     """Sees to it that what a server holds for a thing is given back when nobody has the thing any more.
 
@@ -176,13 +151,12 @@ def lease(thing: object, connection: Connection, method: str, request: dict[str,
     finalizer.atexit = False
     return finalizer
 
-
 async def pages(page: Callable[[str], Any]) -> AsyncIterator[dict[str, Any]]:
     """All answers of a call that answers page by page."""
-    token = ""
+    token = ''
     while True:
         answer = await page(token)
         yield answer
-        token = answer["next_page_token"]
+        token = answer['next_page_token']
         if not token:
             return

@@ -2,27 +2,22 @@
 
 Generated from boardwire/_local.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import contextlib
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
-
 from .. import _core
+from ._connection import REPEAT, Connection
 from .._rows import Resets
+from ._seat import WAIT_SECONDS
 from .._spec import GameSpec
 from .._types import BatchStep
-from ..errors import BoardwireError, from_status
-from ._connection import REPEAT, Connection
-from ._seat import WAIT_SECONDS
 from ._waiting import aside, given
-
-LOCAL = "local:"
-
+from ..errors import BoardwireError, from_status
+LOCAL = 'local:'
 
 class LocalConnection(Connection):
     """An engine, and the calls of the protocol that it answers. A forked process has one of its own."""
@@ -42,22 +37,9 @@ class LocalConnection(Connection):
     @property
     def channel(self) -> NoReturn:
         """There is none."""
-        raise from_status(
-            "UNIMPLEMENTED",
-            "",
-            f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} starts one",
-        )
+        raise from_status('UNIMPLEMENTED', '', f'this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} starts one')
 
-    async def call(
-        self,
-        method: str,
-        request: dict[str, Any],
-        *,
-        timeout: float,
-        token: str = "",
-        attempts: int = 1,
-        advice: str = REPEAT,
-    ) -> dict[str, Any]:
+    async def call(self, method: str, request: dict[str, Any], *, timeout: float, token: str='', attempts: int=1, advice: str=REPEAT) -> dict[str, Any]:
         """Makes one call, which nothing can get lost of.
 
         Raises:
@@ -79,7 +61,6 @@ class LocalConnection(Connection):
         """Ends all batches and searches."""
         await aside(self.engine.close)
 
-
 class LocalCarrier:
     """The carrier of a batch in this process.
 
@@ -94,10 +75,10 @@ class LocalCarrier:
         self.spec = spec
         self._connection = connection
         self._engine = connection.engine
-        self._batch = self._engine.batch(about["id"])
+        self._batch = self._engine.batch(about['id'])
         self._unfinished: deque[_Sent] = deque()
         self._unanswered: deque[_Sent] = deque()
-        self._resets = Resets(about["config"]["environments"])
+        self._resets = Resets(about['config']['environments'])
 
     @property
     def at_once(self) -> Callable[[Any], BatchStep | None]:
@@ -111,7 +92,7 @@ class LocalCarrier:
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
         """Asks for episodes to be begun."""
-        everywhere = slice(0, self.about["config"]["environments"])
+        everywhere = slice(0, self.about['config']['environments'])
         sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
         self._resets.note(mask)
         return await given(sent)
@@ -138,9 +119,9 @@ class LocalCarrier:
         due = time.monotonic() + timeout
         while not sent.done:
             first = self._unfinished[0]
-            assert first.doing is not None, "the first one has begun"
+            assert first.doing is not None, 'the first one has begun'
             if not await aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
-                raise from_status("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
+                raise from_status('DEADLINE_EXCEEDED', '', f'no answer within {timeout} s')
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:
@@ -158,7 +139,7 @@ class LocalCarrier:
             RuntimeError: Something has been sent and is still to be received.
         """
         if self._unanswered:
-            raise RuntimeError("receive what has been sent first: single calls do not wait for it")
+            raise RuntimeError('receive what has been sent first: single calls do not wait for it')
         if self._engine is not self._connection.engine:
             self._engine = self._connection.engine
             self._engine.adopt(self._batch)
@@ -201,7 +182,6 @@ class LocalCarrier:
             self._unfinished.popleft()
         self._batch.busy = bool(self._unfinished)
 
-
 class _Sent:
     """What a batch was asked for.
 
@@ -212,8 +192,7 @@ class _Sent:
         resets: How many resets had been asked for before.
         failed: Whether somebody has waited in vain for it, or for something before it.
     """
-
-    __slots__ = ("begin", "doing", "failed", "resets", "rows")
+    __slots__ = ('begin', 'doing', 'failed', 'resets', 'rows')
 
     def __init__(self, rows: slice, begin: Callable[[], _core.Sent], resets: int) -> None:
         self.rows = rows

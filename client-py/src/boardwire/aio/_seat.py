@@ -2,29 +2,24 @@
 
 Generated from boardwire/_seat.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import operator
 import time
 from typing import Any, SupportsIndex
-
 from .. import _values
-from .._info import FairDeal, MatchInfo
-from .._replay import Replay
-from .._spec import GameSpec
-from .._types import Observation, Reward
-from ..errors import CallTimeout, IllegalAction, ServerFault
 from ._closing import Closing
 from ._connection import Connection
+from .._info import FairDeal, MatchInfo
+from .._replay import Replay
 from ._search import SEARCH_SECONDS, Search, begin
+from .._spec import GameSpec
 from ._stream import PlayStream
+from .._types import Observation, Reward
 from ._waiting import aside, given
 from ._watching import fetch_replay
-
+from ..errors import CallTimeout, IllegalAction, ServerFault
 WAIT_SECONDS = 600.0
-MATCH_GOES_ON = "as long as the server runs, or is started again with its journal, the match goes on: repeat the call, or take the seat again with client.seat(match_id, token)"
-
+MATCH_GOES_ON = 'as long as the server runs, or is started again with its journal, the match goes on: repeat the call, or take the seat again with client.seat(match_id, token)'
 
 class Seat(Closing):
     """A place in a match, for one agent in one thread or task.
@@ -43,18 +38,7 @@ class Seat(Closing):
         last: The observation answered last, which `act` refers to.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        match_id: str,
-        token: str,
-        spec: GameSpec,
-        *,
-        index: int | None,
-        timeout: float,
-        host_token: str = "",
-        secret: bytes = b"",
-    ) -> None:
+    def __init__(self, connection: Connection, match_id: str, token: str, spec: GameSpec, *, index: int | None, timeout: float, host_token: str='', secret: bytes=b'') -> None:
         """Is called by `Client.join`, `Client.seat` and `Match.join`."""
         self.match_id = match_id
         self.index = index
@@ -69,16 +53,7 @@ class Seat(Closing):
         self.secret = secret
         self.bound: FairDeal | None = None
 
-    async def observe(
-        self,
-        *,
-        wait: bool = True,
-        text: bool = False,
-        explain: bool = False,
-        actions: bool = False,
-        head: bool = False,
-        timeout: float | None = None,
-    ) -> Observation:
+    async def observe(self, *, wait: bool=True, text: bool=False, explain: bool=False, actions: bool=False, head: bool=False, timeout: float | None=None) -> Observation:
         """Shows what the seat may know, when it has something to decide or the episode is over.
 
         Args:
@@ -90,20 +65,10 @@ class Seat(Closing):
             timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
         """
         extras = _extras(text, explain, actions, head)
-        request = {"match_id": self.match_id, "wait": wait, "extras": extras}
-        return await self._ask("observe", request, timeout, wait)
+        request = {'match_id': self.match_id, 'wait': wait, 'extras': extras}
+        return await self._ask('observe', request, timeout, wait)
 
-    async def act(
-        self,
-        action: SupportsIndex,
-        *,
-        wait: bool = True,
-        text: bool = False,
-        explain: bool = False,
-        actions: bool = False,
-        head: bool = False,
-        timeout: float | None = None,
-    ) -> Observation:
+    async def act(self, action: SupportsIndex, *, wait: bool=True, text: bool=False, explain: bool=False, actions: bool=False, head: bool=False, timeout: float | None=None) -> Observation:
         """Makes the decision that the last observation asks for; observes first when there is none.
 
         To repeat an act whose answer was lost is safe: it counts once.
@@ -125,31 +90,13 @@ class Seat(Closing):
         """
         index = operator.index(action)
         if index < 0:
-            metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
-            raise IllegalAction(
-                f"an action is not negative: {index}", reason="ACTION_OUT_OF_RANGE", metadata=metadata
-            )
+            metadata = {'action': str(index), 'actions': str(len(self.spec.actions))}
+            raise IllegalAction(f'an action is not negative: {index}', reason='ACTION_OUT_OF_RANGE', metadata=metadata)
         seen = self.last or await self.observe(wait=False)
-        request = {
-            "match_id": self.match_id,
-            "episode": seen.episode,
-            "decision": seen.decision,
-            "action": index,
-            "wait": wait,
-            "extras": _extras(text, explain, actions, head),
-            "thought": time.monotonic() - self._came if seen.clocks else None,
-        }
-        return await self._ask("act", request, timeout, wait)
+        request = {'match_id': self.match_id, 'episode': seen.episode, 'decision': seen.decision, 'action': index, 'wait': wait, 'extras': _extras(text, explain, actions, head), 'thought': time.monotonic() - self._came if seen.clocks else None}
+        return await self._ask('act', request, timeout, wait)
 
-    async def reset(
-        self,
-        seed: SupportsIndex | None = None,
-        *,
-        wait: bool = True,
-        text: bool = False,
-        actions: bool = False,
-        timeout: float | None = None,
-    ) -> Observation:
+    async def reset(self, seed: SupportsIndex | None=None, *, wait: bool=True, text: bool=False, actions: bool=False, timeout: float | None=None) -> Observation:
         """Asks for the next episode, and waits for it: it begins when all agents have asked.
 
         With `host_begins` it begins when the host has, too. An agent that plays against bots alone may leave
@@ -171,25 +118,13 @@ class Seat(Closing):
         given = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
         if given is not None and self._host_token:
-            await self._connection.call(
-                "MatchService/ResetMatch",
-                {"match_id": self.match_id, "seed": given, "episode": episode},
-                timeout=timeout or WAIT_SECONDS,
-                token=self._host_token,
-                advice=MATCH_GOES_ON,
-            )
+            await self._connection.call('MatchService/ResetMatch', {'match_id': self.match_id, 'seed': given, 'episode': episode}, timeout=timeout or WAIT_SECONDS, token=self._host_token, advice=MATCH_GOES_ON)
             self.last = None
             return await self.observe(wait=wait, text=text, actions=actions, timeout=timeout)
-        request = {
-            "match_id": self.match_id,
-            "seed": given,
-            "episode": episode,
-            "wait": wait,
-            "extras": _extras(text, False, actions),
-        }
-        return await self._ask("reset", request, timeout, True)
+        request = {'match_id': self.match_id, 'seed': given, 'episode': episode, 'wait': wait, 'extras': _extras(text, False, actions)}
+        return await self._ask('reset', request, timeout, True)
 
-    async def reveal(self, *, timeout: float = WAIT_SECONDS) -> None:
+    async def reveal(self, *, timeout: float=WAIT_SECONDS) -> None:
         """Reveals what this seat contributes to deals that are fair, once all seats have joined.
 
         The secret is not sent before all are seen to be bound: who knew it could choose what to be bound by.
@@ -204,15 +139,8 @@ class Seat(Closing):
             Gone: Another seat has not revealed its own in time, and has forfeited the match.
         """
         self.bound = self.bound or await self._all_bound(timeout)
-        request = {"match_id": self.match_id, "secret": self.secret}
-        await self._connection.call(
-            "MatchService/OpenDeal",
-            request,
-            timeout=self._timeout,
-            token=self.token,
-            attempts=2,
-            advice=MATCH_GOES_ON,
-        )
+        request = {'match_id': self.match_id, 'secret': self.secret}
+        await self._connection.call('MatchService/OpenDeal', request, timeout=self._timeout, token=self.token, attempts=2, advice=MATCH_GOES_ON)
 
     async def _all_bound(self, timeout: float) -> FairDeal | None:
         """What everybody is bound by, once all agents have joined; none where deals are the server's."""
@@ -222,16 +150,14 @@ class Seat(Closing):
             if match.fair is None:
                 return None
             bound = zip(match.players, match.fair.seat_commitments, strict=True)
-            if all((commitment for player, commitment in bound if player == "agent")):
+            if all((commitment for player, commitment in bound if player == 'agent')):
                 return match.fair
             if time.monotonic() + pause > deadline:
-                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: try again")
+                raise CallTimeout(f'the others have not joined within {timeout:g} seconds: try again')
             await aside(time.sleep, pause)
             pause = min(2 * pause, 1.0)
 
-    async def resign(
-        self, *, text: bool = False, explain: bool = False, timeout: float | None = None
-    ) -> Observation:
+    async def resign(self, *, text: bool=False, explain: bool=False, timeout: float | None=None) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
 
         Observes first when there is no observation. To repeat it is safe.
@@ -246,19 +172,10 @@ class Seat(Closing):
         """
         seen = self.last or await self.observe(wait=False)
         extras = _extras(text, explain, False)
-        request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
-        return await self._ask("resign", request, timeout, False)
+        request = {'match_id': self.match_id, 'episode': seen.episode, 'extras': extras}
+        return await self._ask('resign', request, timeout, False)
 
-    async def search(
-        self,
-        worlds: int = 16,
-        *,
-        places: int | None = None,
-        seed: SupportsIndex | None = None,
-        reward: Reward = "rank",
-        skip_forced: bool = False,
-        timeout: float = SEARCH_SECONDS,
-    ) -> Search:
+    async def search(self, worlds: int=16, *, places: int | None=None, seed: SupportsIndex | None=None, reward: Reward='rank', skip_forced: bool=False, timeout: float=SEARCH_SECONDS) -> Search:
         """Draws worlds that the seat can believe in, to look ahead in; use it in a `with` statement.
 
         Args:
@@ -276,24 +193,13 @@ class Seat(Closing):
             InvalidRequest: The rows of so many worlds do not fit a message, or there are fewer places.
             ServerFull: The server holds as much as it may: places count as environments do.
         """
-        return await begin(
-            self._connection,
-            self.token,
-            self.spec,
-            {"match_id": self.match_id},
-            worlds=worlds,
-            places=places,
-            seed=seed,
-            reward=reward,
-            skip_forced=skip_forced,
-            timeout=timeout,
-        )
+        return await begin(self._connection, self.token, self.spec, {'match_id': self.match_id}, worlds=worlds, places=places, seed=seed, reward=reward, skip_forced=skip_forced, timeout=timeout)
 
     async def info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
         return await fetch_match(self._connection, self.match_id, self._timeout, self.token)
 
-    async def replay(self, episode: int | None = None) -> Replay:
+    async def replay(self, episode: int | None=None) -> Replay:
         """An episode from its deal on, as this seat saw it; once it is over with every decision and the key.
 
         Args:
@@ -303,14 +209,7 @@ class Seat(Closing):
             InvalidRequest: It has not come, or is not kept any more.
             ServerFault: Its deals are fair, and it says that somebody was bound otherwise than `bound` says.
         """
-        replay = await fetch_replay(
-            self._connection,
-            self.match_id,
-            episode,
-            token=self.token,
-            timeout=self._timeout,
-            advice=MATCH_GOES_ON,
-        )
+        replay = await fetch_replay(self._connection, self.match_id, episode, token=self.token, timeout=self._timeout, advice=MATCH_GOES_ON)
         if self.bound is not None:
             check_bound(self.bound, replay.fair)
         return replay
@@ -321,37 +220,27 @@ class Seat(Closing):
 
     def __repr__(self) -> str:
         """Names match and seat, never the token."""
-        return f"<Seat {self.index} of {self.match_id}>"
+        return f'<Seat {self.index} of {self.match_id}>'
 
-    async def _ask(
-        self, kind: str, request: dict[str, Any], timeout: float | None, waits: bool
-    ) -> Observation:
+    async def _ask(self, kind: str, request: dict[str, Any], timeout: float | None, waits: bool) -> Observation:
         if timeout is None:
             timeout = WAIT_SECONDS if waits else self._timeout
         self.last = _values.observation(await self._stream.ask(kind, request, timeout), self.spec)
         self._came = time.monotonic()
         return self.last
 
-
 def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
     """Compares what everybody was bound by when it was `seen` with what is told of it later."""
-    if told is None or (told.server_commitment, told.seat_commitments) != (
-        seen.server_commitment,
-        seen.seat_commitments,
-    ):
-        raise ServerFault("the replay says that others were bound than this seat saw before it opened")
-
+    if told is None or (told.server_commitment, told.seat_commitments) != (seen.server_commitment, seen.seat_commitments):
+        raise ServerFault('the replay says that others were bound than this seat saw before it opened')
 
 async def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
     """What the holder of a token may know of a match."""
-    request = {"match_id": match_id}
-    answer = await connection.call(
-        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
-    )
-    return _values.match_info(answer["match"])
+    request = {'match_id': match_id}
+    answer = await connection.call('MatchService/GetMatch', request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
+    return _values.match_info(answer['match'])
 
-
-def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:
+def _extras(text: bool, explain: bool, actions: bool, head: bool=False) -> dict[str, bool] | None:
     if not (text or explain or actions or head):
         return None
-    return {"text": text, "explanation": explain, "actions": actions, "head": head}
+    return {'text': text, 'explanation': explain, 'actions': actions, 'head': head}

@@ -2,23 +2,18 @@
 
 Generated from boardwire/_server.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import os
 import subprocess
 import threading
 from collections.abc import Sequence
 from typing import Any
-
-from .._process import ServerProcess, find_binary
-from ..errors import ConnectionLost
 from ._connection import Connection
+from .._process import ServerProcess, find_binary
 from ._waiting import aside
-
-_STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
+from ..errors import ConnectionLost
+_STARTED_AGAIN = 'the private server had ended and was started again: what was in its memory is gone'
 _ENDING_SECONDS = 10.0
-
 
 class PrivateServer:
     """A server on a Unix socket of its own, for this process and its children.
@@ -28,9 +23,7 @@ class PrivateServer:
     this one stops it or starts it again.
     """
 
-    def __init__(
-        self, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
-    ) -> None:
+    def __init__(self, args: Sequence[str]=(), *, timeout: float=30.0, account: str | None=None) -> None:
         """Starts the server and blocks until it says where it listens.
 
         Raises:
@@ -49,7 +42,7 @@ class PrivateServer:
         """The connection to the server as it was started last, for what it knows already."""
         return self._now[1]
 
-    async def running(self, within: float = 0.0) -> Connection:
+    async def running(self, within: float=0.0) -> Connection:
         """A connection to a server that runs: another is started when this one has ended.
 
         Args:
@@ -71,7 +64,7 @@ class PrivateServer:
                 self._now = self._start(_STARTED_AGAIN)
                 process.bury()
 
-    def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
+    def _start(self, past: str='') -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
         connection = Connection(process.address, account=self._account, story=process.story, past=past)
         return (process, connection)
@@ -80,9 +73,7 @@ class PrivateServer:
     def _process(self) -> subprocess.Popen[str]:
         return self._now[0].popen
 
-    async def ask(
-        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
-    ) -> tuple[dict[str, Any], Connection]:
+    async def ask(self, method: str, request: dict[str, Any], *, timeout: float, attempts: int=1) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs nothing that was there before.
 
         A server that has ended is started again first, also when it ends during the call: nothing of the call
@@ -99,7 +90,7 @@ class PrivateServer:
         try:
             return await connection.ask(method, request, timeout=timeout, attempts=attempts)
         except ConnectionLost as lost:
-            within = _ENDING_SECONDS if lost.reason == "SHUTTING_DOWN" else 0.0
+            within = _ENDING_SECONDS if lost.reason == 'SHUTTING_DOWN' else 0.0
             other = await self.running(within)
             if other is connection:
                 raise

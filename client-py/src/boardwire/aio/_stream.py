@@ -2,19 +2,14 @@
 
 Generated from boardwire/_stream.py by client-py/tools/aio.py.
 """
-
 from __future__ import annotations
-
 import time
 from typing import Any
-
 from .. import _core
-from ..errors import BoardwireError, ConnectionLost, ServerFault, from_status
 from ._connection import Connection
-
-_TAGS = 2**32
-CLOSED = "CLOSED"
-
+from ..errors import BoardwireError, ConnectionLost, ServerFault, from_status
+_TAGS = 2 ** 32
+CLOSED = 'CLOSED'
 
 class Stream:
     """Requests and their answers, in order, on one stream of messages.
@@ -25,9 +20,7 @@ class Stream:
         openings: How often it was opened: no answer outlives the opening that its request was sent in.
     """
 
-    def __init__(
-        self, connection: Connection, token: str, method: str, *, advice: str, rows: _core.Rows | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, token: str, method: str, *, advice: str, rows: _core.Rows | None=None) -> None:
         """Nothing is sent yet.
 
         Args:
@@ -61,7 +54,7 @@ class Stream:
         pipe = self._pipe
         if pipe is None or not self.is_open:
             pipe = self._open()
-        self._sent = request["tag"] = (self._sent + 1) % _TAGS
+        self._sent = request['tag'] = (self._sent + 1) % _TAGS
         pipe.send(request)
 
     async def receive(self, timeout: float) -> Any:
@@ -88,12 +81,12 @@ class Stream:
             raise
         if answer is None:
             self._end(pipe)
-            raise from_status("UNAVAILABLE", "", "the stream was ended; the next call opens another")
+            raise from_status('UNAVAILABLE', '', 'the stream was ended; the next call opens another')
         self._answered = (self._answered + 1) % _TAGS
-        tag = answer["tag"] if self._shape is None else answer.tag
+        tag = answer['tag'] if self._shape is None else answer.tag
         if tag != self._answered:
             self.close()
-            raise ServerFault(f"the answer to request {self._answered} is tagged {tag}")
+            raise ServerFault(f'the answer to request {self._answered} is tagged {tag}')
         return answer
 
     def _end(self, pipe: _core.Pipe) -> None:
@@ -105,7 +98,7 @@ class Stream:
         is_closed_here = self._pipe is not pipe or not self.is_open
         self.close()
         if is_closed_here:
-            raise from_status("UNAVAILABLE", CLOSED, "the stream was ended here; the next call opens another")
+            raise from_status('UNAVAILABLE', CLOSED, 'the stream was ended here; the next call opens another')
 
     def _open(self) -> _core.Pipe:
         self._channel = self._connection.channel
@@ -120,13 +113,12 @@ class Stream:
         if pipe is not None:
             pipe.close()
 
-
 class PlayStream:
     """One seat's `Play` stream: a request, its answer, and so on."""
 
     def __init__(self, connection: Connection, token: str, *, advice: str) -> None:
         """Nothing is sent yet; `advice` is for who loses the connection."""
-        self._stream = Stream(connection, token, "MatchService/Play", advice=advice)
+        self._stream = Stream(connection, token, 'MatchService/Play', advice=advice)
 
     async def ask(self, kind: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
         """Sends a request and waits for its answer.
@@ -154,9 +146,9 @@ class PlayStream:
                 raise
             self._stream.send({kind: request})
             answer = await self._stream.receive(due - time.monotonic())
-        if answer["error"] is not None:
-            raise answer["error"]
-        observation: dict[str, Any] = answer[kind]["observation"]
+        if answer['error'] is not None:
+            raise answer['error']
+        observation: dict[str, Any] = answer[kind]['observation']
         return observation
 
     def close(self) -> None:

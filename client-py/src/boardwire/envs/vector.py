@@ -186,16 +186,16 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         self, table: Opposed, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None
     ) -> BatchStep:
         if seeds is None:
-            return table.reset(mask=chosen)
+            return table.reset(where=chosen)
         wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
         own = {row: seed for row, seed in enumerate(seeds) if wanted[row] and seed is not None}
         firsts = first_episodes(own.values())
         seeded = np.zeros(self.num_envs, np.bool_)
         seeded[list(own)] = True
         if (wanted & ~seeded).any():
-            step = table.reset(mask=wanted & ~seeded)
+            step = table.reset(where=wanted & ~seeded)
         if own:
-            step = table.reset(mask=seeded, seeds=firsts, seed=later_episodes(own))
+            step = table.reset(where=seeded, seeds=firsts, seed=later_episodes(own))
         return step
 
     def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
