@@ -212,7 +212,7 @@ $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml tools/instal
 	tools/install.sh $(BENCH_VENV) gym,pettingzoo dist
 	@touch $@
 
-## bench: measures us and our peers; prints a table, writes bench/results.json, docs/benchmarks.md with its chart, and the README's table
+## bench: measures us and our peers; prints a table, writes bench/results.json, docs/benchmarks.md and the README's table
 bench: $(BENCH_VENV)/.installed
 	# As they are published, by themselves: with their own features alone.
 	cargo build --profile dist --locked -p boardwire
@@ -221,7 +221,7 @@ bench: $(BENCH_VENV)/.installed
 
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
 soak: build
-	PYTHONPATH="$(abspath tests/python)" $(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
+	$(PYTHON) tests/abuse/soak.py $(BINARY) $(DECISIONS)
 
 ## kills: kills a server 100 times in the midst of some 200 matches that its journal keeps, and compares with undisturbed ones
 kills: build

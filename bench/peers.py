@@ -47,7 +47,6 @@ PEERS = {
 }
 BEST, SINGLE = "boardwire faraway x1024, halves", "boardwire faraway x1, stream"
 LOCAL_BEST, LOCAL_SINGLE = "boardwire faraway x1024, local", "boardwire faraway x1, local"
-LOCAL_GYM = "boardwire faraway gymnasium, local"
 #: What users call, without a server and with one.
 LOCAL = {
     f"boardwire faraway x{rows}, {way}": ["boardwire-batch", address, str(rows)]
@@ -183,7 +182,7 @@ def main(wire):
             print(json.dumps(failed), flush=True)
         else:
             say(name, contestant.rates, "decisions/s", **contestant.about)
-    for ours in (BEST, SINGLE, LOCAL_BEST, LOCAL_SINGLE, LOCAL_GYM):
+    for ours in (BEST, LOCAL_BEST, LOCAL_SINGLE):
         for name, contestant in by_name.items():
             if contestant.about.get("library") != "boardwire" and not (
                 contestant.failed or by_name[ours].failed

@@ -43,19 +43,10 @@ def by_messages(way, rows, game, address, _):
 
 def by_match(address, _):
     """Boardwire, one decision at a time on a stream, against a random bot."""
-    from act import Agent, pb
+    from act import Agent
 
     agent = Agent(address, stream=True)
-
-    def episode():
-        decisions = 0
-        while not (agent.seen.terminated or agent.seen.truncated):
-            agent.act()
-            decisions += 1
-        agent.seen = agent.ask("reset", pb.ResetRequest(match_id=agent.match_id, wait=True))
-        return decisions
-
-    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": "stream"}, episode
+    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": "stream"}, agent.step
 
 
 def by_batch(address, rows, policy):
