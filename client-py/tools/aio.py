@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -128,13 +130,17 @@ def made(module: str) -> str:
 
 
 def make(folder: Path) -> None:
-    """Writes them into a folder, formatted as the others are."""
-    for module in MODULES:
-        (folder / f"_{module}.py").write_text(made(module))
-    ruff = [sys.executable, "-m", "ruff"]
-    settings = ["--config", str(SOURCE.parents[1] / "pyproject.toml"), str(folder)]
-    subprocess.run([*ruff, "check", "--quiet", "--fix-only", "--select=I", *settings], check=True)
-    subprocess.run([*ruff, "format", "--quiet", *settings], check=True)
+    """Writes the modules into a folder, formatted as the others are."""
+    with tempfile.TemporaryDirectory() as aside:
+        for module in MODULES:
+            (Path(aside) / f"_{module}.py").write_text(made(module))
+        # Where they belong ruff passes them over.
+        ruff = [sys.executable, "-m", "ruff"]
+        settings = ["--config", str(SOURCE.parents[1] / "pyproject.toml"), aside]
+        subprocess.run([*ruff, "check", "--quiet", "--fix-only", "--select=I", *settings], check=True)
+        subprocess.run([*ruff, "format", "--quiet", *settings], check=True)
+        for module in MODULES:
+            shutil.copyfile(Path(aside) / f"_{module}.py", folder / f"_{module}.py")
 
 
 if __name__ == "__main__":
