@@ -1,9 +1,9 @@
 """Board games served over gRPC to learning agents.
 
-`connect` gives a `Client`; a client describes games and creates or joins matches; a `Seat` observes, acts
-and resets; a `Batch` steps many environments at once; a `Search` looks ahead. What goes wrong is a
-`BoardwireError`, whose kinds are in `boardwire.errors`. With Gymnasium installed, importing this package
-registers `boardwire/<Game>-v<version>` for every game of the server that comes with it.
+`connect` returns a `Client`, which describes games and creates or joins matches. A `Seat` observes, acts and
+resets. A `Batch` steps many environments at once. A `Search` looks ahead. A failure raises a
+`BoardwireError`; its subclasses are in `boardwire.errors`. If Gymnasium is installed, importing this package
+registers `boardwire/<Game>-v<version>` for every game of the server in this package.
 """
 
 from importlib.metadata import version as _version

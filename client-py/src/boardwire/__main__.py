@@ -1,8 +1,8 @@
-"""`python -m boardwire doctor [ADDRESS]`: what is installed here, and whether it can play.
+"""`python -m boardwire doctor [ADDRESS]`: checks the installation and whether it can play.
 
-It prints a line for each check, with `ok`, `warn` or `fail`, and ends with 1 if anything fails. With the
-address of a running server it also looks whether that can be reached. `boardwire serve --check` does the
-same for a server.
+The command prints one line for each check, with `ok`, `warn` or `fail`, and exits with 1 if a check fails.
+With the address of a running server, it also checks the connection to that server. `boardwire serve --check`
+does the same for a server.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .errors import BoardwireError
 
 
 def interpreter() -> str:
-    """The Python that runs this."""
+    """Returns the version and path of the Python interpreter."""
     return f"Python {sys.version.split()[0]} at {sys.executable}"
 
 
 def packages() -> str:
-    """The client, and what it is built on."""
+    """Returns the versions of the client and of NumPy."""
     names = ["boardwire", "numpy"]
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
 def extension() -> str:
-    """The compiled part of the package."""
+    """Checks that the compiled extension has the version of the package, and returns version and path."""
     own = boardwire.__version__
     if _core.__version__ != own:
         raise RuntimeError(f"it is of {_core.__version__}, not {own}: install the package again")
@@ -41,7 +41,7 @@ def extension() -> str:
 
 
 def binary() -> str:
-    """The server's binary, as `connect` finds it."""
+    """Checks the version of the server's binary, and returns the path at which `connect` finds it."""
     path = find_binary()
     said = subprocess.run(
         [path, "--version"], capture_output=True, text=True, timeout=30, check=True
@@ -55,13 +55,13 @@ def binary() -> str:
 
 
 def private_server() -> str:
-    """A server of one's own, as `connect()` starts it."""
+    """Starts a private server as `connect()` does, and returns the games that it serves."""
     with boardwire.connect() as client:
         return f"starts, and serves {', '.join(game.id for game in client.games())}"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the checks, and says how they went."""
+    """Runs the checks and prints their results; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m boardwire", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     doctor = commands.add_parser("doctor", help="what is installed here, and whether it can play")
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
             return f"boardwire {client.server().version} answers at {given.address}"
 
     checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server]
-    # A client of a server elsewhere needs no binary here.
+    # A client of a running server needs no binary on this machine.
     spared = () if given.address is None else (binary, private_server)
     if given.address is not None:
         checks.append(server)
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     for check in checks:
         try:
             status, found = "ok", check()
-        # The binary is no program or of another version, or a server does not answer.
+        # The binary cannot be run or has another version, or a server does not respond.
         except (
             BoardwireError,
             OSError,

@@ -1,4 +1,4 @@
-"""How a client and a server prove themselves to each other: TLS, and the token of an account."""
+"""Authentication between a client and a server: TLS, and the token of an account."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 from . import _core
 
-#: What a PEM is: the path of a file, or its contents.
+#: A PEM file: its path, or its contents as bytes.
 Pem = str | os.PathLike[str] | bytes
 
 
 @dataclass(frozen=True)
 class TLS:
-    """How a client and its server know each other; each is the path of a PEM file, or its contents as bytes.
+    """The certificates of a TLS connection; each field is the path of a PEM file, or its contents as bytes.
 
     Attributes:
-        ca: The roots that the server's certificate must lead to, or that certificate itself; the system's
-            when left out.
-        cert: The client's own certificate, for servers that ask for one, and those up to its root.
-        key: The private key of this certificate.
+        ca: The root certificates that the client trusts, or the server's certificate itself; the default is
+            the system's roots.
+        cert: The client's certificate and its chain up to the root, for servers that require one.
+        key: The private key of `cert`.
     """
 
     ca: Pem | None = None
@@ -28,21 +28,21 @@ class TLS:
     key: Pem | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Wants both or neither of certificate and key.
+        """Checks that `cert` and `key` are both given or both left out.
 
         Raises:
-            ValueError: One of them is missing.
+            ValueError: Only one of them is given.
         """
         if (self.cert is None) != (self.key is None):
             raise ValueError("a certificate and its key come together: TLS(cert=..., key=...)")
 
 
 def read(tls: TLS | bool) -> _core.Tls | None:
-    """What connections are secured with; nothing without TLS.
+    """Reads the PEM files and returns the TLS configuration; without TLS, returns None.
 
     Raises:
         OSError: A file cannot be read.
-        ValueError: It has not what it should.
+        ValueError: A PEM lacks the certificate or key it should contain, or the key does not match `cert`.
     """
     if not tls:
         return None
@@ -60,13 +60,13 @@ def _contents(pem: Pem | None) -> tuple[str, bytes] | None:
 
 @dataclass(frozen=True)
 class Server:
-    """A server, and how to prove oneself to it: for environments, where an address alone does not do.
+    """A server with its TLS and token, for environments whose server needs more than an address.
 
     Attributes:
         address: `host:port` or `unix:/path`.
-        tls: As of `connect`.
-        token: As of `connect`.
-        insecure: As of `connect`.
+        tls: As in `connect`.
+        token: As in `connect`.
+        insecure: As in `connect`.
     """
 
     address: str
@@ -76,15 +76,19 @@ class Server:
 
 
 def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
-    """The token of an account, which every call shows.
+    """Checks the token of an account, which the client sends with every call.
 
     Args:
-        token: The token; no error ever shows it.
-        address: Where the server is: another machine reads along, unless it is on this one.
-        insecure: Whether that does not matter, or cannot happen.
+        token: The token; no error message contains it.
+        address: The server's address. Others can eavesdrop on the token unless the server is on this machine.
+        insecure: Whether to allow any address: the caller accepts eavesdropping, or TLS prevents it.
+
+    Returns:
+        The token without surrounding whitespace.
 
     Raises:
-        ValueError: It cannot be a token, or should not be sent there.
+        ValueError: The token is empty or not printable ASCII, or `insecure` is false and the address is
+            invalid or on another machine.
     """
     if token is None:
         return None

@@ -21,31 +21,32 @@ def advantages(
     gamma: float,
     lam: float,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Generalized advantage estimation along the decisions of each seat.
+    """Computes generalized advantage estimation along the decisions of each seat.
 
-    What a seat earns until its next decision, or the end, is the reward of its decision; the value of its
-    next decision stands for what follows. Time is counted in a seat's own decisions.
+    The reward of a decision is all that its seat earns until its next decision or the end of the episode.
+    The estimate bootstraps from the value of the seat's next decision. One time step is one decision of the
+    seat.
 
     Args:
-        seat: `uint8[steps, n]`, who decided; 255 nobody.
-        value: `float32[steps, n]`, what it expected.
-        reward: `float32[steps, n, seats]`, what every seat earned in the step that followed.
+        seat: `uint8[steps, n]`, the seat that decided; 255 for none.
+        value: `float32[steps, n]`, the value of the decision for that seat.
+        reward: `float32[steps, n, seats]`, the reward of every seat in the step after the decision.
         over: `bool[steps, n]`, whether an episode ended in that step.
-        last_seat: `uint8[n]`, who decides after the last step; 255 nobody.
-        last_value: `float32[n]`, what it expects.
-        gamma: The discount of a decision.
-        lam: How much of the next decision's advantage counts.
+        last_seat: `uint8[n]`, the seat that decides after the last step; 255 for none.
+        last_value: `float32[n]`, the value of that decision.
+        gamma: The discount factor per decision.
+        lam: The lambda of the estimation: the weight of the next decision's advantage.
 
     Returns:
-        `float32[steps, n]` advantages, and `bool[steps, n]`, for which decisions: those whose seat decides
-        again within the steps or just after them, or whose episode ended. Of the others, a seat's last before
-        the end of the steps, nothing is known yet.
+        `float32[steps, n]` advantages, and `bool[steps, n]`, True for the valid ones. An advantage is valid
+        if its seat decides again within the steps or just after them, or if its episode ended. Otherwise
+        the decision is the seat's last one in the steps, and its outcome is not known yet.
     """
     steps, n, seats = reward.shape
     rows = np.arange(n)
-    # By environment and seat, of its next decision: its value and advantage, and what is earned until then.
+    # By environment and seat: value and advantage of the seat's next decision, and the reward until then.
     following, gained, earned = (np.zeros((n, seats), np.float32) for _ in range(3))
-    # Whether its next decision is known, or that there is none in the episode.
+    # Whether the seat's next decision is known, or known not to exist because the episode ended.
     known = np.zeros((n, seats), np.bool_)
     at = np.flatnonzero(last_seat != NOBODY)
     following[at, last_seat[at]] = last_value[at]

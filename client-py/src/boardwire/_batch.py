@@ -26,10 +26,10 @@ from .errors import IllegalAction
 
 
 def _seed(given: SupportsIndex) -> int:
-    """A seed as the wire has it.
+    """Converts a seed to an integer.
 
     Raises:
-        ValueError: It is out of range.
+        ValueError: The seed is not from 0 to 2**64 - 1.
     """
     seed = operator.index(given)
     if not 0 <= seed < 1 << 64:
@@ -40,24 +40,26 @@ def _seed(given: SupportsIndex) -> int:
 class Batch(Closing):
     """Many environments of one table, stepped together; for one thread or task.
 
-    Every environment shows one decision at a time: that of the lowest agent's seat which owes one.
-    Bots decide in the server. Requests go over one stream that opens with the first. A batch ends with its
-    connection unless it was opened with `keep`: then requests are numbered, and when the stream breaks those
-    without an answer are sent again on another one, where the server answers each and makes no step twice.
-    If that fails, too, `recv` may be called again when a server answers there.
+    Each environment shows one decision at a time: that of its lowest agent seat with a pending decision.
+    Bots decide in the server. All requests use one stream, which opens with the first request.
+
+    A batch ends with its connection unless it was opened with `keep`. With `keep`, the client numbers its
+    requests. When the stream breaks, the client opens another and resends the unanswered requests. The
+    server answers each of them and repeats no step. If the retry fails too, call `recv` again when the
+    server can be reached.
 
     Attributes:
         id: The batch's id.
-        spec: The table's description.
-        environments: How many environments there are.
-        first_environment: The number of the first one, as seeds and line-ups count them.
-        line_ups: Who plays where, `agent` or the name of a bot. Row i of a step has line-up
+        spec: The spec of the table.
+        environments: The number of environments.
+        first_environment: The number of the first environment, for seeds and line-ups.
+        line_ups: The player of each seat, `agent` or the name of a bot. Row i of a step has line-up
             (first_environment + i) % len(line_ups).
-        agents: `bool[environments, seats]`, which seats are agents', which the owner plays; read-only.
-        duplicate_deals: Whether environments that differ in their line-ups alone are dealt the same.
-        autoreset: What becomes of an environment whose episode has ended.
+        agents: `bool[environments, seats]`, which seats are agent seats, played by the owner; read-only.
+        duplicate_deals: Whether environments that differ only in their line-ups play the same deals.
+        autoreset: What happens to an environment whose episode has ended.
         seed: The seed from which the seeds of all episodes follow.
-        token: What proves the owner.
+        token: The secret token that authenticates the owner.
     """
 
     def __init__(self, carrier: BatchStream | LocalCarrier, connection: Connection, token: str) -> None:
@@ -87,23 +89,25 @@ class Batch(Closing):
         seeds: Sequence[int] | NDArray[np.uint64] | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> BatchStep:
-        """Begins episodes: without seeds the next of each environment, the very first time its first.
+        """Begins an episode in each environment, or in those of `where`.
 
-        What was sent before for environments that are all begun anew is not to be received any more.
+        Without seeds, each environment begins its next episode, or its first if it was neither reset nor
+        stepped. A reset discards a pending response if it resets every environment that the response covers.
 
         Args:
-            where: `bool[environments]`, which ones; all when left out.
-            seed: A new seed for the batch, for these environments: they begin as if opened with it.
-            seeds: The seed of this one episode, for each of these environments; later ones follow from the
-                batch's seed.
-            timeout: Seconds.
+            where: `bool[environments]`, which environments to reset; all by default.
+            seed: A new batch seed for these environments: they begin as if opened with it.
+            seeds: The seed of this episode only, for each of these environments. The seeds of later episodes
+                follow from the batch seed.
+            timeout: The time limit in seconds.
 
         Returns:
-            The rows of all environments; those not reset are as they were, without rewards.
+            The rows of all environments. Environments that are not reset repeat their rows, without rewards.
 
         Raises:
-            ValueError: `where` or the seed cannot be.
-            InvalidRequest: There are not as many seeds as environments.
+            ValueError: `where` has another shape or dtype or selects no environment, or a seed is not from 0
+                to 2**64 - 1.
+            InvalidRequest: The number of seeds is not the number of environments to reset.
         """
         key = None if seed is None else _seed(seed)
         sent: Any = result_of(
@@ -122,20 +126,19 @@ class Batch(Closing):
         where: NDArray[np.bool_] | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> BatchStep:
-        """Makes a decision in every environment and waits for the next ones.
+        """Makes a decision in every environment and waits for the next decisions.
 
         Args:
-            actions: `int[environments]`, the index of each action. Where an episode is
-                over, it is ignored.
-            where: `bool[environments]`, which of them make a decision; all when left out. The actions of
-                the others are ignored, and they stay as they are: their rows show what they showed, without
-                reward.
-            timeout: Seconds.
+            actions: `int[environments]`, the index of each action. Where an episode is over, the action is
+                ignored.
+            where: `bool[environments]`, which environments make a decision; all by default. The others
+                ignore their actions and do not change: they repeat their rows, without reward.
+            timeout: The time limit in seconds.
 
         Raises:
-            IllegalAction: There is no such action, or it is not legal now and the batch refuses such; no
-                environment was stepped.
-            EpisodeOver: An episode is over, and the batch resets none by itself; none was stepped.
+            IllegalAction: An index is out of range, or an action is illegal and the batch rejects illegal
+                actions; no environment was stepped.
+            EpisodeOver: An episode is over and autoreset is disabled; no environment was stepped.
         """
         at_once = self._at_once
         if at_once is not None and where is None and not self._whole._sent:
@@ -145,18 +148,18 @@ class Batch(Closing):
         return result_of(self._whole.step(actions, where=where, timeout=timeout))
 
     def send(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None = None) -> None:
-        """Sends an action for all environments, or those of `where`, and does not wait for what follows."""
+        """Sends an action for each environment, or for those of `where`, without waiting for the response."""
         result_of(self._whole.send(actions, where=where))
 
     def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
-        """Waits for the decisions that follow the earliest actions sent and not received."""
+        """Waits for the response to the earliest `send` whose response is pending, and returns its rows."""
         return result_of(self._whole.recv(timeout=timeout))
 
     def parts(self, count: int) -> tuple[BatchPart, ...]:
-        """Divides the environments into runs of neighbours, as equal as can be.
+        """Divides the environments into contiguous ranges of sizes as equal as possible.
 
         Raises:
-            ValueError: There are not so many environments.
+            ValueError: `count` is less than 1 or more than the number of environments.
         """
         if not 1 <= count <= self.environments:
             raise ValueError(f"{self.environments} environments make no {count} parts")
@@ -164,9 +167,9 @@ class Batch(Closing):
         return tuple(BatchPart(self._carrier, first, end - first) for first, end in pairwise(bounds))
 
     def halves(self) -> tuple[BatchPart, BatchPart]:
-        """Two parts, of which one is decided here while the other is being stepped by the server.
+        """Divides the batch into two parts: the caller decides one while the server steps the other.
 
-        In an event loop each reset, send and receive is awaited.
+        In an event loop, await each `reset`, `send` and `recv`.
 
         ```python
         parts, shown = batch.halves(), batch.reset()
@@ -182,19 +185,21 @@ class Batch(Closing):
         return first, second
 
     def save(self, where: NDArray[np.bool_] | None = None) -> bytes:
-        """Saves environments as bytes that tell everything; for a server with the same snapshot key.
+        """Saves environments as a snapshot: bytes that hold everything.
+
+        A server with the same snapshot key can load it.
 
         Args:
-            where: `bool[environments]`, which ones; all when left out.
+            where: `bool[environments]`, which environments to save; all by default.
         """
         return result_of(self._carrier.save(_rows.packed(where, self.environments)))
 
     def text(self, environment: int, *, seat: int) -> str:
-        """The position of an environment as text for people and language models, as a seat may know it.
+        """Describes a position as text for people and language models, as a seat may know it.
 
         Args:
-            environment: The environment, counted from 0.
-            seat: The seat.
+            environment: The environment, counted from 0 within the batch.
+            seat: The seat whose knowledge the text is limited to.
 
         Raises:
             InvalidRequest: There is no such environment or seat.
@@ -202,18 +207,19 @@ class Batch(Closing):
         return result_of(self._carrier.text(environment, seat))
 
     def load(self, snapshot: bytes, where: NDArray[np.bool_] | None = None) -> BatchStep:
-        """Puts saved environments in the places of as many; they go on exactly as those saved would have.
+        """Replaces environments by saved ones, which continue exactly as the saved ones would have.
 
         Args:
-            snapshot: What `save` gave, of a batch of the same table and `skip_forced`.
-            where: `bool[environments]`, whose places they take, ascending: as many as were saved, each of the
-                same line-up as the one saved; all when left out.
+            snapshot: A snapshot from `save`, of a batch with the same table and `skip_forced`.
+            where: `bool[environments]`, which environments to replace, in ascending order; all by default.
+                They are as many as were saved, and each has the line-up of the saved one.
 
         Returns:
             The rows of all environments, without rewards.
 
         Raises:
-            InvalidRequest: It was altered, or is of another table, line-up or number of environments.
+            InvalidRequest: The snapshot was altered, or has another table, line-up or number of
+                environments.
         """
         return result_of(self._carrier.load(snapshot, _rows.packed(where, self.environments)))
 
@@ -228,22 +234,26 @@ class Batch(Closing):
         skip_forced: bool = False,
         timeout: float = SEARCH_SECONDS,
     ) -> Search:
-        """Draws worlds that the seats can believe in whose decisions are shown; use it in a `with` statement.
+        """Samples determinizations (worlds) for the seats whose decisions the environments show.
+
+        Each world is consistent with what its seat knows. Use the search in a `with` statement.
 
         Args:
-            worlds: How many for each environment; they lie beside each other.
-            where: `bool[environments]`, for which ones; all when left out.
-            places: How many places the search has, for copies; as many as there are worlds when left out.
-            seed: The seed from which the worlds follow, and the luck to come in each; the server draws one
-                when it is left out.
-            reward: What seats are rewarded for there.
-            skip_forced: Whether decisions with a single legal action are played at once.
-            timeout: Seconds.
+            worlds: The number of worlds for each environment. Worlds of one environment are adjacent.
+            where: `bool[environments]`, which environments to sample worlds for; all by default.
+            places: The number of places, which hold the worlds and copies of them; by default the number of
+                worlds.
+            seed: The seed from which the worlds and the chance events in each follow; the server draws one
+                by default.
+            reward: What the seats are rewarded for in the worlds.
+            skip_forced: Whether the engine plays decisions with a single legal action.
+            timeout: The time limit in seconds.
 
         Raises:
             EpisodeOver: An episode is over.
-            InvalidRequest: The rows of so many worlds do not fit a message, or there are fewer places.
-            ServerFull: The server holds as much as it may: places count as environments do.
+            InvalidRequest: The rows of the worlds do not fit one message, or there are fewer places than
+                worlds.
+            ServerFull: The server is at its limit. Each place counts as one environment.
         """
         result_of(self._carrier.make_way())
         return result_of(
@@ -262,13 +272,13 @@ class Batch(Closing):
         )
 
     def close(self) -> None:
-        """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
+        """Closes the batch. Does nothing if the server no longer has the batch or cannot be reached."""
         if not self._closed:
             result_of(self._carrier.close())
             self._closed = True
 
     def __repr__(self) -> str:
-        """Names game and batch, never the token."""
+        """Returns a text with the batch and its game, without the token."""
         return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
 
 
@@ -281,25 +291,25 @@ def carrier(
     keep: bool,
     timeout: float,
 ) -> BatchStream | LocalCarrier:
-    """What takes to its engine what a batch is asked for that was opened over a connection."""
+    """Returns the transport of a batch: a `LocalCarrier` on a local connection, else a `BatchStream`."""
     if isinstance(connection, LocalConnection):
         return LocalCarrier(connection, about, spec)
     return BatchStream(connection, token, about, spec, keep=keep, timeout=timeout)
 
 
 class BatchPart:
-    """A run of environments of a batch, which is sent actions while others are being decided.
+    """A contiguous range of a batch's environments, stepped while the caller decides for other parts.
 
     Attributes:
-        first: Its first environment.
-        environments: How many it has.
+        first: The first environment.
+        environments: The number of environments.
     """
 
     def __init__(self, carrier: BatchStream | LocalCarrier, first: int, environments: int) -> None:
         """Is called by `Batch.parts`.
 
-        It refers to the carrier, not to the batch: the two would make a cycle, which keeps the stream of a
-        forgotten batch until garbage is collected.
+        A part refers to the transport, not to the batch. A reference to the batch would be a cycle, which
+        keeps the stream of an unreferenced batch open until garbage collection.
         """
         self.first = first
         self.environments = environments
@@ -308,34 +318,35 @@ class BatchPart:
 
     @property
     def rows(self) -> slice:
-        """Where its rows stand among those of the whole batch."""
+        """Returns the slice of the whole batch's rows that this part covers."""
         return slice(self.first, self.first + self.environments)
 
     def send(self, actions: ArrayLike, *, where: NDArray[np.bool_] | None = None) -> None:
-        """Sends an action for every environment, and does not wait for what follows.
+        """Sends an action for every environment, without waiting for the response.
 
-        A batch opened with `keep` first waits for what was sent before for any of the same environments.
+        A batch opened with `keep` first waits for pending responses that cover any of these environments.
 
         Args:
-            actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
-            where: `bool[n]`, which environments make a decision; all when left out. The actions of others are
-                ignored, and they stay as they are: their rows show what they showed, without reward.
+            actions: `int[n]`, the index of each action. Where an episode is over, the action is ignored.
+            where: `bool[n]`, which environments make a decision; all by default. The others ignore their
+                actions and do not change: they repeat their rows, without reward.
         """
         chosen = _rows.packed(where, self.environments)
         given = self._bytes(actions, where)
         self._sent.append(result_of(self._carrier.step(self.rows, given, chosen)))
 
     def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
-        """Waits for the decisions that follow the earliest actions sent and not received.
+        """Waits for the response to the earliest `send` whose response is pending, and returns its rows.
 
         Args:
-            timeout: Seconds.
+            timeout: The time limit in seconds.
 
         Raises:
-            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
-            EpisodeOver: An episode is over, and the batch resets none by itself; none was stepped.
-            ConnectionLost: The answer was lost. With `keep` it may be received again; else the batch is gone.
-            RuntimeError: No actions have been sent.
+            IllegalAction: An action is illegal and the batch rejects illegal actions; no environment was
+                stepped.
+            EpisodeOver: An episode is over and autoreset is disabled; no environment was stepped.
+            ConnectionLost: The response was lost. With `keep`, call `recv` again; else the batch has ended.
+            RuntimeError: No response is pending.
         """
         if not self._is_waiting():
             raise RuntimeError("nothing has been sent whose answer could be received")
@@ -353,14 +364,14 @@ class BatchPart:
         where: NDArray[np.bool_] | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> BatchStep:
-        """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
+        """Makes a decision in every environment and waits for the next decisions: `send`, then `recv`."""
         if self._is_waiting():
             raise RuntimeError("receive what has been sent before another step")
         result_of(self.send(actions, where=where))
         return result_of(self.recv(timeout=timeout))
 
     def _is_waiting(self) -> bool:
-        """Whether something has been sent and is still to be received."""
+        """Forgets discarded requests, then returns whether a response is pending."""
         while self._sent and self._carrier.is_dropped(self._sent[0]):
             self._sent.popleft()
         return bool(self._sent)
@@ -391,13 +402,13 @@ class BatchPart:
         return given.astype(np.uint8).tobytes()
 
     def __repr__(self) -> str:
-        """Names its environments."""
+        """Returns a text with the range of environments and the batch."""
         last = self.first + self.environments - 1
         return f"<environments {self.first} to {last} of batch {self._carrier.about['id']}>"
 
 
 def _agents(line_ups: Sequence[Sequence[str]], first: int, environments: int) -> NDArray[np.bool_]:
-    """Which seats of each environment are agents'."""
+    """Returns which seats are agent seats, as a read-only `bool[environments, seats]`."""
     by_line_up = np.array([[player == AGENT for player in players] for players in line_ups])
     numbers = first + np.arange(environments, dtype=np.uint64)
     agents: NDArray[np.bool_] = by_line_up[numbers % np.uint64(len(by_line_up))]

@@ -1,4 +1,4 @@
-"""A batch's stream: requests for runs of its environments, several of which may be unanswered."""
+"""A batch's stream: several requests for ranges of environments may be unanswered at once."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ class Asked:
     """A request on the stream.
 
     Attributes:
-        kind: What is asked: `step` or `reset`.
+        kind: The kind of request: `step` or `reset`.
         request: The fields of the request.
-        rows: The environments that the answer is about.
-        opening: The opening of the stream that it was sent in last.
-        answer: The answer, once it has come.
-        failed: Whether somebody has waited in vain for this answer, or for one before it.
-        touched: The environments that it changes.
-        resets: How many resets had been asked for, this one included.
+        rows: The environments that the response covers.
+        opening: The number of the stream opening in which the request was last sent.
+        answer: The response; None until it arrives.
+        failed: Whether a wait for this response, or for an earlier one, has failed.
+        touched: The environments that the request changes.
+        resets: The number of resets up to this request; a reset counts itself.
     """
 
     __slots__ = ("answer", "failed", "kind", "opening", "request", "resets", "rows", "touched")
 
     def __init__(self, kind: str, request: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
-        """Has not been sent."""
+        """Creates a request that has not been sent."""
         self.kind = kind
         self.request = request
         self.rows = rows
@@ -57,21 +57,22 @@ class Asked:
         self.resets = resets
 
     def overlaps(self, rows: slice) -> bool:
-        """Whether it is about any of these environments."""
+        """Returns whether the response covers any of these environments."""
         return bool(self.rows.start < rows.stop and rows.start < self.rows.stop)
 
 
 class BatchStream:
-    """The carrier of a batch in a server: its requests and their answers.
+    """The transport of a batch in a server: sends its requests and receives the responses.
 
-    The requests of a batch that outlives its connections are numbered. Those that a broken stream has left
-    unanswered are sent again on the next one, and the server answers them as it did before, if it did: it
-    carries none out twice. It remembers one answer for each run of environments, the last. So no request is
-    sent while another that is about any of the same environments is unanswered: that one is awaited first.
+    The client numbers the requests of a batch opened with `keep`. When a stream breaks, the client resends
+    the unanswered requests on the next stream. Numbered requests are idempotent: the server repeats a
+    response that it has given, and executes no request twice. The server caches only the last response for
+    each range of environments. So before the client sends a request, it waits for pending responses that
+    cover any of the same environments.
 
     Attributes:
-        about: What is known of the batch.
-        spec: The table's description.
+        about: The server's description of the batch.
+        spec: The spec of the table.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class BatchStream:
         keep: bool,
         timeout: float,
     ) -> None:
-        """Nothing is sent yet; closing the batch may take `timeout` seconds."""
+        """Sends nothing yet; `timeout` is the time limit for closing the batch, in seconds."""
         self.about = about
         self.spec = spec
         self._connection = connection
@@ -98,7 +99,7 @@ class BatchStream:
             connection, token, "BatchService/RunBatch", advice=self._advice, rows=self._shape
         )
         self._unanswered: deque[Asked] = deque()
-        # Those whose answers went with an earlier stream.
+        # Requests whose responses were lost with an earlier stream.
         self._lost: list[Asked] = []
         self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
         self._resets = Resets(about["config"]["environments"])
@@ -106,14 +107,15 @@ class BatchStream:
 
     @property
     def at_once(self) -> None:
-        """There is no way around messages."""
+        """Returns None: a batch in a server is stepped by messages only."""
 
     def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
-        """Sends an action for each of some environments.
+        """Sends an action for each environment in a range.
 
         Raises:
-            ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
-            BoardwireError: The stream does not open, or broke before an earlier answer came.
+            ConnectionLost: An earlier response for these environments was lost, so the client cannot know
+                whether the server executed that request.
+            BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
         request = {
             "batch_id": self.about["id"],
@@ -125,10 +127,10 @@ class BatchStream:
         return result_of(self._send(Asked("step", request, rows, rows, self._resets.count)))
 
     def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
-        """Asks for episodes to be begun.
+        """Sends a reset, unless it repeats the last one, whose response is pending after a failed wait.
 
         Raises:
-            BoardwireError: The stream does not open, or broke before an earlier answer came.
+            BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
         request = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
         if (asked := self._repeated(request)) is not None:
@@ -141,7 +143,7 @@ class BatchStream:
         return asked
 
     def _repeated(self, request: dict[str, Any]) -> Asked | None:
-        """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
+        """Returns the last unanswered request if it is the same reset and a wait for its response failed."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
         if last is None or not last.failed or last.kind != "reset":
             return None
@@ -149,7 +151,7 @@ class BatchStream:
 
     def _send(self, asked: Asked) -> Asked:
         if self._keep:
-            # The server must have answered these before it is asked for the next.
+            # The server caches one response per range: wait for these before the next request.
             for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
                 result_of(self._wait(earlier, WAIT_SECONDS))
             asked.request["sequence"] = int(self._sequence[asked.rows].max()) + 1
@@ -163,7 +165,7 @@ class BatchStream:
         return asked
 
     def _settle(self, asked: Asked) -> None:
-        """Sees to it that a step follows what its environments have shown."""
+        """Refuses a step if an earlier response for its environments was lost and no reset followed."""
         while self._unanswered and not self._is_under_way(self._unanswered[0]):
             self._lost.append(self._unanswered.popleft())
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
@@ -172,10 +174,10 @@ class BatchStream:
             raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
 
     def receive(self, asked: Asked, timeout: float) -> BatchStep:
-        """Waits for the answer to a request.
+        """Waits for the response to a request and returns its rows.
 
         Raises:
-            BoardwireError: The request was refused, or its answer was lost.
+            BoardwireError: The request was refused, or its response was lost.
         """
         asked.failed = True
         try:
@@ -183,7 +185,7 @@ class BatchStream:
             if answer.step is None:
                 raise answer.error
         except BaseException:
-            # Whoever begins anew wants none of what is under way.
+            # The caller may abandon all pending responses: mark them for `_repeated` and `make_way`.
             for each in self._unanswered:
                 each.failed = True
             raise
@@ -191,19 +193,21 @@ class BatchStream:
         return answer.step
 
     def may_answer(self, asked: Asked) -> bool:
-        """Whether the answer to a request is still to come."""
+        """Returns whether the response to a request may still arrive."""
         return asked.answer is None and (self._keep or self._is_under_way(asked))
 
     def is_dropped(self, asked: Asked) -> bool:
-        """Whether nobody wants the answer any more: its rows were all reset since."""
+        """Returns whether the response is discarded: all environments of the request were reset since."""
         return self._resets.cover(asked.touched, asked.resets)
 
     def make_way(self) -> None:
-        """Sees to it that nothing is under way, for calls that do not wait for the stream.
+        """Ensures that no response is pending. Single calls need this: they do not wait for the stream.
+
+        With `keep`, the client waits once more for each response for which a wait has failed.
 
         Raises:
-            RuntimeError: Something has been sent and is still to be received.
-            BoardwireError: What somebody has waited for in vain is not answered now either.
+            RuntimeError: A response is pending.
+            BoardwireError: A wait has failed once more.
         """
         if self._keep:
             for asked in [each for each in self._unanswered if each.failed]:
@@ -212,7 +216,7 @@ class BatchStream:
             raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
 
     def save(self, mask: bytes) -> bytes:
-        """Saves environments."""
+        """Returns a snapshot of the environments in the mask."""
         result_of(self.make_way())
         answer = result_of(
             self._connection.call(
@@ -227,7 +231,7 @@ class BatchStream:
         return snapshot
 
     def text(self, environment: int, seat: int) -> str:
-        """The position as a seat may know it, for people."""
+        """Describes a position as text, as a seat may know it."""
         result_of(self.make_way())
         answer = result_of(
             self._connection.call(
@@ -242,7 +246,7 @@ class BatchStream:
         return text
 
     def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
-        """Puts saved environments in the places of some."""
+        """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
         result_of(self.make_way())
         answer = result_of(
             self._connection.call(
@@ -259,7 +263,7 @@ class BatchStream:
         return step
 
     def close(self) -> None:
-        """Closes the batch, unless the server has it no longer or is gone itself."""
+        """Closes the batch, unless the server no longer has it or cannot be reached."""
         self.hang_up()
         with contextlib.suppress(*LOST):
             result_of(
@@ -273,7 +277,7 @@ class BatchStream:
         self._lease.detach()
 
     def hang_up(self) -> None:
-        """Ends the stream; the next request opens another."""
+        """Closes the stream; the next request opens another."""
         self._stream.close()
 
     def _note(self, rows: slice, step: Any) -> None:
@@ -302,7 +306,7 @@ class BatchStream:
             try:
                 answer = result_of(self._stream.receive(timeout))
             except ConnectionLost as lost:
-                # Once more, unless the server itself says that it is of no use.
+                # Retry once, unless the error has a reason: then a retry is useless.
                 if not again or lost.reason:
                     raise
                 again, timeout = False, due - time.monotonic()

@@ -1,4 +1,4 @@
-"""What a server is, and what can be played there."""
+"""The catalog of a server: its version and limits, its games and their specs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ._waiting import each_of, result_of
 
 
 class Catalog:
-    """A client's knowledge of its server: asked for once and kept."""
+    """The part of a client that describes its server and games; specs are cached."""
 
     def __init__(self, server: PrivateServer | Connection, timeout: float) -> None:
-        """Asks for nothing yet; each call may take `timeout` seconds."""
+        """Sends no request; `timeout` is the limit of each later call, in seconds."""
         self._server = server
         self._timeout = timeout
         self._specs: dict[object, GameSpec] = {}
 
     @property
     def address(self) -> str:
-        """The server's address, for other processes; another once a private server was started again."""
+        """Returns the server's address for other processes; it changes when a private server restarts."""
         return self._connection.address
 
     @property
@@ -33,12 +33,12 @@ class Catalog:
         return self._server.connection
 
     def server(self) -> ServerInfo:
-        """What the server is, and how much it may be asked for."""
+        """Returns the description of the server and its limits."""
         answer, _ = result_of(self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout))
         return _values.server_info(answer["server"])
 
     def games(self) -> list[Game]:
-        """The games that are served."""
+        """Returns the games that the server offers."""
 
         def page(token: str) -> dict[str, Any]:
             request = {"page_token": token}
@@ -52,16 +52,16 @@ class Catalog:
     def game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
     ) -> GameSpec:
-        """Everything about one table of a game. It is asked for once and kept.
+        """Returns the spec of one table of a game, and caches it.
 
         Args:
             game: The game's id.
-            seats: How many seats; the fewest the game is played by when left out.
-            options: Options by name; those left out have their defaults.
+            seats: The number of seats; by default the smallest number the game allows.
+            options: Options by name; missing options have their defaults.
 
         Raises:
             NotFound: The game is not served.
-            InvalidRequest: It has no such table.
+            InvalidRequest: The game has no such table.
         """
         chosen = _values.options(options)
         count = 0 if seats is None else operator.index(seats)
@@ -75,11 +75,11 @@ class Catalog:
     def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
         spec = result_of(self.game(game, seats=seats, options=options))
         if spec.digest != digest:
-            # Another server than before has been started at the address.
+            # Another server now runs at the address: the cached specs are outdated.
             self._specs.clear()
             spec = result_of(self.game(game, seats=seats, options=options))
         return spec
 
     def close(self) -> None:
-        """Closes the channel, and stops a private server, if this process started it."""
+        """Closes the connection, and stops a private server that this process started."""
         result_of(self._server.close())

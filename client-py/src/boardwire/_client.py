@@ -26,21 +26,23 @@ from ._waiting import aside, each_of, result_of
 from ._watching import fetch_replay, watch
 from .errors import BoardwireError, CallTimeout, ConnectionLost
 
-#: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
+#: The default timeout of a call that does not wait for other players: seconds.
 CALL_SECONDS = 30.0
-#: After these nobody knows whether the server has done what it was asked for.
+#: After these errors the client cannot know whether the server executed the request.
 _UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)
 
 
 class Client(Catalog, Closing):
-    """A server's games and matches, over a channel that opens at the first call of each process.
+    """A client of one server: it gives access to the server's games, matches and batches.
 
-    Several threads, or tasks, may use it. Use it in a `with` statement, or `close` it.
+    The connection opens at the first call of each process. Several threads or tasks may share a client. Use
+    the client in a `with` statement, or `close` it.
 
-    With the address `local:` it has an engine in this process instead of a server, which has no matches.
+    With the address `local:` the client uses an engine in this process instead of a server. The engine has
+    no matches.
 
-    A private server that has ended by itself is started again by the next call that asks for nothing of what
-    was lost with it: any but `join` and `seat`.
+    If a private server has ended by itself, the next request of the client restarts it. `join`, `seat`,
+    `replay` and `watch` do not: they need what was lost with the old server.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Client(Catalog, Closing):
         """Is called by `connect`."""
         self._private = server if isinstance(server, PrivateServer) else None
         super().__init__(server, timeout)
-        #: By code, the request id and the secret of a join that was not answered.
+        #: Maps an invitation's code to the request id and the secret of a join that got no response.
         self._joins: dict[str, tuple[str, bytes]] = {}
 
     def create_match(
@@ -78,33 +80,34 @@ class Client(Catalog, Closing):
 
         Args:
             game: The game's id.
-            players: Who plays at each seat: `agent`, or a bot such as `random`, `greedy` or `mc:160`.
-            options: Options by name; those left out have their defaults.
-            seed: The seed of the first episode, 0 to 2**64 - 1. Without it the server draws one that
-                nobody learns before the end.
+            players: The player at each seat: `agent`, or a bot such as `random`, `greedy` or `mc:160`.
+            options: Options by name; missing options have their defaults.
+            seed: The seed of the first episode, 0 to 2**64 - 1. By default the server draws a seed and keeps
+                it secret until the episode is over.
             reward: What a seat is rewarded for.
-            skip_forced: Whether the engine plays decisions with a single legal action; only where one agent
-                plays, since others could tell from it what a hidden hand allows.
+            skip_forced: Whether the engine plays decisions with a single legal action. Allowed only with one
+                agent: others would see that a hidden hand left one choice.
             illegal_actions: What happens to illegal actions.
             seat_may_seed: Whether the only agent may give seeds: for training, never for evaluation.
-            private: Whether the match is listed for nobody, and shown to those alone who hold a token of it:
-                host, seats, spectators.
-            labels: Labels of your own, for everybody to see and `matches` to filter by: at most 16, names of
-                1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
-            watch_delay: How long after they have come to be positions are shown, by `watch` to everybody, by
-                `replay` to all but the host and the seats: seconds, up to a day.
-            clock: How long agents may think: one clock for all of them, or one for some seats, such as
-                `{0: boardwire.Clock(limit=1)}`; for as long as they like when left out.
-            fair_deals: Whether every agent has a hand in the deals, so that nobody can choose what is dealt:
-                each calls `Seat.reveal` before anything else. Not with a seed.
-            episodes: After how many episodes the match closes itself; 0 for no end. Each is played out.
-            host_begins: Whether only `Match.reset` begins episodes, which the `reset` of seats waits for: the
-                host chooses each deal then, and takes note of each result. Not with `seat_may_seed`.
+            private: Whether the match is unlisted, and shown only to holders of one of its tokens: host,
+                seats, spectators.
+            labels: Public labels that `matches` can filter by. At most 16; names have 1 to 63 bytes of `a-z`,
+                `0-9`, `_`, `-` and `.`, values at most 128 bytes.
+            watch_delay: The delay before positions are shown, in seconds, up to a day. It applies to all
+                callers of `watch`, and to callers of `replay` other than the host and the seats.
+            clock: The time limits of agents: one clock for all of them, or a clock for some seats, such as
+                `{0: boardwire.Clock(limit=1)}`. By default there is no limit.
+            fair_deals: Whether every agent contributes to the deals, so that no party can choose them. Each
+                agent calls `Seat.reveal` first. Excludes a seed.
+            episodes: The number of episodes after which the match closes itself; 0 for no limit. No agent can
+                leave an episode early.
+            host_begins: Whether only `Match.reset` begins episodes; the `reset` of a seat waits for it. The
+                host can then choose each deal and record each result. Excludes `seat_may_seed`.
 
         Raises:
             NotFound: The game is not served.
-            InvalidRequest: It has no such table, there is no such bot, or a label cannot be.
-            ServerFull: The server holds as many matches as it may.
+            InvalidRequest: The game has no such table, a bot does not exist, or a label is invalid.
+            ServerFull: The server holds the maximum number of matches.
         """
         config = {
             "game": game,
@@ -162,38 +165,40 @@ class Client(Catalog, Closing):
 
         Args:
             game: The game's id.
-            environments: How many environments.
-            seats: How many seats; when left out as many as the line-ups have, else the fewest the game is
-                played by.
-            opponents: The seats that bots play in the server, such as `{1: "greedy"}`; all others are the
-                agents'.
-            line_ups: Who plays where, instead of `opponents`, such as `[["agent", "greedy"], ["greedy",
-                "agent"]]`: environment number i has line-up i % line_ups.
-            options: Options by name; those left out have their defaults.
-            seed: The seed from which the seeds of all episodes follow; the server draws one when it is left
-                out. What environment number i plays depends on i and the seed alone.
-            first_environment: The number of the first environment, to open parts of a large batch apart.
-            duplicate_deals: Whether the line-ups in turn play the same episodes: environment number i then
-                has the seeds that number i // line_ups has otherwise.
+            environments: The number of environments.
+            seats: The number of seats. By default that of the line-ups, or without line-ups the smallest
+                number the game allows.
+            opponents: The seats that bots play in the server, such as `{1: "greedy"}`; agents play all other
+                seats.
+            line_ups: The players of each line-up, instead of `opponents`, such as `[["agent", "greedy"],
+                ["greedy", "agent"]]`. Environment number i has line-up `i % len(line_ups)`.
+            options: Options by name; missing options have their defaults.
+            seed: The seed from which the seeds of all episodes follow; by default the server draws one. The
+                episodes of environment number i depend only on i and the seed.
+            first_environment: The number of the first environment, to open a large batch in parts.
+            duplicate_deals: Whether each line-up in turn plays the same episodes. Environment number i then
+                has the seeds that number `i // len(line_ups)` has otherwise.
             reward: What a seat is rewarded for.
-            autoreset: What becomes of an environment whose episode has ended.
+            autoreset: What happens to an environment whose episode has ended.
             illegal_actions: What happens to illegal actions.
             skip_forced: Whether the engine plays decisions with a single legal action.
-            columns: What steps carry besides, such as `{"scores", "oracle"}`. `scores`: scores and ranks of
-                the episodes that ended; `final_views`: what the agents' seats saw at the end of those;
-                `episodes`: the number of every environment's episode; `oracle`: what every seat may know, for
-                critics in training; `advice_shares`: what speaks for each action where there is advice, such
-                as its share of playouts.
-            advice: A bot, such as `mc:160`, whose choice in the deciding seat's place they carry, to imitate.
-            keep: Whether the batch outlives the connection it is opened over. Steps and resets are numbered
-                then, so that those whose answers were lost with a connection are asked for again.
+            columns: Additional columns of steps, such as `{"scores", "oracle"}`. `scores`: scores and ranks
+                of the episodes that ended. `final_views`: the last views of the agents' seats in these
+                episodes. `episodes`: the number of every environment's episode. `oracle`: the views of all
+                seats, for critics in training. `advice_shares`: how the advice weighs each action, such as
+                by its share of playouts.
+            advice: A bot, such as `mc:160`. Steps carry the action it would choose for the deciding seat, for
+                imitation learning.
+            keep: Whether the batch outlives its connection. Steps and resets are then numbered, so that the
+                client can retry those whose responses were lost with a connection.
 
         Raises:
             NotFound: The game is not served.
-            InvalidRequest: It has no such table, there is no such bot, or not so many environments fit.
-            ServerFull: The server holds as much as it may.
-            ValueError: A bot is given a seat that is not there; or the line-ups have not as many seats as one
-                another or as `seats` says, or stand beside opponents.
+            InvalidRequest: The game has no such table, a bot does not exist, or there are too many
+                environments.
+            ServerFull: The server is full.
+            ValueError: A bot is given a seat that does not exist; the numbers of seats of the line-ups differ
+                from each other or from `seats`; or both line-ups and opponents are given.
         """
         if line_ups is not None:
             seats = seats_of(line_ups, seats, opponents)
@@ -233,20 +238,20 @@ class Client(Catalog, Closing):
         return Batch(way, connection, token)
 
     def join(self, invitation: Invitation | str) -> Seat:
-        """Takes the seat that an invitation is for.
+        """Takes the seat of an invitation.
 
         Args:
             invitation: The invitation, or its code.
 
         Raises:
-            NotFound: It was never given.
-            NotPossibleNow: Somebody has joined with it.
+            NotFound: The invitation does not exist.
+            NotPossibleNow: An agent has already joined with the invitation.
         """
         code = invitation.code if isinstance(invitation, Invitation) else invitation
         return result_of(self._take(self._connection, code))
 
     def _take(self, connection: Connection, code: str, host_token: str = "") -> Seat:
-        # A join that was not answered may have taken the seat: repeated under the same id it finds it.
+        # A join without a response may have taken the seat. A retry with the same request id gets that seat.
         before = self._joins.pop(code, None)
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
@@ -256,7 +261,7 @@ class Client(Catalog, Closing):
                 connection.call("MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS)
             )
         except BaseException as error:
-            # Interrupts, too.
+            # An interrupt or a cancellation also leaves open whether the server executed the request.
             if not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
                 self._joins[code] = (request_id, secret)
             raise
@@ -264,12 +269,12 @@ class Client(Catalog, Closing):
         return result_of(self._made(connection, info, answer["token"], answer["seat"], secret, host_token))
 
     def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
-        """Takes a seat again whose token is known: after a crash of the agent, or in another process.
+        """Takes a seat again with its token: after a crash of the agent, or in another process.
 
         Args:
             match_id: The match's id.
             token: The seat's token.
-            secret: Its secret, if it has yet to `reveal` that.
+            secret: The seat's secret, if the agent has not called `reveal` yet.
         """
         connection = self._connection
         info = result_of(fetch_match(connection, match_id, self._timeout, token))
@@ -298,16 +303,16 @@ class Client(Catalog, Closing):
         )
 
     def replay(self, match_id: str, episode: int | None = None, *, spectator_token: str = "") -> Replay:
-        """An episode of a match, as the public may see it.
+        """Returns an episode of a match, as the public may see it.
 
         Args:
             match_id: The match's id.
-            episode: The episode; the present one when left out. The four before it are kept too.
-            spectator_token: Its token for spectators, if it is private.
+            episode: The episode; by default the present one. The server keeps it and the four before it.
+            spectator_token: The spectators' token of a private match.
 
         Raises:
             AccessDenied: The match is private, and no token was given.
-            InvalidRequest: The episode has not come, or is not kept any more.
+            InvalidRequest: The episode has not begun, or the server no longer keeps it.
         """
         return result_of(
             fetch_replay(
@@ -328,22 +333,22 @@ class Client(Catalog, Closing):
         spectator_token: str = "",
         timeout: float = WAIT_SECONDS,
     ) -> Iterator[Frame]:
-        """Every position as the public may see it, one after another, as the match goes on.
+        """Yields every position as the public may see it, as the match is played.
 
-        Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
-        host closes the match or its last episode is over. After a lost stream, `after` says where to go on.
+        A slow caller falls behind and delays no player. The iterator ends when the host closes the match or
+        its last episode is over. To resume a lost stream, give `after`.
 
         Args:
             match_id: The match's id.
-            spectator_token: Its token for spectators, if it is private.
-            after: The `sequence` of the last frame known: those after it follow. When left out, the present
-                position and what comes after it.
-            timeout: Seconds that may pass without a frame.
+            spectator_token: The spectators' token of a private match.
+            after: The `sequence` of the last frame that the caller has; the frames after it follow. By
+                default the present position comes first.
+            timeout: The longest time without a frame: seconds.
 
         Raises:
-            NotFound: The frames after that are not kept any more: begin again without `after`.
-            CallTimeout: Nothing has happened for so long.
-            ConnectionLost: Nobody answers, or no longer.
+            NotFound: The server no longer keeps the frames after `after`: call `watch` without it.
+            CallTimeout: No frame came within `timeout`.
+            ConnectionLost: The server does not answer, or the connection was lost.
         """
         return watch(
             self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON
@@ -356,12 +361,12 @@ class Client(Catalog, Closing):
         states: Collection[MatchState] = (),
         labels: Mapping[str, str] | None = None,
     ) -> Iterator[MatchInfo]:
-        """The matches that the server remembers and that are not private, closed ones included.
+        """Yields the matches that the server lists: all that are not private, and closed ones for a while.
 
         Args:
-            game: Only those of this game.
-            states: Only those that stand so, such as `["playing", "over"]`; all when empty.
-            labels: Only those with all of these labels.
+            game: Only matches of this game.
+            states: Only matches in these states, such as `["playing", "over"]`; all when empty.
+            labels: Only matches with all of these labels.
         """
         wanted = {
             "game": game,
@@ -377,7 +382,7 @@ class Client(Catalog, Closing):
         return (_values.match_info(match) for answer in each_of(pages(page)) for match in answer["matches"])
 
     def __repr__(self) -> str:
-        """Names the server."""
+        """Returns a text with the server's address."""
         return f"<Client of {self.address}>"
 
 
@@ -393,21 +398,22 @@ def connect(
     """Connects to a server, or starts a private one.
 
     Args:
-        address: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
-            it ends with the client, and at the latest with this process. `local:` is no server but an engine
-            in this process, which has batches and no matches.
-        tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
-            which says what other roots to trust, and how this client proves itself.
-        token: The token of an account, for servers that serve accounts alone.
-        insecure: Whether to send it without TLS, too, where others could read it on its way.
-        timeout: Seconds that a call may take, unless it waits for others.
-        server_args: More arguments of `boardwire serve`, for a private server.
+        address: `host:port` or `unix:/path`. Without an address, the client starts a private server on a new
+            Unix socket; this server ends with the client, and at the latest with this process. `local:` means
+            an engine in this process, which has batches and no matches.
+        tls: Whether to use TLS and trust the roots of this system; or a `TLS` with other roots to trust and
+            the certificate with which this client authenticates.
+        token: The token of an account, for servers that require accounts.
+        insecure: Whether to send the token without TLS even where others could eavesdrop.
+        timeout: The timeout of calls that do not wait for other players: seconds.
+        server_args: Additional arguments of `boardwire serve`, for a private server.
 
     Raises:
         StartError: The private server was not found or did not start.
         OSError: A file of `tls` cannot be read.
-        ValueError: The address is no address, arguments are given for a server that runs already, a file of
-            `tls` has not what it should, or the token could be read on its way.
+        ValueError: The address is invalid; `server_args` is given with an address; `tls` or `token` is given
+            where it does not apply; a file of `tls` has invalid contents; the token is invalid; or the
+            connection to the server could be eavesdropped on and would carry the token.
     """
     if address is None:
         if tls:

@@ -1,4 +1,4 @@
-"""Things that a `with` statement closes."""
+"""The base class of objects that a `with` statement closes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ if TYPE_CHECKING:
 
 
 class Closing(abc.ABC):
-    """Something that `with` gives and closes."""
+    """An object that a `with` statement enters and closes."""
 
     @abc.abstractmethod
     def close(self) -> object:
-        """Ends it."""
+        """Closes the object."""
         return result_of(given(None))
 
     def __enter__(self) -> Self:
-        """Gives the thing itself."""
+        """Returns the object itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it. What is gone needs no closing, and no failure to close hides that of the block."""
+        """Closes the object.
+
+        It ignores `LOST` errors, since a lost object needs no closing. If the block raised an error, no
+        `BoardwireError` from closing hides it.
+        """
         try:
             result_of(self.close())
         except BoardwireError as failure:

@@ -1,4 +1,4 @@
-"""How the package's programs connect to a server that asks for TLS or a token."""
+"""Command-line options for TLS and tokens, shared by the package's programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._client import Client, connect
 
 
 def add_connection(parser: argparse.ArgumentParser) -> None:
-    """Adds what `connected` reads."""
+    """Adds the options that `connected` reads."""
     add = parser.add_argument
     add("--tls", action="store_true", help="the server speaks TLS")
     add("--tls-ca", metavar="FILE", help="the same, with these roots instead of the system's")
@@ -18,12 +18,12 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
 
 
 def connected(address: str | None, given: argparse.Namespace) -> Client:
-    """A client of the server at `address`, or of a private one.
+    """Connects to the server at `address`, or starts a private server if `address` is None.
 
     Raises:
         StartError: The private server did not start.
         OSError: A file cannot be read.
-        ValueError: The address is no address, or the token could be read on its way.
+        ValueError: The address is invalid, or others could eavesdrop on the token.
     """
     token = given.token_file.read_text().strip() if given.token_file else None
     return connect(address, tls=TLS(given.tls_ca) if given.tls_ca else given.tls, token=token)

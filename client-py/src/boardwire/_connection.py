@@ -1,4 +1,4 @@
-"""Connections to servers: calls, and what to do when one is lost."""
+"""Connections to servers: calls, retries, and the errors of a lost connection."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from .errors import BoardwireError, ConnectionLost
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: The largest message either way, as the server has it.
+#: The largest message in either direction, in bytes; the server has the same limit.
 MESSAGE_BYTES = 64 * 1024 * 1024
-#: How often a request with a request id is sent when its response is lost.
+#: The largest number of attempts for a request with a request id whose response is lost.
 ATTEMPTS = 2
 
-#: What a lost connection means for whoever asked for nothing that was there before.
+#: The advice after a lost connection, for calls that need no existing match, batch or search.
 REPEAT = "repeat the call when a server answers there again"
 
-# What is said of things that a server may have lost.
+# The reasons of errors about objects that a restarted server no longer has.
 _UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
-# The reasons that the extension gives for a connection that it has no answer over.
+# The reasons that the extension itself gives when a connection yields no response.
 _OURS = ("", "NOT_CONNECTED", "CLOSED")
 
 
 class Connection:
-    """A channel to one server, opened at the first call of each process.
+    """A connection to one server; each process opens its own channel at its first call.
 
     Attributes:
-        address: Where the server listens.
+        address: The address at which the server listens.
     """
 
     def __init__(
@@ -45,21 +45,21 @@ class Connection:
         story: Callable[[], str] = lambda: "",
         past: str = "",
     ) -> None:
-        """Opens nothing yet.
+        """Stores the arguments, and opens no channel yet.
 
         Args:
-            address: Where the server listens.
-            tls: What the connection is secured with; without it it is not.
-            account: The token of the account that calls are for.
-            story: Tells why the server is gone, or nothing; it may take a moment.
-            past: Why the server may not know what its client asks for.
+            address: The address at which the server listens.
+            tls: The TLS configuration; without it, the connection is plaintext.
+            account: The token of the account that the calls belong to.
+            story: Returns why the server is gone, or an empty string if unknown; may block briefly.
+            past: Why the server may have lost its matches, batches and searches; added to errors about them.
         """
         self.address = address
         self._tls = tls
         self._account = account
         self._story = story
         self._past = past
-        # By process: a fork shares no connection with its parent.
+        # Keyed by process id: a forked process shares no channel with its parent.
         self._channels: dict[int, _core.Channel] = {}
 
     @property
@@ -69,12 +69,12 @@ class Connection:
         channel = self._channels.get(process)
         if channel is None:
             opened = _core.Channel(self.address, tls=self._tls, account=self._account, awaits=AWAITS)
-            # Of two threads one keeps its own, and the other takes it.
+            # If two threads open a channel at the same time, both use the one stored first.
             channel = self._channels.setdefault(process, opened)
         return channel
 
     def has(self, channel: _core.Channel | None) -> bool:
-        """Whether this is the channel of this process, and has not been closed."""
+        """Returns whether `channel` is the channel of this process and is not closed."""
         return channel is not None and self._channels.get(os.getpid()) is channel
 
     def call(
@@ -87,18 +87,20 @@ class Connection:
         attempts: int = 1,
         advice: str = REPEAT,
     ) -> dict[str, Any]:
-        """Makes one call, again after a lost connection when more `attempts` are allowed.
+        """Makes one call, and retries it after a lost connection while `attempts` remain.
+
+        An error with a reason is not retried.
 
         Args:
             method: The method, such as `MatchService/Act`.
-            request: The fields of its request.
-            timeout: Seconds that each attempt may take.
-            token: What proves who calls.
-            attempts: How often to try.
-            advice: What to do when the connection is lost while the server may run on.
+            request: The fields of the request.
+            timeout: The limit of each attempt, in seconds.
+            token: The token that authenticates the caller.
+            attempts: The largest number of attempts.
+            advice: What the caller can do when the connection is lost while the server may still run.
 
         Returns:
-            The fields of its answer.
+            The fields of the response.
 
         Raises:
             BoardwireError: The call failed.
@@ -116,16 +118,16 @@ class Connection:
 
     @property
     def connection(self) -> Self:
-        """The connection for what the server knows already: this one."""
+        """The connection to the server that has the existing matches and batches: this one."""
         return self
 
     def ask(
         self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
     ) -> tuple[dict[str, Any], Connection]:
-        """Makes a call that needs nothing that was there before.
+        """Makes a call that needs no existing match, batch or search.
 
         Returns:
-            The answer, and the connection to the server that has given it.
+            The response, and the connection to the server that sent it.
 
         Raises:
             BoardwireError: The call failed.
@@ -133,10 +135,14 @@ class Connection:
         return result_of(self.call(method, request, timeout=timeout, attempts=attempts)), self
 
     def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
-        """The error of a call, with what is known of the server, and what to do."""
+        """Returns the error to raise for a failed call, completed with what the client knows of the server.
+
+        The error of a lost connection gets the address. If it has no reason, it also gets why the server is
+        gone, or else `advice`. An error about an unknown match, invitation, batch or search gets `past`.
+        """
         if isinstance(error, ConnectionLost) and error.reason in _OURS:
             told = f"no answer from {self.address} ({error.message})"
-            # With a reason it is said what to do.
+            # A message with a reason already says what to do.
             if not error.reason:
                 told = f"{told}: {result_of(self.what_now(advice))}"
             return ConnectionLost(told, code=error.code, reason=error.reason)
@@ -146,39 +152,44 @@ class Connection:
         return error
 
     def what_now(self, advice: str) -> str:
-        """Why the server is gone, where that is known; else the advice."""
+        """Returns why the server is gone, if the client knows it; else `advice`."""
         return result_of(aside(self._story)) or advice
 
     def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
-        """Gives back what this process has opened, without waiting: the garbage collector may ask for it."""
+        """Releases an object on the server if this process opened it.
+
+        Waits for no response and raises no `BoardwireError`, because the garbage collector may call it.
+        """
         channel = self._channels.get(process)
         if process == os.getpid() and channel is not None:
             with contextlib.suppress(BoardwireError):
                 channel.notify(method, request, token)
 
     def close(self) -> None:
-        """Closes the channel of this process; the next call opens another."""
+        """Closes the channel of this process; the next call opens a new one."""
         result_of(aside(self.hang_up))
 
     def hang_up(self) -> None:
-        """Does so at once."""
+        """Closes the channel of this process in the calling thread."""
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
             channel.close()
 
 
 def lease(thing: object, connection: Connection, method: str, request: dict[str, Any], token: str) -> Any:
-    """Sees to it that what a server holds for a thing is given back when nobody has the thing any more.
+    """Releases the server's part of a Python object when the garbage collector removes the object.
+
+    The exit of the interpreter does not release it.
 
     Args:
-        thing: The thing.
-        connection: What it was opened over.
-        method: The method that gives it back.
-        request: The fields of its request.
-        token: What proves the owner.
+        thing: The Python object, such as a batch.
+        connection: The connection that opened it.
+        method: The method that releases it.
+        request: The fields of the request.
+        token: The token that authenticates the owner.
 
     Returns:
-        What is to be detached when it has been given back.
+        The `weakref.finalize`: the caller detaches it after releasing the object itself.
     """
     finalizer = weakref.finalize(thing, connection.give_back, os.getpid(), method, request, token)
     finalizer.atexit = False
@@ -186,7 +197,7 @@ def lease(thing: object, connection: Connection, method: str, request: dict[str,
 
 
 def pages(page: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
-    """All answers of a call that answers page by page."""
+    """Yields the response for each page of a paginated call; `page` fetches one page by its token."""
     token = ""
     while True:
         answer = result_of(page(token))

@@ -1,4 +1,4 @@
-"""The components that views name as tokens, for networks that attend to things instead of places."""
+"""Converts the components that views name to tokens, for networks with attention over components."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from ._fields import ComponentTable, ViewField
 
-# How a seat is counted along these axes: the viewer is 1, as in values of kind `seat`.
+# The first seat along each of these axes; 1 is the viewer, as in values of kind `seat`.
 _OWNERS = {"seat": 1, "other seat": 2}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entities:
-    """The components that views name, a token each; those of one place of the views are at one place here.
+    """The components that views name, as tokens; a given place of the views always has the same token index.
 
     Attributes:
-        row: `int32[..., tokens]`, the component among the rows of all tables, one table after the other as
-            `GameSpec.row_offsets` says; that of row 0 of its table where the place is empty.
-        mask: `bool[..., tokens]`, whether there is a component.
+        row: `int32[..., tokens]`, the component's index into the concatenation of all tables, as in
+            `GameSpec.row_offsets`; for an empty place the index of row 0 of its table.
+        mask: `bool[..., tokens]`, whether the place contains a component.
     """
 
     row: NDArray[np.int32]
@@ -31,13 +31,13 @@ class Entities:
 
 
 class EntityLayout:
-    """Where the tokens of a view come from: a token for every value of kind `id`, in the order of the fields.
+    """The layout of a view's tokens: one for each value of kind `id`, in the order of the fields.
 
     Attributes:
-        field: `int16[tokens]`, the field, counted along `GameSpec.fields`.
-        table: `int16[tokens]`, the table, counted along `GameSpec.tables`.
-        owner: `int8[tokens]`, the seat whose field it is, where the field has one for each: 1 the viewer, 2
-            the next clockwise; 0 where it has not.
+        field: `int16[tokens]`, the index of the token's field in `GameSpec.fields`.
+        table: `int16[tokens]`, the index of the token's table in `GameSpec.tables`.
+        owner: `int8[tokens]`, the seat that the value belongs to: 1 the viewer, 2 the next clockwise; 0 if
+            the field has no axis of seats.
         slot: `int16[tokens]`, the place along the field's other axes, the last axis fastest.
     """
 
@@ -54,7 +54,7 @@ class EntityLayout:
         def each(values: Iterable[NDArray[np.intp]]) -> NDArray[np.intp]:
             return np.concatenate([np.arange(0), *values])
 
-        # No table has more than 255 rows, so ids take a byte each.
+        # No table has more than 255 rows, so each id fits in one byte.
         self._bytes = each(field.bytes.ravel() for _, field in parts)
         first = each(np.full(field.size, row_offsets[field.table]) for _, field in parts)
         self._first = first.astype(np.int32)
@@ -64,13 +64,13 @@ class EntityLayout:
         self.slot = each(_slots(field) for _, field in parts).astype(np.int16)
 
     def __call__(self, view: NDArray[np.uint8]) -> Entities:
-        """Reads the tokens of `uint8[..., bytes]`."""
+        """Converts views, `uint8[..., bytes]`, to tokens."""
         ids = view.take(self._bytes, axis=-1)
         return Entities(row=ids + self._first, mask=ids > 0)
 
 
 def _owners(field: ViewField) -> NDArray[np.intp]:
-    """The owner of each value."""
+    """Returns the owner of each value."""
     owners = np.zeros(field.shape, dtype=np.intp)
     for at, axis in enumerate(field.axes):
         if axis.name in _OWNERS:
@@ -80,7 +80,7 @@ def _owners(field: ViewField) -> NDArray[np.intp]:
 
 
 def _slots(field: ViewField) -> NDArray[np.intp]:
-    """The place of each value along the axes that are not of seats."""
+    """Returns the place of each value along the axes that do not count seats."""
     sizes = [1 if axis.name in _OWNERS else axis.size for axis in field.axes]
     places = np.arange(int(np.prod(sizes, dtype=np.intp))).reshape(sizes)
     return np.broadcast_to(places, field.shape).ravel()

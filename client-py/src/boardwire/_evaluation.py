@@ -1,4 +1,4 @@
-"""Evaluation: how a policy fares against others over duplicate deals, with an interval."""
+"""Evaluation of a policy against opponents over duplicate deals, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from ._rollouts import Decisions, Policy, whole_actions
 from ._shared import shared_client
 from ._types import NOBODY, Reward
 
-# Environments that are stepped at once.
+# The most environments in one batch; at least one deal.
 _AT_ONCE = 1024
-# Samples that intervals are made of.
+# The number of bootstrap samples.
 _SAMPLES = 4000
-# Between which the reward of a deal lies. Margins and scores have no bounds.
+# The bounds of the reward of a deal. Margins and scores have none.
 _BOUNDS: dict[Reward, tuple[float, float]] = {"win": (0.0, 1.0), "rank": (-1.0, 1.0)}
 _UNBOUNDED = (-math.inf, math.inf)
-# How many deals more may have gone as none of those played: 1.96 squared. Where all deals were won, the lower
-# end is that of Wilson's score interval then.
+# How many unseen deals the interval assumes, all with the worst or all with the best reward: 1.96 squared,
+# rounded. If all deals were won, the lower end is then that of Wilson's score interval.
 _UNSEEN = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """How a policy fared.
+    """The result of an evaluation.
 
     Attributes:
-        mean: Its mean reward; the share of matches won, where the reward is the win. With a control it is
-            corrected by how much kinder than usual the deals were to that.
-        interval: Between which the mean lies as a rule, in 95 of 100 evaluations: by the bootstrap over
-            deals, since the matches of one deal depend on each other. Where nearly all deals went alike it
-            knows too little of the others, so the ends are at least where the mean would be with four deals
-            more, all lost or all won: of 60 deals that were all won 0.938 to 1. At worst, a few deals from
-            all won or all lost, that is 90 of 100, from 40 deals on. A single deal leaves all that is
-            possible. Margins and scores have no bounds: there the bootstrap stands alone, and a single deal
-            leaves anything.
-        rewards: `float32[deals, seats]`, its reward in each match: of each deal at each seat.
-        fair: What every policy would get that is no better or worse than the others; not known for scores.
-        deals: What deals they are of: game, seats, options, seed and reward.
+        mean: The policy's mean reward; with reward `win`, the share of matches won. A control corrects it by
+            how much better than usual the control did in these deals.
+        interval: The 95% confidence interval of the mean, by the bootstrap over deals, since the matches of
+            one deal are dependent. If nearly all deals have the same result, the bootstrap is too narrow.
+            So the interval reaches at least to the means with four more deals, all lost or all won: 60 deals,
+            all won, give 0.938 to 1. The coverage is lowest if all but a few deals were won, or lost: 90%,
+            from 40 deals on. A single deal gives the whole possible range. Margins and scores have no
+            bounds: their interval is the bootstrap alone, and infinite for a single deal.
+        rewards: `float32[deals, seats]`, the policy's reward in the match of each deal at each seat.
+        fair: The mean reward of a policy that is exactly as good as its opponents; None for margins and
+            scores.
+        deals: The deals that were played: game, seats, options, seed and reward.
     """
 
     mean: float
@@ -56,7 +56,7 @@ class Evaluation:
     deals: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """The mean with its interval."""
+        """Returns the mean, its interval and the number of matches as text."""
         low, high = self.interval
         return f"{self.mean:.3f} ({low:.3f} to {high:.3f}), {self.rewards.size} matches"
 
@@ -75,39 +75,39 @@ def evaluate(
     control_weight: float = 0.5,
     client: Client | None = None,
 ) -> Evaluation:
-    """Plays a policy against opponents at all other seats: each deal once from every seat.
+    """Evaluates a policy against opponents at all other seats; it plays each deal once from every seat.
 
-    All seats get the same luck of the deal so, which makes the interval narrower than by as many single
-    matches. The same arguments and policies that choose alike give the same figures.
+    So the policy gets the luck of every seat, and the interval is narrower than with as many independent
+    matches. The result is reproducible: the same arguments and the same choices give the same figures.
 
-    A control narrows it further: an evaluation over the same deals and many more, of a policy that is helped
-    by the same deals, such as an older checkpoint. By as much as that one did better in the deals of both
-    than in all of its own, times the weight, the mean is lowered. Control and weight are to be chosen before
-    the result is seen: who chooses among several by the result gets an interval that is too narrow, and a
-    mean that leans to what was hoped for. A control over hardly more deals, or of a policy that is helped by
-    other deals, makes the interval wider; the interval says so.
+    A control variate narrows the interval further. The control is an evaluation over the same deals and many
+    more, of a policy that the same deals help, such as an older checkpoint. Its luck is its mean in the
+    shared deals minus its mean in all its deals. The luck times the weight is subtracted from the mean.
+    Choose control and weight before you see the result. Choosing by the result makes the interval too narrow
+    and biases the mean toward the hoped-for result. The interval widens if the control has hardly more deals,
+    or if its policy profits from different deals.
 
     Args:
-        policy: What is evaluated: a function of `Decisions` that gives the action of each row. It may be a
-            network with a checkpoint behind it; `policy:NAME` plays in the server and needs none of this.
+        policy: The policy to evaluate: a function that maps `Decisions` to one action per row, such as a
+            network with a checkpoint. A server bot `policy:NAME` does not need this.
         game: The game's id.
         opponents: A bot's name, such as `greedy` or `mc:160`, or another policy.
-        deals: How many deals.
-        seats: How many seats; the fewest the game is played by when left out.
-        options: Options by name; those left out have their defaults.
-        seed: The seed from which all deals follow.
-        reward: What counts.
-        control: An evaluation of another policy by which chance is taken out.
-        control_weight: How much of the control's luck is taken out; best is the covariance of the two by
-            deals over the variance of the control's.
-        client: A client of a running server; of the private server of this process when left out.
+        deals: The number of deals.
+        seats: The number of seats; by default the fewest that the game allows.
+        options: Options by name; missing ones have their defaults.
+        seed: The seed of all deals.
+        reward: The kind of reward.
+        control: The control: an evaluation of another policy that reduces the variance.
+        control_weight: The share of the control's luck to subtract. The best weight is the covariance of both
+            policies' rewards by deal, divided by the variance of the control's.
+        client: A client of a running server; by default, of the private server of this process.
 
     Raises:
-        ValueError: There is not one deal, the control is of other deals or no more, the opponents are named
-            as no bot is, or a policy has not chosen a whole number for each decision.
-        NotFound: The game is not served.
-        InvalidRequest: It has no such table, or there is no such bot.
-        IllegalAction: A policy has chosen an action that is not legal.
+        ValueError: `deals` is less than 1, the control has other deals or no more deals, `opponents` is not
+            a bot's name, or a policy did not choose one integer per decision.
+        NotFound: The server does not have the game.
+        InvalidRequest: The game has no such table, or the bot does not exist.
+        IllegalAction: A policy chose an illegal action.
     """
     if deals < 1:
         raise ValueError(f"an evaluation takes at least one deal, not {deals}")
@@ -158,7 +158,7 @@ def _check_control(control: Evaluation, of: Mapping[str, Any], deals: int) -> No
 
 
 def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.float32]:
-    """The rewards of the policy, which has seat i modulo seats of environment i, by deal and seat."""
+    """Returns the policy's rewards by deal and seat. In environment i it plays seat i modulo seats."""
     n, seats = batch.environments, batch.spec.seats
     everywhere = np.arange(n)
     own = everywhere % seats
@@ -175,7 +175,7 @@ def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.
                     shown.view[at], shown.mask[at], shown.seat[at], batch.first_environment + at
                 )
                 actions[at] = whole_actions(act(asked), len(at), name)
-        # Those that have played go on with anything: nobody looks.
+        # Environments that have finished play any legal action; their results are ignored.
         done = ~left & (shown.seat != NOBODY)
         actions[done] = shown.mask[done].argmax(axis=1)
         shown = batch.step(actions)
@@ -186,16 +186,16 @@ def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.
 
 
 def bounds_of(reward: Reward) -> tuple[float, float]:
-    """Between which the reward of a deal lies."""
+    """Returns the bounds of the reward of a deal; infinite for margins and scores."""
     return _BOUNDS.get(reward, _UNBOUNDED)
 
 
 def bootstrap(means: NDArray[np.float64], bounds: tuple[float, float] = _UNBOUNDED) -> tuple[float, float]:
-    """Between which the mean lies in 95 of 100 samples of as many deals.
+    """Returns the 95% interval of the mean by the bootstrap over deals.
 
     Args:
         means: `float64[deals]`, the mean of each deal.
-        bounds: Between which each of them lies.
+        bounds: The bounds of each mean.
     """
     drawn = _resampled(means, np.random.default_rng(0))
     return _between(drawn, float(means.mean()), means, bounds)
@@ -207,17 +207,17 @@ def controlled(
     weight: float,
     bounds: tuple[float, float] = _UNBOUNDED,
 ) -> tuple[float, tuple[float, float]]:
-    """The mean corrected by a control, and between which it lies in 95 of 100 samples of as many deals.
+    """Returns the mean corrected by a control, and its 95% interval by the bootstrap over deals.
 
     Args:
         means: `float64[deals]`, the mean of each deal.
-        control: `float64[more]`, that of the control, of the same deals first.
-        weight: How much of the control's luck is taken out.
-        bounds: Between which each mean lies.
+        control: `float64[more]`, the control's mean of each deal, with the same deals first.
+        weight: The share of the control's luck to subtract.
+        bounds: The bounds of each mean.
     """
     both, others = control[: len(means)], control[len(means) :]
     random = np.random.default_rng(0)
-    # What the control says of all its deals is a mean of these deals and of the others.
+    # The control's mean over all its deals is a weighted mean of the shared deals and the other deals.
     share = len(others) / len(control)
     apart = _resampled(means - weight * share * both, random)
     drawn = apart + weight * share * _resampled(others, random)
@@ -226,7 +226,7 @@ def controlled(
 
 
 def _resampled(means: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """The means of samples of as many deals."""
+    """Returns the means of bootstrap samples, each of as many deals as `means` has."""
     n = len(means)
     return np.array([means[random.integers(0, n, n)].mean() for _ in range(_SAMPLES)])
 
@@ -234,11 +234,11 @@ def _resampled(means: NDArray[np.float64], random: np.random.Generator) -> NDArr
 def _between(
     drawn: NDArray[np.float64], mean: float, means: NDArray[np.float64], bounds: tuple[float, float]
 ) -> tuple[float, float]:
-    """Between which most of what was drawn lies, and what deals that nobody has seen leave possible."""
+    """Returns the 95% interval of the samples, widened by what unseen deals could change."""
     low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
     n, played, (worst, best) = len(means), float(means.mean()), bounds
     if n > 1 and not math.isfinite(best - worst):
         return low, high
-    # A single deal tells nothing of how others differ from it.
+    # A single deal says nothing about how deals differ.
     unseen = 1.0 if n == 1 else _UNSEEN / (n + _UNSEEN)
     return min(low, mean - unseen * (played - worst)), max(high, mean + unseen * (best - played))

@@ -1,4 +1,4 @@
-"""The parts of the features: what each is named, and how the extension writes it."""
+"""The groups of features: their names, and the plan by which the extension writes them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._fields import Axis, Column, ComponentTable, ViewField
 
 _Index = NDArray[np.intp]
 
-#: The first byte of a value, and whether another one follows it.
+#: The index of a value's first byte, and whether the value has a second byte.
 _Value: TypeAlias = tuple[int, bool]
-#: The features that a value may be about: the first, for 0, and how many there are.
+#: The block of features that a value selects one of: the feature for value 0, and the number of features.
 _Block: TypeAlias = tuple[int, int]
 
 
 class Plan(TypedDict):
-    """What `_core.Features` writes, value by value."""
+    """The plan of what `_core.Features` writes for each value."""
 
     ones: list[tuple[_Value, _Block, float]]
     copies: list[tuple[_Value, _Block]]
@@ -32,7 +32,7 @@ class Plan(TypedDict):
 
 
 class _Described(TypedDict):
-    """Components described side by side, from a first feature on."""
+    """The places of a `Described` part, whose features are consecutive from `first` on."""
 
     first: int
     values: list[_Value]
@@ -40,17 +40,18 @@ class _Described(TypedDict):
 
 
 class Part(ABC):
-    """Features that stand side by side and are written alike.
+    """Consecutive features that the extension writes in the same way.
 
     Attributes:
-        names: Their names.
-        low: The least value of each.
-        high: The largest value of each.
-        row: The component that each tells of, among the rows of all tables; -1 for none.
+        names: The name of each feature.
+        low: The smallest value of each feature.
+        high: The largest value of each feature.
+        row: The component that each feature is about, as an index into the concatenation of all tables; -1
+            for none.
     """
 
     def __init__(self, row_offsets: Mapping[str, int]) -> None:
-        """Begins without features; `row_offsets` says where the rows of each table begin."""
+        """Creates a part without features; `row_offsets` gives the index of each table's first row."""
         self.names: list[str] = []
         self.low: list[float] = []
         self.high: list[float] = []
@@ -59,7 +60,7 @@ class Part(ABC):
         self._fields: list[ViewField] = []
 
     def _append(self, names: Sequence[str], row: _Index | int, high: float = 1) -> int:
-        """Appends features; gives the number of the first in the part."""
+        """Appends features and returns the index of the first in the part."""
         first = len(self.names)
         self.names += names
         self.row += np.broadcast_to(row, len(names)).tolist()
@@ -68,37 +69,37 @@ class Part(ABC):
         return first
 
     def lay_out(self, first: int, features: int) -> None:
-        """Takes its place among all the features, from `first` on."""
+        """Sets the part's place among all features: consecutive from `first` on."""
         self._columns = slice(first, first + len(self.names))
         self._bytes = np.concatenate([np.arange(0), *(field.bytes.ravel() for field in self._fields)])
         self._wide = np.flatnonzero(self._of_each(lambda field: field.width == 2))
 
     def _of_each(self, about: Callable[[ViewField], int]) -> _Index:
-        """What is so of the field of each value."""
+        """Returns for each value of the part the result of `about` for the value's field."""
         return np.concatenate([np.arange(0), *(np.full(field.size, about(field)) for field in self._fields)])
 
     def _planned(self) -> list[_Value]:
-        """Where the extension finds the values of the part."""
+        """Returns where the extension reads each value of the part."""
         wide = np.isin(np.arange(len(self._bytes)), self._wide)
         return list(zip(self._bytes.tolist(), wide.tolist(), strict=True))
 
     @abstractmethod
     def plan(self, plan: Plan) -> None:
-        """Adds the part to what the extension writes."""
+        """Adds the part to the plan."""
 
 
 class _Members(Part):
-    """Features of which each value of a view says which one it is about."""
+    """Features in blocks: each value of a view selects one feature of its block."""
 
     def __init__(self, row_offsets: Mapping[str, int]) -> None:
         super().__init__(row_offsets)
-        # For each value the feature that it is about when it is 0, and how many there are.
+        # For each value the feature for 0, which is the first of its block, and the size of the block.
         self._zero: list[_Index] = []
         self._sizes: list[_Index] = []
         self._nones = _Nones()
 
     def _add(self, field: ViewField, kept: Sequence[bool], ends: Sequence[str], row: _Index) -> None:
-        """Adds a feature for each value there can be, for each place along the axes kept."""
+        """Adds a feature for each possible value, for each place along the axes with `kept` set."""
         blocks = _names(field, kept)
         names = [name + end for name in blocks for end in ends]
         first = self._append(names, np.broadcast_to(row, (len(blocks), len(ends))).ravel())
@@ -121,15 +122,15 @@ class _Members(Part):
 
 
 class Ones(_Members):
-    """Ones among zeros: the rows, seats and names that there are; of sequences, more than a half."""
+    """Features that are 1 for each row, seat or name present, else 0; in sequences 0.5 to 1 instead of 1."""
 
     def __init__(self, row_offsets: Mapping[str, int]) -> None:
-        """Begins without features."""
+        """Creates a part without features."""
         super().__init__(row_offsets)
         self._value: list[NDArray[np.float64]] = []
 
     def add_members(self, field: ViewField, kept: Sequence[bool], rows: int) -> None:
-        """Adds which of the `rows` of its table a field has, for each place along the axes kept."""
+        """Adds a feature for each of the table's `rows`, for each place along the axes with `kept` set."""
         self._add_members(field, kept, rows)
         value = np.ones(field.shape)
         for at, axis in enumerate(field.axes):
@@ -140,7 +141,7 @@ class Ones(_Members):
             self._nones.add(field, self._zero[-1])
 
     def add_words(self, field: ViewField) -> None:
-        """Adds a one-hot for each value of a field of seats or names."""
+        """Adds a one-hot for each value of a field of kind `seat` or `category`."""
         words = field.names if field.kind == "category" else range(field.max + 1)
         row = _rows(field, self._row_offsets)[:, None]
         self._add(field, [True] * len(field.axes), [f".{word}" for word in words], row)
@@ -156,15 +157,15 @@ class Ones(_Members):
 
 
 class Copies(_Members):
-    """How many copies of each row there are, divided by the most there can be."""
+    """Features that give the number of copies of each row, divided by the largest possible number."""
 
     def __init__(self, row_offsets: Mapping[str, int]) -> None:
-        """Begins without features."""
+        """Creates a part without features."""
         super().__init__(row_offsets)
         self._most: list[int] = []
 
     def add_members(self, field: ViewField, kept: Sequence[bool], rows: int) -> None:
-        """Adds how often a field has each of the `rows` of its table, for each place along the axes kept."""
+        """Adds a copy count for each of the table's `rows`, for each place along the axes with `kept` set."""
         known = len(self.names)
         self._add_members(field, kept, rows)
         together = field.size * rows // (len(self.names) - known)
@@ -182,41 +183,44 @@ class Copies(_Members):
 
 
 class _Nones:
-    """Whether the last place of a block of features is empty, where what is scattered does not tell."""
+    """Features that are 1 if the last place of a block is empty, else 0.
+
+    Sequences and copies need them: writing value by value there gives numbers other than 0 and 1.
+    """
 
     def __init__(self) -> None:
         self._bytes: list[_Index] = []
         self._feature: list[_Index] = []
 
     def add(self, field: ViewField, feature: _Index) -> None:
-        """Adds a field of which `feature` is the one for what is empty, for each value."""
+        """Adds a field; `feature` gives for each value the feature of its block for an empty place."""
         blocks, last = np.unique(feature[::-1], return_index=True)
         self._feature.append(blocks)
         self._bytes.append(field.offset + field.size - 1 - last)
 
     def lay_out(self, first: int) -> None:
-        """Takes the first feature of the part."""
+        """Sets the features' places among all features; the part begins at `first`."""
         if self._feature:
             self._columns = first + np.concatenate(self._feature)
             self._last = np.concatenate(self._bytes)
 
     def planned(self) -> list[tuple[int, int]]:
-        """The byte that each is told by, and its feature."""
+        """Returns for each block the byte of its last value, and its feature for an empty place."""
         if not self._feature:
             return []
         return list(zip(self._last.tolist(), self._columns.tolist(), strict=True))
 
 
 class Described(Part):
-    """What a table says of the component in each place.
+    """Features that describe the component in each place by the columns of its table.
 
     Attributes:
-        rows: How many rows the table has, row 0 included.
-        width: How many features a place has.
+        rows: The number of rows of the table, including row 0.
+        width: The number of features of each place.
     """
 
     def __init__(self, table: ComponentTable, tables: Mapping[str, ComponentTable]) -> None:
-        """Begins without places."""
+        """Creates a part without places."""
         super().__init__({})
         self._ends, self._table = described(table, tables)
         self.rows, self.width = self._table.shape
@@ -235,7 +239,7 @@ class Described(Part):
 
 
 class Numbers(Part):
-    """Numbers, divided by what few of them exceed, and flags."""
+    """Features for flags, and for numbers divided by the usual maximum of their field."""
 
     def add(self, field: ViewField) -> None:
         """Adds every value of a field."""
@@ -253,7 +257,7 @@ class Numbers(Part):
 
 
 def _names(field: ViewField, kept: Sequence[bool] | None = None) -> list[str]:
-    """The name of every value of a field, or of all that differ along its other axes."""
+    """Returns the name of every value of a field, or one name per place along the axes with `kept` set."""
     places = [[_place(axis, at) for at in range(axis.size)] for axis in field.axes]
     if kept is not None:
         places = [some if keep else [""] for some, keep in zip(places, kept, strict=True)]
@@ -265,14 +269,14 @@ def _place(axis: Axis, at: int) -> str:
 
 
 def _blocks(field: ViewField, kept: Sequence[bool]) -> _Index:
-    """For every value the number of its name."""
+    """Returns for each value the index of its name in `_names(field, kept)`."""
     sizes = [axis.size if keep else 1 for axis, keep in zip(field.axes, kept, strict=True)]
     blocks = np.arange(np.prod(sizes, dtype=np.intp)).reshape(sizes)
     return np.broadcast_to(blocks, field.shape).ravel()
 
 
 def _rows(field: ViewField, row_offsets: Mapping[str, int]) -> _Index:
-    """For every value the component that it is about."""
+    """Returns for each value the component that its place stands for, as in `Part.row`."""
     rows = np.full(field.shape, -1)
     for at, axis in enumerate(field.axes):
         if axis.table:
@@ -284,11 +288,11 @@ def _rows(field: ViewField, row_offsets: Mapping[str, int]) -> _Index:
 def described(
     table: ComponentTable, tables: Mapping[str, ComponentTable]
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """The ends of names, and what a table says of each row under them: `float32[rows, features]`, -1 to 1."""
+    """Returns the name suffixes and the features of a table's rows: `float32[rows, features]`, -1 to 1."""
     names, columns = list[str](), [np.empty((len(table.values), 0), np.float32)]
     for at, column in enumerate(table.columns):
         ends, values = _describe(column, table.values[:, at], tables)
-        # Row 0 is nothing at all, not the first name of each column.
+        # Row 0 means no component, so it must not get the first name of each column.
         values[0] = 0
         told = np.flatnonzero(values.any(axis=0)).tolist()
         names += [f".{column.name}{ends[end]}" for end in told]
@@ -299,7 +303,7 @@ def described(
 def _describe(
     column: Column, values: NDArray[np.int32], tables: Mapping[str, ComponentTable]
 ) -> tuple[Sequence[str], NDArray[np.float64]]:
-    """What a column says of each row, `[rows, features]`, and the ends of the names of these features."""
+    """Returns the name suffixes and the features of each row for one column: `[rows, features]`."""
     if column.kind in ("count", "flag"):
         return [""], (values / max(np.abs(values).max(), 1))[:, None]
     if column.kind == "id":

@@ -1,4 +1,4 @@
-"""Where every value of a view goes among the features."""
+"""The layout that maps the values of a view to features."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ._fields import ComponentTable, ViewField
 
 
 class FeatureLayout:
-    """How the features of a view are laid out; `GameSpec.features` says what becomes of each kind of field.
+    """The layout of a view's features; `GameSpec.features` describes the features of each kind of field.
 
     Attributes:
         names: The name of each feature, such as `hand[regions 17]`.
-        low: The least value of each feature: `float32[features]`, 0 or -1.
+        low: The smallest value of each feature: `float32[features]`, 0 or -1.
         high: The largest value of each feature: `float32[features]`, 1, or more where a number can exceed
-            what is usual.
-        row: `int32[features]`, the component that a feature is about, among the rows of all tables one after
-            the other, as `GameSpec.action_rows` counts them; -1 where it is about none. Read-only.
+            its usual maximum.
+        row: `int32[features]`, the component that each feature is about, as an index into the concatenation
+            of all tables, as in `GameSpec.action_rows`; -1 where it is about none. Read-only.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class FeatureLayout:
                 ones.add_words(field)
             else:
                 about, members = described[field.table], copies if field.copies > 1 else ones
-                # What comes in several copies has no single place in a sequence.
+                # A row with several copies has no single place in a sequence: sequences count as places then.
                 told = {"places", "sequence"} if field.copies > 1 else {"places"}
                 has_places = any(axis.order in told and not axis.of_seats for axis in field.axes)
-                # Places are kept apart where that takes no more features than to describe what lies in them.
+                # Each place has one feature per row if that takes no more features than the table's columns.
                 is_apart = about.rows <= about.width
                 kept = [axis.of_seats or (is_apart and axis.order in told) for axis in field.axes]
                 members.add_members(field, kept, about.rows)
@@ -72,28 +72,28 @@ class FeatureLayout:
         return _core.Features(self._view_bytes, len(self.names), plan)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves out what the extension made: another process may not have it."""
+        """Returns the state without the extension's writer, which cannot move to another process."""
         return {name: value for name, value in vars(self).items() if name != "_writer"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Has the extension of this process make it."""
+        """Restores the state and creates the extension's writer in this process."""
         vars(self).update(state)
         self._writer = self._planned()
 
     def __call__(
         self, view: NDArray[np.uint8], *, out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """Turns views into features.
+        """Converts views to features.
 
         Args:
             view: `uint8[..., bytes]`.
-            out: `float32[..., features]`, where they are to be written; fresh memory when left out.
+            out: `float32[..., features]`, the array to write to. Without it, the call allocates one.
 
         Returns:
-            `float32[..., features]`, from `low` to `high`: `out`, if it was given.
+            `float32[..., features]`, from `low` to `high`: `out`, if given.
 
         Raises:
-            ValueError: `out` has another shape or type, or no view of the table is as one of these.
+            ValueError: `out` has the wrong shape or type, or `view` has a value that the table excludes.
         """
         view = np.ascontiguousarray(view, dtype=np.uint8)
         if out is None:

@@ -1,4 +1,4 @@
-"""The fields of a view and the tables that they refer to, as the server describes them."""
+"""The fields of a view and the tables that the fields refer to, as the server describes them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-#: What the values of a field or column mean: the row of a table (0 is none), a number of things or a place on
-#: a track, 0 or 1, a seat relative to the viewer (0 none, 1 the viewer, 2 the next clockwise; to the public 1
-#: is seat 0), or one of a few named values.
+#: What the values of a field or column mean: a row of a table (0 is none), a count or a position on a track,
+#: 0 or 1, a seat relative to the viewer (0 none, 1 the viewer, 2 the next clockwise; in the public view 1 is
+#: seat 0), or one of a few named values.
 ValueKind = Literal["id", "count", "flag", "seat", "category"]
 
-#: What the places along an axis say. `none`: nothing, the values are a bag, ascending, what is empty (0)
-#: last, and no other field refers to them by place. `sequence`: sooner and later, such as rounds. `places`:
-#: which it is, such as seats, cells of a board or rows of a table.
+#: What the places along an axis mean. `none`: nothing; the values are a multiset, sorted ascending with empty
+#: values (0) last, and no other field refers to them by place. `sequence`: an order in time, such as rounds.
+#: `places`: distinct places, such as seats, cells of a board or rows of a table.
 AxisOrder = Literal["none", "sequence", "places"]
 
 
@@ -25,11 +25,11 @@ class Axis:
     """One dimension of a field.
 
     Attributes:
-        name: What is counted along it: `seat` all seats, the viewer first, `other seat` the others clockwise,
-            and words such as `round`.
-        size: How many there are.
-        order: What its places say.
-        table: The table whose rows 1, 2, ... are counted along it; empty if it is none.
+        name: What the axis counts: `seat` (all seats, clockwise from the viewer), `other seat` (the other
+            seats clockwise), or a word such as `round`.
+        size: The number of places.
+        order: What the places mean.
+        table: The table whose rows 1, 2, ... the axis counts; empty if it counts no table's rows.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Axis:
 
     @property
     def of_seats(self) -> bool:
-        """Whether seats are counted along it."""
+        """Whether the axis counts seats."""
         return self.name in ("seat", "other seat")
 
 
@@ -48,18 +48,18 @@ class ViewField:
     """One named field of a view.
 
     Attributes:
-        name: The name, such as `lines`.
-        offset: The byte at which it begins.
-        axes: Its dimensions, slowest first; none for a single value.
-        max: The largest value.
-        usual_max: What few values exceed in ordinary play: at most `max`, which can be far from it.
+        name: The field's name, such as `lines`.
+        offset: The index of the field's first byte.
+        axes: The dimensions, slowest first; empty for a single value.
+        max: The largest possible value.
+        usual_max: A bound that few values exceed in ordinary play: at most `max`, which can be far higher.
         copies: How many values of one seat can be the same row at once, for kind `id`; otherwise 1.
         kind: What the values mean.
         table: The table whose rows the values name, for kind `id`.
         names: The name of each value, for kind `category`.
         description: One sentence for people.
-        shape: The sizes of its axes, slowest first; empty for a single value.
-        width: Bytes of a value: 2, low byte first, where the largest exceeds 255; otherwise 1.
+        shape: The sizes of the axes, slowest first; empty for a single value.
+        width: The bytes of each value: 2, low byte first, if `max` exceeds 255; otherwise 1.
         size: The number of values.
     """
 
@@ -78,7 +78,7 @@ class ViewField:
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Counts once what every view is cut by."""
+        """Computes `shape`, `width` and `size`, which decoding uses for every view."""
         shape = tuple(axis.size for axis in self.axes)
         counted = {"shape": shape, "width": 2 if self.max > 255 else 1, "size": math.prod(shape)}
         for name, value in counted.items():
@@ -86,7 +86,7 @@ class ViewField:
 
     @property
     def bytes(self) -> NDArray[np.intp]:
-        """Where each value begins in a view: `int[*shape]`, the low byte."""
+        """`int[*shape]`: the index of each value's first byte, the low one, in a view."""
         return (self.offset + self.width * np.arange(self.size)).reshape(self.shape)
 
     @property
@@ -95,14 +95,14 @@ class ViewField:
         return np.dtype(np.uint16) if self.width == 2 else np.dtype(np.uint8)
 
     def decode(self, view: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.uint16]:
-        """Cuts this field out of a view, or out of a batch of views.
+        """Decodes this field of a view, or of a batch of views.
 
         Args:
             view: `uint8[..., bytes]`.
 
         Returns:
-            `uint8[..., *shape]`, or `uint16` where the largest value exceeds 255; 0 to `max`. One-byte
-            values share the memory of `view`.
+            `uint8[..., *shape]`, or `uint16` if `max` exceeds 255; 0 to `max`. One-byte values share the
+            memory of `view`.
         """
         raw = view[..., self.offset : self.offset + self.size * self.width]
         shape = view.shape[:-1] + self.shape
@@ -117,7 +117,7 @@ class Column:
     """One column of a table.
 
     Attributes:
-        name: What it holds, such as `duration`.
+        name: The column's name, such as `duration`.
         kind: What the values mean.
         table: The table whose rows the values name, for kind `id`.
         names: The name of each value, for kind `category`.
@@ -131,11 +131,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentTable:
-    """A part of the catalogue as a matrix: row `i` describes id `i`, row 0 (none) is all zero.
+    """A table of the catalogue as a matrix: row `i` describes id `i`, row 0 (none) is all zero.
 
     Attributes:
         name: The table's name, which fields, actions and columns refer to.
-        columns: What each column holds.
+        columns: The columns of the table.
         values: `int32[rows, columns]`, read-only.
     """
 

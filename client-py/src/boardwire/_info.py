@@ -1,4 +1,4 @@
-"""What a server and its matches tell of themselves, as plain values."""
+"""Value types that describe a server and its matches."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Literal
 
 from ._types import IllegalActions, Reward
 
-#: How a match stands: some seat owes a decision, the present episode has ended, it has been closed, or, where
-#: deals are fair, seats have yet to join or to open what they contribute.
+#: The state of a match: a seat owes a decision, the current episode has ended, the match is closed, or, in a
+#: match with fair deals, some seats have not yet joined or not yet opened their secrets.
 MatchState = Literal["playing", "over", "closed", "gathering"]
 
-#: Why a match has been closed: by its host, since nobody used it for too long, since a bot of it failed,
-#: since the server is shutting down, since a seat did not open what it had contributed to the deal,
-#: or since all its episodes have been played.
+#: Why a match was closed: its host closed it, it was unused for too long, one of its bots failed, the server
+#: is shutting down, a seat did not open its secret for the deal, or all its episodes have been played.
 CloseReason = Literal["host", "idle", "bot_failed", "shutting_down", "withheld", "finished"]
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What lets one agent in, once.
+    """An invitation, which lets one agent join a match once.
 
     Attributes:
         seat: The seat, counted from 0.
-        code: The secret to join with, also in another process or on another machine.
+        code: The secret to join with; it also works in another process or on another machine.
     """
 
     seat: int
@@ -34,20 +33,21 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How long a seat may think: seconds.
+    """The time control of a seat, in seconds.
 
-    It thinks from when it could be shown that it owes a decision, and no bot is thinking, until its act has
-    come; what that was on the wire is given back within bounds. Time in which the server is down or held up
-    is not counted.
+    The clock runs from when the server can show the seat its decision and no bot is thinking, until the
+    seat's action arrives. The server credits network delay within bounds. It does not count time in which it
+    is down or stalled.
 
     Attributes:
-        limit: For every decision, before the bank is drawn on.
-        bank: For the whole episode: what decisions take beyond the limit.
-        increment: What is put into the bank after every decision that was made in time.
-        strikes: How often in an episode it is forgiven that time has run out, at most 100: the decision then
-            begins anew.
-        on_timeout: What happens when it is not forgiven: `forfeit`; `first_legal` or `seeded_legal`, which
-            are played for the seat; or the name of a bot that makes the decision, such as `greedy`.
+        limit: The time for each decision, before the bank is used.
+        bank: The time for the whole episode that decisions may use beyond the limit.
+        increment: The time added to the bank after each decision made in time.
+        strikes: How many timeouts the server forgives in an episode, at most 100: the decision then starts
+            again.
+        on_timeout: What happens on a timeout that is not forgiven: `forfeit`; `first_legal` or
+            `seeded_legal`, which the server plays for the seat; or the name of a bot that decides, such as
+            `greedy`.
     """
 
     limit: float = 0.0
@@ -59,13 +59,13 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class SeedOpening:
-    """What opens the commitment to an episode's key.
+    """The values that open the commitment to an episode's key.
 
     Attributes:
-        seed: The seed, 0 to 2**64 - 1, if it was given or follows from one that was.
-        salt: 16 bytes.
-        key: The 32 bytes of the episode's key, which all its randomness follows from.
-        server_secret: Where deals are fair, the 32 bytes that the server has contributed; else empty.
+        seed: The seed, 0 to 2**64 - 1, if it was given or follows from a given seed; else None.
+        salt: The salt of the commitment, 16 bytes.
+        key: The episode's key, 32 bytes, which determines all randomness of the episode.
+        server_secret: The server's secret for a fair deal, 32 bytes; empty if deals are not fair.
     """
 
     seed: int | None
@@ -76,13 +76,12 @@ class SeedOpening:
 
 @dataclass(frozen=True, slots=True)
 class FairDeal:
-    """How deals come about in which everybody has a hand. All hashes are SHA-256.
+    """The commitments and secrets of fair deals, to which all parties contribute. All hashes are SHA-256.
 
     Attributes:
-        server_commitment: Hashed e + 1 times, what the server contributes to episode e.
-        seat_commitments: By seat the hash of what it contributes; empty of bots, and of agents that have not
-            joined.
-        seat_secrets: By seat what it contributes; empty of bots, and until all have opened that.
+        server_commitment: The server's secret for episode e, hashed e + 1 times.
+        seat_commitments: The hash of each seat's secret; empty for bots, and for agents that have not joined.
+        seat_secrets: The secret of each seat; empty for bots, and until all agents have opened theirs.
     """
 
     server_commitment: bytes
@@ -92,39 +91,40 @@ class FairDeal:
 
 @dataclass(frozen=True, slots=True)
 class MatchInfo:
-    """What everybody may know of a match.
+    """The public facts of a match.
 
     Attributes:
         id: The match's id.
         game: The game's id.
-        players: Who plays at each seat: `agent`, or the name of a bot.
+        players: The player of each seat: `agent`, or the name of a bot.
         options: Every option with its value.
         reward: What a seat is rewarded for.
         skip_forced: Whether the engine plays decisions with a single legal action.
-        illegal_actions: What happens to illegal actions.
-        seat_may_seed: Whether the only agent may give seeds.
-        episodes: After how many episodes it closes itself; never, when 0.
-        host_begins: Whether only the host begins episodes.
-        private: Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
-        labels: What its host has labelled it with.
-        watch_delay: How long after they have come to be positions are shown, by `watch` to everybody, by
-            `replay` to all but the host and the seats: seconds.
-        clocks: How long each seat may think, none for as long as it likes; empty where nobody has a clock.
-        fair: How its deals come about, if they are fair.
-        spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
+        illegal_actions: What the server does with illegal actions.
+        seat_may_seed: Whether the match's only agent may give seeds.
+        episodes: After how many episodes the match closes; never, when 0.
+        host_begins: Whether only the host starts episodes.
+        private: Whether the match is visible only to holders of one of its tokens: host, seats, spectators.
+        labels: The labels that the host gave the match.
+        watch_delay: The delay in seconds before positions are shown: by `watch` to all callers, by `replay`
+            to callers that are neither the host nor a seat.
+        clocks: The clock of each seat, None for unlimited time; empty if no seat has a clock.
+        fair: The commitments and secrets of fair deals; None if deals are not fair.
+        spec_digest: The digest of the spec, as in `GameSpec.digest`.
         state: `gathering`, `playing`, `over` or `closed`.
-        close_reason: Why it has been closed; None as long as it is open.
-        joined: The seats that are bots or have been joined.
-        waiting_for: The seats that the match waits for: those that owe a decision while it is played, the
-            agents that have not asked for the next episode once one is over.
-        episode: The present episode, counted from 0.
-        ply: How many actions have been applied in it.
+        close_reason: Why the match was closed; None while it is open.
+        joined: The seats of bots, and the seats that agents have joined.
+        waiting_for: The seats that the match waits for: during an episode those that owe a decision, after
+            it the agents that have not asked for the next episode.
+        episode: The current episode, counted from 0.
+        ply: How many actions have been applied in the current episode.
         create_time: When the match was created, in UTC.
-        last_action_time: When the last action was applied, or the present episode dealt if none has been.
-        seed_commitment: 32 bytes: BLAKE3 of the match's id, the present episode (4 bytes, low first), the
+        last_action_time: When the last action was applied, or the current episode dealt if it has none.
+        seed_commitment: 32 bytes: BLAKE3 of the match's id, the current episode (4 bytes, low first), the
             spec digest, the episode's key and the salt.
-        seed_source: Whether the server has drawn the seed, or somebody gave it and can compute every card.
-        seed_opening: What the commitment hides, once it may be known.
+        seed_source: `drawn` if the server drew the seed, `given` if a caller gave it and can compute every
+            card.
+        seed_opening: The values that open the seed commitment; None until they may be known.
     """
 
     id: str
@@ -158,19 +158,19 @@ class MatchInfo:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much callers may ask of a server.
+    """The limits of a server.
 
     Attributes:
-        message_bytes: The largest message that it sends, and that loading a snapshot takes.
-        matches: The most matches that may be open at once.
-        matches_per_caller: The most of them that one caller may have created.
-        waiting_calls: The most calls that one seat may have waiting.
-        match_idle_timeout: How long a match stays that nobody uses: seconds.
-        batches: The most batches, searches and worlds that may be open at once; one caller may have three
-            quarters of them.
-        environments: The most environments that all of them may have.
-        environments_per_caller: The most environments that those of one caller may have.
-        batch_idle_timeout: How long a batch stays that nobody uses: seconds.
+        message_bytes: The largest message that the server sends, or accepts to load a snapshot, in bytes.
+        matches: The maximum number of open matches.
+        matches_per_caller: The maximum number of open matches that one caller created.
+        waiting_calls: The maximum number of waiting calls of one seat.
+        match_idle_timeout: After how many seconds the server closes an unused match.
+        batches: The maximum number of open batches, searches and worlds (determinizations); one caller may
+            have three quarters of them.
+        environments: The maximum number of environments in all of them together.
+        environments_per_caller: The maximum number of environments in those of one caller.
+        batch_idle_timeout: After how many seconds the server closes an unused batch.
     """
 
     message_bytes: int
@@ -186,13 +186,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """What a server is.
+    """The version, protocols, features and limits of a server.
 
     Attributes:
-        version: The version of its software, such as `0.2.0`.
-        protocols: The protocols it speaks, such as `boardwire.v1`.
-        features: What it can do that not every server of the protocol can.
-        limits: How much callers may ask for.
+        version: The software version of the server, such as `0.2.0`.
+        protocols: The protocols that the server speaks, such as `boardwire.v1`.
+        features: The optional features of the protocol that the server supports.
+        limits: The limits for callers.
     """
 
     version: str

@@ -1,4 +1,4 @@
-"""A league: frozen snapshots of a policy that learns, as its opponents."""
+"""A league: frozen copies of the learner that serve as its opponents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ._rollouts import Policy
 
 
 class League:
-    """Snapshots of a policy from all of its training, for it to go on winning against.
+    """A set of snapshots from all stages of training, as opponents that the learner must keep beating.
+
+    Here a snapshot is a frozen copy of the learner's policy.
 
     ```python
     league = boardwire.League(size=4)
@@ -27,14 +29,14 @@ class League:
     """
 
     def __init__(self, size: int, *, seed: int = 0) -> None:
-        """Begins empty.
+        """Creates an empty league.
 
         Args:
-            size: How many snapshots it keeps.
-            seed: The seed from which follows who leaves and who plays where.
+            size: The most snapshots that it keeps.
+            seed: The seed of the random choices: which snapshot leaves, and which plays where.
 
         Raises:
-            ValueError: It would keep none.
+            ValueError: `size` is less than 1.
         """
         if size < 1:
             raise ValueError(f"a league keeps at least one snapshot, not {size}")
@@ -43,24 +45,25 @@ class League:
         self._random = np.random.default_rng(seed)
 
     def add(self, snapshot: Policy) -> None:
-        """Takes a snapshot in. When there are too many, an older one leaves: so some of every age stay."""
+        """Adds a snapshot. A full league first drops a random one, so snapshots of every age remain."""
         members = list(self.members)
         if len(members) == self._size:
             del members[self._random.integers(self._size)]
         self.members = (*members, snapshot)
 
     def players(self, batch: Batch, share: float) -> NDArray[np.int64]:
-        """Draws who plays where, for `Rollouts`.
+        """Draws a random assignment of players to seats, for `Rollouts.play_against`.
 
-        In some environments the learner keeps one of its seats, each equally likely, and one member has the
-        others. Environments in which it has a single seat stay as they are.
+        In the drawn environments, the learner keeps one of its seats, each equally likely, and one member
+        plays its other seats. Environments where the learner has a single seat do not change.
 
         Args:
-            batch: Whose environments.
-            share: In how many environments members play: 0 to 1 of those where they can.
+            batch: The batch whose environments are assigned.
+            share: The share of environments with a member, 0 to 1, among those where the learner has several
+                seats.
 
         Returns:
-            `int64[environments, seats]`: 0 the learner, i the i-th member, counted from 1.
+            `int64[environments, seats]`: 0 for the learner, i for the i-th member, counted from 1.
         """
         learners = batch.agents
         players = np.zeros(learners.shape, np.int64)
@@ -69,7 +72,7 @@ class League:
             return players
         at = self._random.choice(open_, round(share * len(open_)), replace=False)
         member = self._random.integers(1, len(self.members) + 1, len(at))
-        # A learner's seat, each as likely: the greatest of random numbers that others have no share in.
+        # Picks one of the learner's seats uniformly: the greatest random number, where other seats have 0.
         kept = (self._random.random((len(at), learners.shape[1])) * learners[at]).argmax(axis=1)
         players[at] = np.where(learners[at], member[:, None], 0)
         players[at, kept] = 0

@@ -1,29 +1,29 @@
-"""Line-ups: who plays at the seats of a batch's environments."""
+"""Line-ups: the players at the seats of a batch's environments."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
 
-#: The player at a seat that a client plays.
+#: The name, in a line-up, of a player that the client controls.
 AGENT = "agent"
 
 
 def check_bot(name: str) -> None:
-    """Refuses what stands in line-ups and matches for a client.
+    """Refuses `AGENT` as the name of a bot.
 
     Raises:
-        ValueError: It is that word.
+        ValueError: The name is `AGENT`.
     """
     if name == AGENT:
         raise ValueError(f"{name!r} is no bot: opponents are bots, such as 'greedy', or policies")
 
 
 def against(opponents: Mapping[int, str], seats: int) -> list[str]:
-    """The line-up of an agent against bots at some seats.
+    """Returns the line-up with the given bots at their seats and agents at all others.
 
     Raises:
-        ValueError: A bot is given a seat that is not there.
+        ValueError: A bot's seat does not exist.
     """
     players = [AGENT] * seats
     for seat, bot in opponents.items():
@@ -36,10 +36,11 @@ def against(opponents: Mapping[int, str], seats: int) -> list[str]:
 def seats_of(
     line_ups: Sequence[Sequence[str]], seats: int | None, opponents: Mapping[int, str] | None
 ) -> int:
-    """How many seats line-ups have.
+    """Returns the number of seats of the line-ups.
 
     Raises:
-        ValueError: They differ in it, or from `seats`; or there are opponents beside them.
+        ValueError: The line-ups differ in their number of seats, it is not `seats`, a line-up is a string, or
+            `opponents` is given too.
     """
     if opponents is not None:
         raise ValueError("opponents and line_ups exclude each other: both say who plays where")

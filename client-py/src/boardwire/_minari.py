@@ -1,4 +1,4 @@
-"""Minari datasets of recordings. The one module that needs minari."""
+"""Conversion of recordings to Minari datasets. Only this module needs minari."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def datasets(
     client: Client | None,
     about: Mapping[str, Any],
 ) -> tuple[minari.MinariDataset, ...]:
-    """A dataset of each seat; see `Recording.to_minari`.
+    """Creates a dataset for each seat; see `Recording.to_minari`.
 
-    An episode's seed deals it again in a match or batch. It is none for the `reset` of the environment that
-    is recovered, which draws the seeds of its episodes from the one that it is given.
+    The seed of an episode repeats its deal in a match or batch, but not in the `reset` of the recovered
+    environment. That `reset` draws the seeds of its episodes from its argument.
     """
     facts = recording.facts
     served = shared_client(None) if client is None else client
@@ -57,10 +57,10 @@ def datasets(
             }
             folder = get_dataset_path(f"{name}-seat{seat}-v0")
             if not folder.exists():
-                # Who is interrupted begins anew: half of a dataset, or some of all, would be in the way.
+                # On an error or interrupt, remove the new datasets: partial ones would block the next call.
                 unfinished.callback(shutil.rmtree, folder, ignore_errors=True)
             with warnings.catch_warnings():
-                # Minari asks for what is the caller's to say: author, link to the code.
+                # Minari warns about missing metadata that only the caller knows: author, link to the code.
                 warnings.simplefilter("ignore", UserWarning)
                 made.append(
                     minari.create_dataset_from_buffers(
@@ -105,7 +105,7 @@ def _buffers(
 def _environment(
     facts: RecordingFacts, game_id: str, seat: int, player: str | None, observation: ObservationKind
 ) -> EnvSpec | None:
-    """The environment to evaluate a seat in, where it has always met the same bots at the others."""
+    """Returns the spec of a seat's evaluation environment; None unless it always met the same bots."""
     met = {
         (*players[:seat], *players[seat + 1 :])
         for players in facts.line_ups

@@ -1,4 +1,4 @@
-"""A batch at whose tables one seat is an agent's, and policies of this process decide at others."""
+"""A batch in which the caller plays one seat, and policies of this process play other seats."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from ._rollouts import Decisions, Policy, whole_actions
 from ._types import NOBODY, BatchStep
 from .errors import BoardwireError
 
-# The flags that tell of an episode; the other one tells of the seat's own action.
+# The flags of an episode: terminated, truncated, forfeited. The other flag, substituted, concerns an action.
 _OF_EPISODES = np.uint8(1 | 2 | 8)
 
 
 class Opposed:
-    """Steps of one seat: policies have decided at the others when it is shown what to decide next.
+    """A batch seen from one seat: policies decide for other seats before each step returns.
 
-    They are asked for the rows of all environments together, as often as the longest wait for the seat
-    takes. A policy that fails does so in the midst of a step: the batch is closed then.
+    Each policy gets the rows of all environments in one call. Calls repeat until every row shows the seat's
+    decision or an end. If a policy fails in the middle of a step, the batch is closed.
 
     Attributes:
         batch: The batch.
     """
 
     def __init__(self, batch: Batch, seat: int, policies: Mapping[int, Policy]) -> None:
-        """Reads a batch that nobody else steps.
+        """Wraps a batch. Only this object may step it.
 
         Args:
-            batch: Agents have the seat and those of the policies in every environment. It was opened with
-                `final_views`, where there are policies.
-            seat: The seat.
-            policies: Who decides at other seats of agents.
+            batch: In every environment, agents have `seat` and the seats of `policies`. If there are
+                policies, the batch was opened with `final_views`.
+            seat: The caller's seat.
+            policies: The policies at the other agent seats, by seat.
         """
         self.batch = batch
         self._seat = seat
@@ -51,7 +51,7 @@ class Opposed:
         seed: int | None = None,
         seeds: Sequence[int] | NDArray[np.uint64] | None = None,
     ) -> BatchStep:
-        """Begins episodes, as `Batch.reset` does."""
+        """Starts episodes, as `Batch.reset` does."""
         shown = self.batch.reset(where=where, seed=seed, seeds=seeds)
         if not self._policies:
             return shown
@@ -59,10 +59,10 @@ class Opposed:
         return self._settled(shown, everywhere if where is None or self._last is None else where)
 
     def step(self, actions: ArrayLike) -> BatchStep:
-        """Makes the seat's decision in every environment.
+        """Plays the seat's action in every environment.
 
         Raises:
-            ValueError: A policy has chosen what is not legal, or not an action a row.
+            ValueError: A policy chose an illegal action, or not one action per row.
         """
         shown = self.batch.step(actions)
         if not self._policies:
@@ -79,7 +79,7 @@ class Opposed:
                 answer = self.batch.step(self._decided(answer), where=due)
                 rows.take(answer, due)
         except BaseException:
-            # Some rows show decisions that are not the seat's: nobody can go on with them.
+            # Some rows show decisions of other seats, so the caller cannot continue.
             with contextlib.suppress(BoardwireError):
                 self.batch.close()
             raise
@@ -96,10 +96,10 @@ class Opposed:
 
 
 class _Rows:
-    """What one seat is shown of several steps as if they were one."""
+    """An accumulator that merges several batch steps into one step of a seat."""
 
     def __init__(self, last: BatchStep, place: int) -> None:
-        """Begins with the rows of the last step; the seat is at this place among the agents' seats."""
+        """Starts from the rows of the last step; `place` is the seat's index among the agents' seats."""
         self.flags = last.flags.copy()
         self._shown = {name: getattr(last, name).copy() for name in ("seat", "view", "packed_mask", "ply")}
         self._reward = np.zeros_like(last.reward)
@@ -107,12 +107,12 @@ class _Rows:
         self._ends: dict[str, list[NDArray[Any]]] = {}
 
     def take(self, answer: BatchStep, stepped: NDArray[np.bool_]) -> None:
-        """Takes over the rows that were stepped."""
+        """Merges the stepped rows of a response."""
         assert answer.final_view is not None, "the batch was opened with them"
         for name, column in self._shown.items():
             column[stepped] = getattr(answer, name)[stepped]
         own, ended = answer.final_view[:, self._place], answer.ended
-        # Where an episode is over a row shows what the lowest of the agents' seats sees.
+        # If the episode is over, the row has the view of the lowest agent seat, not of this seat.
         over = answer.seat[ended] == NOBODY
         self._shown["view"][ended[over]] = own[over]
         self._reward[ended] = answer.reward[ended]
@@ -123,7 +123,7 @@ class _Rows:
                 self._ends.setdefault(name, []).append(column)
 
     def as_step(self, answer: BatchStep) -> BatchStep:
-        """All of it as one step, whose last answer this is."""
+        """Returns the merged step; other columns are those of the last response."""
         order = np.argsort(np.concatenate(self._ends["ended"]), kind="stable")
         columns: dict[str, Any] = {name: np.concatenate(parts)[order] for name, parts in self._ends.items()}
         columns |= self._shown | {"reward": self._reward, "flags": self.flags}
@@ -131,10 +131,10 @@ class _Rows:
 
 
 def chosen(policy: Policy, shown: BatchStep, at: NDArray[np.intp], who: str) -> NDArray[np.int64]:
-    """What a policy chooses in some rows.
+    """Calls a policy for the rows `at`, and returns its actions.
 
     Raises:
-        ValueError: It chooses what is not legal, or not an action a row; `who` names it.
+        ValueError: An action is illegal, or there is not one per row; the error names the policy by `who`.
     """
     asked = Decisions(shown.view[at], shown.mask[at], shown.seat[at], shown.first + at)
     actions = whole_actions(policy(asked), len(at), who)

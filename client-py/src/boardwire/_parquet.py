@@ -1,4 +1,4 @@
-"""Steps in Parquet files. The one module that needs pyarrow; docs/data.md has the schema."""
+"""Reads and writes steps as Parquet files. Only this module needs pyarrow; docs/data.md has the schema."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from ._recording import FORMAT, RecordingFacts, Steps
 from ._types import unpacked_mask
 
-# Where the facts stand in a file's metadata.
+# The key of the facts in a file's metadata.
 _KEY = b"boardwire"
-# What is missing in the last step of a seat.
+# The columns that are null in the last step of a seat.
 _OF_DECISIONS = ("action", "reward", "discount")
 
 
 def schema(facts: RecordingFacts) -> pa.Schema:
-    """The columns of a file, with the facts as JSON in its metadata."""
+    """Returns the schema of a file, with the facts as JSON in its metadata."""
     types = {
         "episode": pa.int64(),
         "seat": pa.uint8(),
@@ -43,7 +43,7 @@ def schema(facts: RecordingFacts) -> pa.Schema:
 
 
 def write(file: Path, facts: RecordingFacts, steps: Steps) -> None:
-    """Writes a file; it is there when it is whole."""
+    """Writes a file, which appears under its name only when it is complete."""
     columns = schema(facts)
     held: dict[str, Any] = {name: getattr(steps, name) for name in columns.names}
     held["mask"] = np.packbits(steps.mask.view(np.uint8), axis=1, bitorder="little")
@@ -61,10 +61,10 @@ def _array(column: pa.Field, values: NDArray[Any], is_last: NDArray[np.bool_]) -
 
 
 def facts(file: Path) -> RecordingFacts:
-    """What a file says of itself.
+    """Returns the facts in a file's metadata.
 
     Raises:
-        ValueError: It is no file of a recording, or of a format that is not known here.
+        ValueError: The file is not part of a recording, or has an unknown format or other columns.
     """
     found = pq.read_schema(file)
     told = (found.metadata or {}).get(_KEY)
@@ -80,12 +80,12 @@ def facts(file: Path) -> RecordingFacts:
 
 
 def episodes(file: Path) -> int:
-    """How many episodes a file has."""
+    """Returns the number of episodes in a file."""
     return len(pq.read_table(file, columns=["episode"])["episode"].unique())
 
 
 def read(file: Path, facts: RecordingFacts, seat: int | None, player: str | None) -> Steps:
-    """The steps of a file: all, or those of a seat or player."""
+    """Returns the steps of a file, optionally only those of a seat or a player."""
     wanted = [
         (name, "==", value) for name, value in (("seat", seat), ("player", player)) if value is not None
     ]

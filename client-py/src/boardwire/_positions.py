@@ -1,9 +1,9 @@
-"""Positions as values: each can be kept, and be played on more than once.
+"""Positions as values: the caller can keep each position and continue from it more than once.
 
-A position that was dealt belongs to an environment of a batch, which shows what every seat may know. Where it
-is played on a second time, an environment is brought there again: by a snapshot, which is taken when a
-position that is shared is first left, or by playing its actions again. A world is drawn for one seat and lies
-in a search; it shows what the seat may know that decides.
+A dealt position is played in an environment of a batch and shows the view of every seat. To continue from it
+a second time, an environment returns to it: from a snapshot, or by replaying its actions. The table saves the
+snapshot at the first action from a shared position. A determinization (world) is sampled for one seat and is
+stored in a search. It shows the view of the seat that decides.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .errors import LOST, BoardwireError, InvalidRequest
 
 _T = TypeVar("_T")
 
-# Environments that are kept where they were left.
+# The number of environments that stay open, each at its last position.
 _ENVIRONMENTS = 16
-# Worlds that are drawn at once for a seat, places for copies of them, and searches that are kept.
+# Worlds per search, places per search for worlds and their copies, and searches that stay open.
 _WORLDS, _PLACES, _SEARCHES = 32, 512, 8
 
 #: Game, seats, options, and the address of the server, empty for the private one.
@@ -37,14 +37,14 @@ Key = tuple[str, int, tuple[tuple[str, str], ...], str]
 
 @dataclass(eq=False)
 class Position:
-    """What is known of a position. Nothing that is known of it changes.
+    """A position, whose seat, mask, reward and views never change.
 
     Attributes:
         seat: The seat that decides; 255 when the episode is over.
-        mask: `int8[actions]`, 0 or 1, what it may choose.
-        reward: `float32[seats]`, what the seats have earned; 0 until the episode is over.
-        views: `uint8[bytes]` of each seat, what it may know, as far as it is shown.
-        shared: Whether it may be played on more than once.
+        mask: `int8[actions]`, 0 or 1, the legal actions.
+        reward: `float32[seats]`, the rewards of the seats; 0 until the episode is over.
+        views: `uint8[bytes]`, the view of each seat that the position shows.
+        shared: Whether the caller may continue from it more than once.
     """
 
     seat: int
@@ -54,23 +54,24 @@ class Position:
     shared: bool = field(default=False, init=False)
 
     def after(self, action: int) -> Position:
-        """The position after an action that is legal here."""
+        """Returns the position after a legal action."""
         raise NotImplementedError
 
     def __deepcopy__(self, memo: object) -> Position:
-        """Is the same, shared."""
+        """Marks the position as shared and returns it."""
         self.shared = True
         return self
 
 
 @dataclass(eq=False)
 class Dealt(Position):
-    """A position of an episode, which follows from a seed and actions.
+    """A position of an episode, determined by a seed and actions.
 
     Attributes:
-        table: Where it is played.
+        table: The table that plays it.
         seed: The seed of the episode.
-        actions: All that were applied.
+        actions: The actions of all seats so far.
+        snapshot: A snapshot of the position, if one was saved.
     """
 
     table: Table
@@ -79,18 +80,18 @@ class Dealt(Position):
     snapshot: bytes | None = field(default=None, init=False)
 
     def after(self, action: int) -> Dealt:
-        """The position after an action."""
+        """Returns the position after an action."""
         return self.table.step(self, action)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Is played again elsewhere."""
+        """Serializes the table key, seed and actions; deserialization replays them."""
         return _replayed, (self.table.key, self.seed, self.actions)
 
     def resampled(self, seed: int) -> World:
-        """A world that the seat can believe in which decides here.
+        """Returns a determinization for the seat that decides.
 
         Args:
-            seed: The seed of the worlds that are drawn, where none is left of those drawn before.
+            seed: The seed for new worlds, used only if none is left from an earlier call.
 
         Raises:
             ValueError: The episode is over.
@@ -100,16 +101,16 @@ class Dealt(Position):
 
 @dataclass(eq=False)
 class World(Position):
-    """A position of a world, in a place of a search, which is free again when nobody has the position."""
+    """A position of a world, in a place of a search. The place is freed with the position."""
 
     of: _Worlds
     place: int
 
     def after(self, action: int) -> World:
-        """The position after an action: in the same place, or in a copy where the position is shared.
+        """Returns the position after an action: in the same place, or in a copy if the position is shared.
 
         Raises:
-            RuntimeError: No place is left, since too many positions of one search are kept.
+            RuntimeError: No place is free, because the caller keeps too many positions of the search.
         """
         if self.shared and not self.of.free:
             raise RuntimeError(f"{_PLACES} states drawn for one position are kept: let go of some")
@@ -120,7 +121,7 @@ class World(Position):
         return _world(step, 0, self.of, place)
 
     def rollout(self, playouts: int, policy: RolloutPolicy, seed: int) -> NDArray[np.float32]:
-        """What the seats earn on average in playouts in the server: `float32[seats]`."""
+        """Returns the mean reward of each seat over playouts in the server: `float32[seats]`."""
         if self.seat == NOBODY:
             return self.reward
         ends = self.of.search.rollout([self.place], playouts=playouts, policy=policy, seed=seed)
@@ -128,7 +129,7 @@ class World(Position):
         return earned
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Lies in the server and ends with its search.
+        """Refuses serialization, because the server stores the world and deletes it with its search.
 
         Raises:
             TypeError: Always.
@@ -141,36 +142,36 @@ class World(Position):
 
 
 class Table:
-    """Where positions of one table of a game are played; for one thread.
+    """One table of a game, with the batches and searches of its positions. For one thread only.
 
     Attributes:
-        key: What tells it from others.
-        spec: The table's description.
+        key: The game, seats, options and server address.
+        spec: The spec of the table.
     """
 
     def __init__(self, key: Key) -> None:
-        """Describes the table; the first deal opens a batch."""
+        """Fetches the spec of the table; the first deal opens a batch."""
         game, seats, options, address = self.key = key
         self._client = shared_client(address or None)
         self.spec = self._client.game(game, seats=seats, options=dict(options))
-        # That which was used the longest ago is the first.
+        # The least recently used environment is the first.
         self._environments: list[_Environment] = []
         self._searches: list[_Worlds] = []
         self._owner = os.getpid()
 
     def deal(self, seed: int) -> Dealt:
-        """The first position of the episode with a seed."""
+        """Returns the first position of the episode with a seed."""
         return self._played(lambda: self._free().deal(seed))
 
     def replay(self, seed: int, actions: tuple[int, ...]) -> Dealt:
-        """The position that follows from a seed and actions."""
+        """Returns the position determined by a seed and actions."""
         position = self.deal(seed)
         for action in actions:
             position = self.step(position, action)
         return position
 
     def step(self, position: Dealt, action: int) -> Dealt:
-        """The position after an action."""
+        """Returns the position after an action."""
 
         def stepped() -> Dealt:
             environment = self._at(position)
@@ -181,15 +182,15 @@ class Table:
         return self._played(stepped)
 
     def resample(self, position: Dealt, seed: int) -> World:
-        """A world that the seat can believe in which decides at a position; the seed is that of new ones."""
+        """Returns a determinization for the seat that decides; `seed` is used if new worlds are sampled."""
         if position.seat == NOBODY:
             raise ValueError("the episode is over: nobody has anything to imagine")
         return self._played(lambda: self._world(position, seed))
 
     def _played(self, play: Callable[[], _T]) -> _T:
-        """Plays where positions are, and once more in new environments when those there were are gone."""
+        """Calls `play`, and if environments or searches are lost, once more with new environments."""
         if self._owner != os.getpid():
-            # The parent goes on with them.
+            # After a fork the parent still uses the environments.
             self._begin_anew()
         try:
             return play()
@@ -205,7 +206,7 @@ class Table:
             if worlds.of is position and worlds.drawn:
                 return worlds.drawn.pop()
         if len(self._searches) == _SEARCHES:
-            # Whoever has worlds of it still is told that the search is gone.
+            # If the caller still has positions of its worlds, their next use raises an error.
             with contextlib.suppress(BoardwireError):
                 self._searches.pop(0).search.close()
         search = self._at(position).batch.search(_WORLDS, places=_PLACES, seed=seed)
@@ -214,7 +215,7 @@ class Table:
         return worlds.drawn.pop()
 
     def _at(self, position: Dealt) -> _Environment:
-        """An environment at a position."""
+        """Returns an environment at a position."""
         for environment in self._environments:
             if environment.at is position:
                 self._environments.remove(environment)
@@ -225,7 +226,7 @@ class Table:
         return environment
 
     def _free(self) -> _Environment:
-        """An environment that may be used for anything."""
+        """Returns a new environment, or the least recently used one if the limit is reached."""
         if len(self._environments) < _ENVIRONMENTS:
             self._environments.append(_Environment(self, self._open()))
         else:
@@ -246,7 +247,7 @@ class Table:
 
 @functools.cache
 def table(key: Key) -> Table:
-    """The table of this process for a key."""
+    """Returns the table of this process for a key."""
     return Table(key)
 
 
@@ -255,7 +256,7 @@ def _replayed(key: Key, seed: int, actions: tuple[int, ...]) -> Dealt:
 
 
 class _Environment:
-    """A batch of one environment, and where it is."""
+    """A batch of one environment, and its current position."""
 
     def __init__(self, table: Table, batch: Batch) -> None:
         self._table = table
@@ -277,7 +278,7 @@ class _Environment:
         self.at = position
 
     def _load(self, snapshot: bytes | None) -> bool:
-        """Whether it is at a snapshot now, which another server may have made."""
+        """Loads a snapshot and returns whether it worked; another server may have made the snapshot."""
         if snapshot is None:
             return False
         try:
@@ -290,7 +291,7 @@ class _Environment:
         assert step.oracle is not None, "the batch was opened with it"
         assert step.final_view is not None, "the batch was opened with it"
         seat = int(step.seat[0])
-        # From the deciding seat on clockwise; at the end from the first.
+        # The views are in clockwise order from the deciding seat; at the end from seat 0.
         shown, first = (step.final_view[0], 0) if seat == NOBODY else (step.oracle[0], seat)
         views = {(first + at) % len(shown): view for at, view in enumerate(shown)}
         self.at = Dealt(seat, step.mask[0], step.reward[0], views, self._table, seed, actions)
@@ -298,7 +299,7 @@ class _Environment:
 
 
 class _Worlds:
-    """The worlds drawn for a position, and the places of their search."""
+    """The worlds sampled for a position, and the free places of their search."""
 
     def __init__(self, search: Search, of: Dealt) -> None:
         self.search = search

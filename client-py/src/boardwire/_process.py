@@ -1,4 +1,4 @@
-"""One process of a private server: started, explained when it has ended, and cleared away."""
+"""The process of a private server: its start, its end, and the reason of its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from .errors import StartError
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
-#: The settings that private servers take from the environment.
+#: The settings that private servers read from the environment.
 _SETTINGS = (
     "BOARDWIRE_LOG",
     "BOARDWIRE_LOG_LEVEL",
@@ -25,11 +25,11 @@ _SETTINGS = (
     "BOARDWIRE_SNAPSHOT_KEY",
     "BOARDWIRE_THREADS",
 )
-#: Others than those of a server for everybody: a laptop sleeps for a night, and its owner comes back.
+#: Idle timeouts of one week, in seconds, longer than those of a shared server: a laptop may sleep overnight.
 _LAPTOP = {"BOARDWIRE_IDLE_TIMEOUT": "604800", "BOARDWIRE_MATCH_IDLE_TIMEOUT": "604800"}
 _READY = "listening on "
 _STOP_SECONDS = 5.0
-# A killed process may lose its connections a little before its parent is told of its end.
+# The connections of a killed process may close shortly before its parent can see its end.
 _DYING_SECONDS = 1.0
 _LOG_CHARACTERS = 2000
 
@@ -39,11 +39,11 @@ _running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
 def find_binary() -> Path:
     """Finds the server's binary.
 
-    It is what `BOARDWIRE_BINARY` names, else the one installed with this package, beside the interpreter
-    or among the scripts, else the first on the search path.
+    The search order is: the path in `BOARDWIRE_BINARY`, the folder of the interpreter, the folder of
+    installed scripts, the search path (`PATH`).
 
     Raises:
-        StartError: There is none.
+        StartError: There is no binary, or `BOARDWIRE_BINARY` names no file.
     """
     named = os.environ.get("BOARDWIRE_BINARY")
     if named:
@@ -63,25 +63,28 @@ def find_binary() -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """The variables of a private server: an operator's settings for other servers are not its own."""
+    """Returns the environment variables of a private server.
+
+    They leave out other `BOARDWIRE_` variables, which an operator may have set for other servers.
+    """
     own = {name: value for name, value in os.environ.items() if not name.startswith("BOARDWIRE_")}
     kept = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
     return own | _LAPTOP | kept
 
 
 class ServerProcess:
-    """A server on a Unix socket of its own, which ends with its standard input.
+    """A server process on its own Unix socket (TCP on Windows), which ends when its standard input closes.
 
     Attributes:
         popen: The process.
-        address: Where it listens.
+        address: The address at which the server listens.
     """
 
     def __init__(self, binary: Path, args: Sequence[str], timeout: float) -> None:
-        """Starts the server and waits for the line in which it says where it listens.
+        """Starts the server and waits until the server prints its address.
 
         Raises:
-            StartError: It does not run, ended, or did not get ready within `timeout` seconds.
+            StartError: The binary cannot be run, or the server ended or was not ready in `timeout` seconds.
         """
         self._owner = os.getpid()
         self._ending = ""
@@ -92,14 +95,14 @@ class ServerProcess:
         command = [str(binary), "serve", "--listen", listen, "--exit-with-stdin", *args]
         try:
             with self._log.open("wb") as log:
-                # In a session of its own: Ctrl-C in a terminal or a notebook interrupts the program, which
-                # may go on with its matches.
+                # In a new session: Ctrl-C in a terminal or a notebook interrupts only the program, which may
+                # then continue its matches.
                 self.popen = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
-                    # Whatever this process takes text for.
+                    # Not the default encoding of this process.
                     encoding="utf-8",
                     errors="replace",
                     env=_environment(),
@@ -108,7 +111,7 @@ class ServerProcess:
         except OSError as cause:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise StartError(f"{binary} does not run: {cause}") from cause
-        # Also runs when the interpreter exits.
+        # The finalizer also runs when the interpreter exits.
         self._finalizer = weakref.finalize(self, _stop, self._owner, self.popen, self._folder)
         _running.add(self)
         try:
@@ -132,9 +135,9 @@ class ServerProcess:
         raise StartError(f"the private server did not get ready ({status}) and said: {said}")
 
     def has_died(self, within: float = 0.0) -> bool:
-        """Whether it has ended without being told to, or does so within so many seconds.
+        """Returns whether the server has ended by itself, or does so within `within` seconds.
 
-        Only the process that started it can say; in others it is always taken to run.
+        Only the process that started the server can tell; in other processes the result is always false.
         """
         if self._owner != os.getpid() or not self._finalizer.alive:
             return False
@@ -142,11 +145,11 @@ class ServerProcess:
             self.popen.wait(within)
         except subprocess.TimeoutExpired:
             return False
-        # What has ended by now may have been told to by another thread, or by the exit of the interpreter.
+        # Another thread or the exit of the interpreter may have stopped the server in the meantime.
         return self._finalizer.alive
 
     def story(self) -> str:
-        """Why nobody answers, as far as it is known; empty while it runs."""
+        """Returns why the server does not respond, as far as known; empty while the server runs."""
         if self._owner != os.getpid():
             return (
                 f"the private server was started by process {self._owner}, and if it has ended, only that "
@@ -162,7 +165,7 @@ class ServerProcess:
         said = ""
         with contextlib.suppress(OSError):
             said = self._log.read_text(encoding="utf-8", errors="replace").strip()[-_LOG_CHARACTERS:]
-        # Another thread may have read it before it was cleared away.
+        # Another thread may have read the log already, before it was deleted.
         self._ending = self._ending or (
             f"the private server has ended with status {self.popen.returncode}, and the matches and batches "
             "in its memory are gone; whatever is opened next starts another server. "
@@ -170,18 +173,18 @@ class ServerProcess:
         )
 
     def bury(self) -> None:
-        """Clears away what a server has left that has ended by itself, and keeps its story."""
+        """Deletes the files of a server that has ended by itself, and keeps the text that `story` returns."""
         self._read_log()
         self._finalizer()
 
     def stop(self) -> None:
-        """Stops the server, if this process has started it."""
+        """Stops the server, if this process started it."""
         if self._owner == os.getpid():
             self._stopped = True
             self._finalizer()
 
     def _forked(self) -> None:
-        """Lets go of the standard input, so that it ends with the parent alone."""
+        """Closes the forked process's copy of the pipe, so that the server ends when the parent ends."""
         assert self.popen.stdin is not None
         with contextlib.suppress(OSError):
             self.popen.stdin.close()

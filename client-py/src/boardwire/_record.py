@@ -1,4 +1,4 @@
-"""Recording: bots and policies play whole episodes, and every seat's steps are written to Parquet."""
+"""Records whole episodes of bots and policies: writes the steps of every seat to Parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ._shared import shared_client
 from ._spec import GameSpec
 from ._types import NOBODY, BatchStep, Reward
 
-#: How many matches of an arena are played once more at a time.
+#: The number of arena matches that are replayed at once.
 _AT_ONCE = 256
 
 
@@ -43,13 +43,13 @@ def record(
     progress: Callable[[int], object] | None = None,
     client: Client | None = None,
 ) -> Recording:
-    """Plays episodes and writes what every seat saw, chose and earned. Needs `boardwire[data]`.
+    """Plays episodes and writes the observations, actions and rewards of every seat. Needs `boardwire[data]`.
 
-    A file is written whenever as many episodes have ended as are played at once. Whoever is interrupted keeps
-    what was written, and the same call goes on after it; where `episodes` is greater than before, too.
+    Each group of `environments` episodes becomes one file when the group has ended. If the call is
+    interrupted, the files stay, and the same call resumes after them, also with a larger `episodes`.
 
-    Bots choose from what their seat knows, as advice of a batch is chosen; with n bots the server thinks n
-    times about every decision, since a batch has one adviser.
+    Bots choose from what their seat knows, as the adviser of a batch does. A batch has one adviser, so with n
+    bots the server computes n actions for every decision.
 
     ```python
     recording = boardwire.record("data/greedy", "faraway", [["greedy", "greedy"]], episodes=4096)
@@ -57,28 +57,28 @@ def record(
     ```
 
     Args:
-        folder: Where the files go; made if it is not there.
+        folder: The folder of the files; created if it does not exist.
         game: The game's id.
-        line_ups: Who plays where, such as `[["greedy", "mine"], ["mine", "greedy"]]`: bots and policies by
-            name. Episode i has line-up i % line_ups.
-        episodes: How many episodes the folder has in the end.
-        policies: The policies by name. What they are asked for has the episode as its environment.
-        options: The game's options; those left out have their defaults.
-        seed: The seed from which the seeds of all episodes follow.
-        reward: What seats are rewarded for.
-        environments: How many episodes are played at once; a file has as many.
-        progress: Is called with a number of episodes, as often as some are written or were there before.
-        client: A client of a running server; of the private server of this process when left out.
+        line_ups: The bots and policies by seat, by name, such as `[["greedy", "mine"], ["mine", "greedy"]]`.
+            Episode i has line-up i modulo the number of line-ups.
+        episodes: The number of episodes in the folder when the call returns.
+        policies: The policies by name. In their `Decisions`, `environment` is the number of the episode.
+        options: The game's options; missing ones have their defaults.
+        seed: The seed that determines the seeds of all episodes.
+        reward: The kind of reward that seats get.
+        environments: The number of episodes that are played at once, and of episodes per file.
+        progress: Is called with a number of episodes after each file, and once for those already recorded.
+        client: A client of a running server; by default of the private server of this process.
 
     Returns:
-        The recording, as it can be read back.
+        The recording, ready to be read.
 
     Raises:
-        ValueError: There is nothing to be played, the folder has another recording, or a policy has not
-            chosen a whole number for each decision.
-        NotFound: The game is not served.
-        InvalidRequest: It has no such table, or there is no such bot.
-        IllegalAction: A policy has chosen an action that is not legal.
+        ValueError: `episodes` or `environments` is below 1, or the line-ups are invalid. The folder has
+            another recording. A policy has not returned a whole number for each decision.
+        NotFound: The server does not offer the game.
+        InvalidRequest: The game has no such table, or a bot does not exist.
+        IllegalAction: A policy has chosen an illegal action.
     """
     from . import _parquet
 
@@ -111,25 +111,25 @@ def record_arena(
     progress: Callable[[int], object] | None = None,
     client: Client | None = None,
 ) -> Recording:
-    """Plays the matches of an arena once more and writes what every seat saw, chose and earned.
+    """Replays the matches of an arena and writes the observations, actions and rewards of every seat.
 
-    Needs `boardwire[data]`. Matches that an agent has given up are left out, with a warning: what a seat
-    earns by that is no part of a game.
+    Needs `boardwire[data]`. Omits matches that an agent has forfeited, with a warning, because the reward of
+    a forfeit is not part of the game.
 
     Args:
-        folder: Where the files go; made if it is not there.
-        replays: What `boardwire arena --replays FOLDER` has written.
-        reward: What seats are rewarded for.
-        progress: Is called with a number of episodes, as often as some are written.
-        client: A client of a running server; of the private server of this process when left out.
+        folder: The folder of the files; created if it does not exist.
+        replays: The folder that `boardwire arena --replays FOLDER` has written.
+        reward: The kind of reward that seats get.
+        progress: Is called with a number of episodes after each file.
+        client: A client of a running server; by default of the private server of this process.
 
     Returns:
-        The recording, as it can be read back. Episode i is deal i // line_ups, in line-up i % line_ups.
+        The recording, ready to be read. With n line-ups, episode i is deal i // n in line-up i % n.
 
     Raises:
-        FileNotFoundError: There are no replays.
-        FileExistsError: The folder has a recording already.
-        ValueError: A file is no replay, or the server has other rules.
+        FileNotFoundError: The folder has no replays.
+        FileExistsError: `folder` already has a recording.
+        ValueError: A file is not a replay, a replay ends early, or the server has other rules.
     """
     from . import _parquet
 
@@ -143,7 +143,7 @@ def record_arena(
     target.mkdir(parents=True, exist_ok=True)
     if any(target.glob("episodes-*.parquet")):
         raise FileExistsError(f"{target} has a recording already: name another folder")
-    # An interruption removes what was written: a part of a recording looks like a whole one.
+    # On an error or interrupt, remove the written files: a partial recording looks like a complete one.
     served = shared_client(None) if client is None else client
     with ExitStack() as undo:
         spec = served.game(told["game"], seats=len(line_ups[0]), options=told["options"])
@@ -172,7 +172,7 @@ def record_arena(
 
 
 class _Played:
-    """A match of an arena, from a file: its seed, and what each seat has chosen."""
+    """A match of an arena, read from a replay file: its seed and the actions of each seat."""
 
     def __init__(self, file: Path, ways: int) -> None:
         deal, way = re.findall(r"\d+", file.name)
@@ -193,7 +193,7 @@ class _Played:
             actions.reverse()
 
     def next(self, seat: int) -> int:
-        """What the seat has chosen after what it was asked for before."""
+        """Returns the next action of the seat."""
         actions = self._actions.get(seat)
         if not actions:
             raise ValueError(f"{self._file} ends before the match is over")
@@ -235,10 +235,10 @@ def _facts(
 
 
 def _done(folder: Path, facts: RecordingFacts) -> int:
-    """How many episodes the folder has already.
+    """Returns the number of episodes that the folder already has.
 
     Raises:
-        ValueError: They are of another recording.
+        ValueError: The folder has another recording.
     """
     if not any(folder.glob("episodes-*.parquet")):
         return 0
@@ -251,9 +251,9 @@ def _done(folder: Path, facts: RecordingFacts) -> int:
 
 
 class _Play:
-    """Some episodes at once, from their beginning to their end.
+    """A group of episodes that are played at once, from beginning to end.
 
-    Each bot advises a batch of its own. The batches are of the same deals, and all make the same decisions.
+    Each bot is the adviser of a separate batch. All batches have the same deals and play the same actions.
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class _Play:
         self._players = numbers[episodes % len(numbers)]
 
     def steps(self) -> Steps:
-        """Plays, and gives the steps of all seats."""
+        """Plays the episodes and returns the steps of all seats."""
         n, rows, ends = len(self._seeds), list[_Rows](), list[_Rows]()
         reward, terminated = np.zeros((n, self._spec.seats), np.float32), np.zeros(n, np.bool_)
         with ExitStack() as stack:
@@ -308,7 +308,7 @@ class _Play:
         )
 
     def _choose(self, shown: Sequence[BatchStep], at: NDArray[np.intp]) -> NDArray[np.int64]:
-        """What is chosen in the environments `at`."""
+        """Returns an action for every environment; those outside `at` get 0."""
         actions = np.zeros(len(self._seeds), np.int64)
         who = self._players[at, shown[0].seat[at]]
         for number, name in enumerate(self._names):
@@ -339,7 +339,7 @@ class _Play:
         order = np.lexsort((columns[2], columns[1], columns[0]))
         at, seat, ply, view, mask, action = (column[order] for column in columns)
         is_last = is_last[order]
-        # The last decision of a seat earns what the episode brings.
+        # The last decision of a seat gets the reward of the episode.
         earns = np.append(is_last[1:], False) & ~is_last
         return Steps(
             episode=self._episodes[at],
@@ -358,7 +358,7 @@ class _Play:
         )
 
 
-#: Environment, seat, ply, view, mask and action of some rows.
+#: The environment, seat, ply, view, mask and action of each row.
 _Rows = tuple[NDArray[Any], ...]
 
 
@@ -367,7 +367,7 @@ def _rows(shown: BatchStep, at: NDArray[np.intp], action: NDArray[np.uint8]) -> 
 
 
 def _ends(shown: BatchStep, spec: GameSpec) -> _Rows:
-    """What every seat saw of the episodes that ended."""
+    """Returns the last row of every seat in the episodes that ended."""
     assert shown.final_view is not None, "the batch was opened with final views"
     count, seats = len(shown.ended), spec.seats
     at = shown.ended.astype(np.intp).repeat(seats)

@@ -1,4 +1,4 @@
-"""Recordings: decisions of all seats as Parquet files, by the names of RLDS."""
+"""Recordings: the steps of all seats as Parquet files, with the column names of RLDS."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
     from .envs import ObservationKind
 
-#: How what a recording says of itself and its columns is laid out; moves when readers must know.
+#: The version of the layout of a recording's facts and columns; increases when readers must change.
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """Steps of seats: a row each, in the order of episode, seat and ply.
+    """Steps of seats, one row each, in the order of episode, seat and ply.
 
-    A seat's steps of an episode are its decisions and one more: what it saw at the end, with `is_last`, as
-    RLDS has it. In that row nothing was chosen or earned: `action`, `reward`, `discount` and `mask` are 0.
+    A seat's steps in an episode are its decisions and, as in RLDS, a last row with its final observation and
+    `is_last`. That row has no action or reward: `action`, `reward`, `discount` and `mask` are 0.
 
     Attributes:
         episode: `int64[n]`, the number of the episode.
         seat: `uint8[n]`, the seat.
-        player: `str[n]`, who had the seat: a bot's name, or a policy's.
-        ply: `uint32[n]`, how many actions of all seats had been applied.
-        seed: `uint64[n]`, the seed of the episode. Whoever has it can compute every hidden card.
-        observation: `uint8[n, bytes]`, what the seat might know, laid out as `GameSpec.fields` says.
-        mask: `int8[n, actions]`, 0 or 1, what it might choose.
-        action: `uint8[n]`, what it has chosen.
-        reward: `float32[n]`, what it has earned from there to its next decision or the end.
-        discount: `float32[n]`, 0 where the episode has ended by the rules before its next decision, else 1.
-        is_first: `bool[n]`, whether it is the first step of the seat in the episode.
-        is_last: `bool[n]`, whether it is what the seat saw at the end.
-        is_terminal: `bool[n]`, the same where the episode has ended by the rules, and was not cut.
+        player: `str[n]`, the player of the seat: the name of a bot or a policy.
+        ply: `uint32[n]`, the number of actions of all seats before the step.
+        seed: `uint64[n]`, the seed of the episode. It reveals every hidden card.
+        observation: `uint8[n, bytes]`, the view of the seat, laid out as `GameSpec.fields` says.
+        mask: `int8[n, actions]`, 0 or 1, the legal actions.
+        action: `uint8[n]`, the action that the seat chose.
+        reward: `float32[n]`, the reward of the seat from this step to its next decision or the end.
+        discount: `float32[n]`, 1, but 0 if the rules end the episode before the seat's next decision.
+        is_first: `bool[n]`, whether the step is the first of the seat in the episode.
+        is_last: `bool[n]`, whether the row holds the seat's final observation.
+        is_terminal: `bool[n]`, `is_last` where the rules ended the episode and it was not truncated.
     """
 
     episode: NDArray[np.int64]
@@ -61,20 +61,20 @@ class Steps:
     is_terminal: NDArray[np.bool_]
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Returns the number of rows."""
         return len(self.episode)
 
     def rows(self, chosen: Any) -> Steps:
-        """Some of the rows, chosen as numpy chooses: by a slice, by indices or by a mask."""
+        """Returns the rows selected by a numpy index: a slice, indices or a mask."""
         return replace(self, **{each.name: getattr(self, each.name)[chosen] for each in fields(self)})
 
     @property
     def decisions(self) -> Steps:
-        """The rows in which something was chosen."""
+        """The rows with an action."""
         return self.rows(~self.is_last)
 
     def runs(self) -> Iterator[Steps]:
-        """The steps of one seat in one episode after another."""
+        """Yields the steps of one seat in one episode at a time."""
         differ = (self.episode[1:] != self.episode[:-1]) | (self.seat[1:] != self.seat[:-1])
         bounds = [0, *(np.flatnonzero(differ) + 1).tolist(), len(self)]
         for first, end in itertools.pairwise(bounds if len(self) else []):
@@ -83,23 +83,23 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFacts:
-    """What a recording says of itself, in the metadata of each of its files.
+    """The description of a recording, which the metadata of each file contains.
 
     Attributes:
         game: The game's id.
-        seats: How many seats.
-        options: Every option with its value.
+        seats: The number of seats.
+        options: The value of every option.
         rules_version: The version of the game's rules.
-        spec_digest: The digest of the table's description: `GameSpec.digest`.
-        view_bytes: Bytes of an observation.
+        spec_digest: The digest of the table's spec: `GameSpec.digest`.
+        view_bytes: The size of an observation in bytes.
         fields: The fields of an observation, each with `name`, `offset`, `shape`, `max`, `kind` and `table`.
         actions: The label of each action.
-        reward: What seats were rewarded for.
-        line_ups: Who played where: episode i has line-up i % line_ups.
-        policies: Those of the players who are no bots of the server.
-        seed: The seed from which the seeds of all episodes follow.
-        source: Who has played: `boardwire.record` or `boardwire arena`. Each draws seeds its own way.
-        format: How all this is laid out.
+        reward: The kind of reward that seats got.
+        line_ups: The players by seat: episode i has line-up i modulo the number of line-ups.
+        policies: The players that are not bots of the server.
+        seed: The seed that determines the seeds of all episodes.
+        source: `boardwire.record` or `boardwire arena`. Each derives episode seeds differently.
+        format: The version of the layout.
     """
 
     game: str
@@ -119,23 +119,23 @@ class RecordingFacts:
 
 
 class Recording:
-    """A folder of recorded episodes, read back. Needs `boardwire[data]`.
+    """A reader of a folder of recorded episodes. Needs `boardwire[data]`.
 
-    The files are `episodes-*.parquet`, each with whole episodes, in the order of their names. They were
-    written by `record` or `record_arena`; docs/data.md says what is in them.
+    `record` or `record_arena` has written the files, `episodes-*.parquet`, each with whole episodes. They are
+    read in the order of their names. docs/data.md describes their contents.
 
     Attributes:
         folder: The folder.
-        files: Its files.
-        facts: What the recording says of itself.
+        files: The files, in the order of their names.
+        facts: The description of the recording.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Looks at the files.
+        """Reads the metadata of the files.
 
         Raises:
-            FileNotFoundError: There are none.
-            ValueError: A file is of another recording, or of a format that is not known here.
+            FileNotFoundError: The folder has no such files.
+            ValueError: A file belongs to another recording, or has an unknown format.
         """
         from . import _parquet
 
@@ -150,16 +150,16 @@ class Recording:
 
     @property
     def episodes(self) -> int:
-        """How many episodes there are."""
+        """The number of episodes."""
         from . import _parquet
 
         return sum(_parquet.episodes(file) for file in self.files)
 
     def spec(self, client: Client) -> GameSpec:
-        """The description of the table, from a server.
+        """Fetches the spec of the table from a server.
 
         Raises:
-            ValueError: The server's rules or layouts are others than those that were recorded.
+            ValueError: The server's rules or layouts differ from the recorded ones.
         """
         facts = self.facts
         spec = client.game(facts.game, seats=facts.seats, options=facts.options)
@@ -171,11 +171,11 @@ class Recording:
         return spec
 
     def read(self, *, seat: int | None = None, player: str | None = None) -> Steps:
-        """All steps at once.
+        """Reads all steps at once.
 
         Args:
-            seat: Only those of this seat.
-            player: Only those of this player.
+            seat: Reads only the steps of this seat.
+            player: Reads only the steps of this player.
         """
         parts = list(self.parts(seat=seat, player=player))
         columns = {
@@ -184,7 +184,7 @@ class Recording:
         return Steps(**columns)
 
     def parts(self, *, seat: int | None = None, player: str | None = None) -> Iterator[Steps]:
-        """The steps of one file after another, for recordings that are too large to be read at once."""
+        """Yields the steps of one file at a time, for recordings that are too large to read at once."""
         from . import _parquet
 
         for file in self.files:
@@ -200,30 +200,30 @@ class Recording:
         client: Client | None = None,
         **about: Any,
     ) -> tuple[MinariDataset, ...]:
-        """Makes a Minari dataset of each seat: `NAME-seatS-v0`, such as `faraway/greedy-seat0-v0`.
+        """Creates a Minari dataset for each seat: `NAME-seatS-v0`, such as `faraway/greedy-seat0-v0`.
 
-        Minari keeps datasets below the folder that `MINARI_DATASETS_PATH` names, or else in the home. An
-        observation is a `Dict` of `observation` and `action_mask`, as environments show it with
-        `mask="observation"`. Where a seat has always met the same bots, `recover_environment(eval_env=True)`
-        gives such an environment. An episode's seed deals it again in a match or a batch; the `reset` of that
-        environment draws others from the seed it is given.
+        Minari stores datasets in the folder that `MINARI_DATASETS_PATH` names, or else in the home directory.
+        An observation is a `Dict` of `observation` and `action_mask`, as in environments with
+        `mask="observation"`. If a seat has always met the same bots, `recover_environment(eval_env=True)`
+        returns such an environment. The seed of an episode repeats its deal in a match or a batch. The
+        `reset` of that environment instead draws the seeds of its episodes from its argument.
 
         Args:
-            name: The name without seat and version; what stands before a `/` is Minari's namespace.
-            observation: `features` for one `float32` vector, `ids` for the view by named field.
-            player: Only those episodes of each seat in which this player had it.
-            progress: Is called with 1 for every episode of a seat that is written.
-            client: A client of a running server, for the description of the table; a private one is started
-                when left out.
-            about: What else Minari is told: `author`, `author_email`, `code_permalink`, `description`, ...
+            name: The name without seat and version; the part before a `/` is Minari's namespace.
+            observation: `features` for one `float32` vector, `ids` for the fields of the view by name.
+            player: Includes only the episodes of each seat that this player played.
+            progress: Is called with 1 for every written episode of a seat.
+            client: A client of a running server, which gives the spec of the table; by default of the private
+                server of this process.
+            about: Further metadata for Minari: `author`, `author_email`, `code_permalink`, `description`, ...
 
         Raises:
-            ValueError: There is such a dataset, or the server has other rules.
+            ValueError: The dataset already exists, or the server has other rules.
         """
         from . import _minari
 
         return _minari.datasets(self, name, observation, player, progress, client, about)
 
     def __repr__(self) -> str:
-        """Names folder and game."""
+        """Returns a text with the folder and the game."""
         return f"<Recording of {self.facts.game} in {self.folder}>"

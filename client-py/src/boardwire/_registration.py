@@ -1,7 +1,7 @@
-"""Gymnasium's ids of the games served, read from a list that is written anew with the goldens.
+"""Gymnasium ids of the games, read from a list that is regenerated together with the golden files.
 
-Gymnasium looks ids up in a plain registry and has no hook for a whole namespace, and no plugins since
-1.0: ids must stand there before `make`. To import this package starts no process for that.
+Gymnasium looks up ids in a plain registry. It has no hook for a whole namespace, and no plugins since 1.0,
+so ids must be registered before `make`. The list lets this package register them without starting a server.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from ._spec import Game
 
 
 def environment_id(game: str, rules_version: int) -> str:
-    """Gymnasium's id of a game: `boardwire/GoldenCompass-v0` for `golden_compass`.
+    """Returns the Gymnasium id of a game, such as `boardwire/GoldenCompass-v0` for `golden_compass`.
 
-    Versions of environments count from 0, those of rules from 1; both move together.
+    Environment versions count from 0 and rules versions from 1, so the id has `rules_version - 1`.
     """
     name = "".join(word.capitalize() for word in game.split("_"))
     return f"boardwire/{name}-v{rules_version - 1}"
 
 
 def register(games: Iterable[Game]) -> list[str]:
-    """Registers an environment for each game, as `register(client.games())` for those of another server.
+    """Registers an environment for each game; `register(client.games())` adds another server's games.
 
     Args:
-        games: The games; what is registered already stays as it is.
+        games: The games; ids that are already registered do not change.
 
     Returns:
-        Their ids, in the same order.
+        The ids, in the order of the games.
     """
     return [_register(game.id, game.rules_version) for game in games]
 
@@ -51,7 +51,7 @@ def _register(game: str, rules_version: int) -> str:
 
 
 def register_installed() -> None:
-    """Registers the games of the server that comes with this package, where there is Gymnasium."""
+    """Registers the games of the server in this package, if Gymnasium is installed."""
     if importlib.util.find_spec("gymnasium") is not None:
         for game in json.loads(importlib.resources.files("boardwire").joinpath("games.json").read_bytes()):
             _register(game["id"], game["rules_version"])

@@ -1,4 +1,4 @@
-"""Episodes as they were played."""
+"""Replays of episodes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ._info import FairDeal, SeedOpening
 from ._process import find_binary
 from ._types import Outcome
 
-#: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, there
-#: was no other choice and the match skips such decisions, or the seat's time had run out.
+#: Why an action was played: the seat's agent chose it, it replaced an illegal action, the seat's bot chose
+#: it, it was the only legal action and the match skips such decisions, or the seat's time had run out.
 ActionCause = Literal["agent", "substituted", "bot", "forced", "timed_out"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedAction:
-    """An action as it was played.
+    """An action that was played.
 
     Attributes:
-        action: Its index.
-        cause: How it came about.
-        given: The illegal action that the seat chose, where another was played for it.
+        action: The action's index.
+        cause: Why the action was played.
+        given: The illegal action of the seat that this action replaced; None if it replaced none.
     """
 
     action: int
@@ -41,20 +41,21 @@ class PlayedAction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A position as somebody saw it, and what led to it.
+    """A position as the viewer saw it, and the decision that led to it.
 
     Attributes:
-        sequence: Its number among the frames of the match, from 1.
+        sequence: The frame's number among the frames of the match, from 1.
         episode: The episode, counted from 0.
-        ply: How many actions have been applied in it.
-        time: Since when it has stood so.
-        view: What the viewer may know: `uint8[bytes]`, as `GameSpec.fields` lays it out, or `public_fields`.
-        pending: The seats that owe a decision, in order.
-        seat: Whose decision led to it; none where it was dealt or forfeited.
-        played: That decision; none where the viewer may not know it, or not yet.
-        head: What all decisions so far chain up to, 32 bytes.
-        outcome: How the episode ended, if it ends here.
-        took: How many seconds the seat's clock was charged for the decision, if it has one.
+        ply: How many actions have been applied in the episode.
+        time: When the position arose.
+        view: What the viewer may know: `uint8[bytes]`, with the layout in `GameSpec.fields`, or in
+            `GameSpec.public_fields` for the public.
+        pending: The seats that owe a decision, ascending.
+        seat: The seat whose decision led to the position; None after a deal or a forfeit.
+        played: The action of that decision; None if the viewer may not know it, or not yet.
+        head: The head of the hash chain over all decisions so far, 32 bytes.
+        outcome: How the episode ended, if it ends with this frame; else None.
+        took: How many seconds the seat's clock was charged for the decision; None without a clock.
     """
 
     sequence: int
@@ -72,23 +73,23 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """An episode as somebody may see it: a seat, or the public.
+    """The replay of an episode, as its viewer may see it: a seat, or the public.
 
     Attributes:
         match_id: The match's id.
         game: The game's id.
-        players: Who plays at each seat.
+        players: The player of each seat.
         options: Every option with its value.
-        spec_digest: The digest of the table's description.
+        spec_digest: The digest of the spec.
         episode: The episode, counted from 0.
-        seed_commitment: What commits to its key, 32 bytes.
-        seed_source: Where its seed comes from.
-        seed_opening: What the commitment hides, once it may be known.
-        viewer: The seat whose views these are; none for the public's.
-        over: Whether the episode is over, so that every decision is shown.
+        seed_commitment: The commitment to the episode's key, 32 bytes.
+        seed_source: Where the episode's seed comes from, as in `MatchInfo.seed_source`.
+        seed_opening: The values that open the seed commitment; None until they may be known.
+        viewer: The seat that the views are for; None for public views.
+        over: Whether the episode is over, so that the replay shows every decision.
         frames: Every position, from the deal on.
-        fair: How its deal came about, if that was fair.
-        release: The release series that wrote it and alone verifies it: `0.2`.
+        fair: The commitments and secrets of a fair deal; None if the deal was not fair.
+        release: The release series that wrote the replay; only this series can verify it: `0.2`.
     """
 
     match_id: str
@@ -108,23 +109,23 @@ class Replay:
     _raw: bytes = field(repr=False)
 
     def to_json(self) -> str:
-        """The replay as text, which `boardwire verify` reads: the canonical JSON of `boardwire.v1.Replay`."""
+        """Returns the canonical JSON of `boardwire.v1.Replay`, which `boardwire verify` reads."""
         return _core.to_json("Replay", self._raw)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes that text to a file."""
+        """Writes the JSON of `to_json` to a file."""
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
     def to_html(self) -> str:
-        """The replay as a page of HTML that shows every position; it needs no network and no other file.
+        """Returns an HTML page that shows every position; the page needs no network and no other file.
 
-        The program that comes with this package draws it, as `boardwire replay FILE --html PAGE` does. Once
-        the episode is over, it can be looked at from every seat.
+        The `boardwire` program of this package draws the page, as `boardwire replay FILE --html PAGE` does.
+        Once the episode is over, the page can show it from every seat.
 
         Raises:
             StartError: The program was not found.
-            ValueError: It cannot draw the replay, for instance because the server had other rules or
-                components.
+            ValueError: The program cannot draw the replay, for instance because the server's rules or
+                components differ from the program's.
         """
         with tempfile.TemporaryDirectory(prefix="boardwire-") as folder:
             page = Path(folder, "replay.html")
@@ -140,6 +141,6 @@ class Replay:
             return page.read_text(encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """That page in a frame of its own, as notebooks show it."""
+        """Returns the page of `to_html` in an `iframe`, for notebooks."""
         page = escape(self.to_html())
         return f'<div><iframe srcdoc="{page}" width="100%" height="720" title="replay"></iframe></div>'

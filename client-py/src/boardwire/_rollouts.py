@@ -1,4 +1,4 @@
-"""Rollouts: the decisions of all seats as training data, each with its seat's own advantage."""
+"""Rollouts: training data of all seats' decisions, with advantages computed for each seat."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ._advantages import Floats, advantages
 from ._batch import Batch, BatchPart
 from ._types import NOBODY, BatchStep
 
-#: The columns that a batch has on request, as rollouts keep them.
+#: The optional columns of a batch, with the dtypes that rollouts store.
 _ON_REQUEST = {"oracle": np.uint8, "advice": np.int64, "advice_shares": np.float32}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """Decisions that a policy is asked for: a row each.
+    """Decisions that a policy must make, one per row.
 
     Attributes:
-        view: `uint8[n, bytes]`, what the deciding seat may know.
-        mask: `int8[n, actions]`, 0 or 1, the legal actions; at least one a row.
+        view: `uint8[n, bytes]`, the view of the deciding seat.
+        mask: `int8[n, actions]`, the action mask: 1 for legal actions, else 0; at least one 1 per row.
         seat: `uint8[n]`, the deciding seat.
-        environment: `int64[n]`, the environment, as the batch counts them from 0.
-        oracle: `uint8[n, seats, bytes]`, what every seat may know, the deciding one first, if the batch has
-            it: for values, never for actions.
-        advice: `int64[n]`, what the batch's adviser would choose, if it has one.
+        environment: `int64[n]`, the index of the environment, from 0.
+        oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first, if the batch has
+            them. Use them for values, never for actions.
+        advice: `int64[n]`, the action that the batch's adviser would choose, if the batch has an adviser.
     """
 
     view: NDArray[np.uint8]
@@ -39,33 +39,33 @@ class Decisions:
     advice: NDArray[np.int64] | None = None
 
 
-#: The policy that learns: for decisions the actions `int[n]`, the logarithms of their probabilities
-#: `float32[n]`, and the values `float32[n]`, what it expects its seat to earn.
+#: The policy that learns. It maps decisions to actions `int[n]`, their log-probabilities `float32[n]`, and
+#: values `float32[n]`, the expected returns of the deciding seats.
 Learner = Callable[[Decisions], tuple[ArrayLike, ArrayLike, ArrayLike]]
-#: A policy that only plays: the actions `int[n]`.
+#: A policy that does not learn. It maps decisions to actions `int[n]`.
 Policy = Callable[[Decisions], ArrayLike]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rollout:
-    """The learner's decisions of some steps, in the order of time, and the rewards of what ended in them.
+    """The learner's decisions of several steps in time order, and the rewards of episodes that ended.
 
     Attributes:
-        view: `uint8[n, bytes]`, what the deciding seat might know.
-        mask: `int8[n, actions]`, 0 or 1, the legal actions.
-        action: `int64[n]`, what was chosen.
-        log_prob: `float32[n]`, what the learner said of its probability.
-        value: `float32[n]`, what the learner expected.
+        view: `uint8[n, bytes]`, the view of the deciding seat.
+        mask: `int8[n, actions]`, the action mask: 1 for legal actions, else 0.
+        action: `int64[n]`, the chosen action.
+        log_prob: `float32[n]`, the log-probability of the action that the learner gave.
+        value: `float32[n]`, the value that the learner gave.
         advantage: `float32[n]`, by generalized advantage estimation along the decisions of the same seat.
         returns: `float32[n]`, `advantage` plus `value`.
         seat: `uint8[n]`, the deciding seat.
-        environment: `int64[n]`, where it decided.
+        environment: `int64[n]`, the environment of the decision.
         rewards: `float32[k, seats]`, the rewards of each episode that ended.
-        ended: `int64[k]`, the environment of each.
-        oracle: `uint8[n, seats, bytes]`, what every seat might know, the deciding one first; None unless the
+        ended: `int64[k]`, the environment of each episode that ended.
+        oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first; None unless the
             batch was opened with `oracle`.
-        advice: `int64[n]`, what the batch's adviser would have chosen; None without one.
-        advice_shares: `float32[n, actions]`, what spoke for each action; None unless asked for.
+        advice: `int64[n]`, the action that the batch's adviser would have chosen; None without an adviser.
+        advice_shares: `float32[n, actions]`, the adviser's support for each action; None unless requested.
     """
 
     view: NDArray[np.uint8]
@@ -85,10 +85,10 @@ class Rollout:
 
 
 def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
-    """The actions that a policy chose for so many decisions.
+    """Returns a policy's actions as an array, after it checks their shape and dtype.
 
     Raises:
-        ValueError: They are not a whole number for each; `who` names it.
+        ValueError: The actions are not one integer per decision; the error names the policy by `who`.
     """
     given = np.asarray(actions)
     if given.shape != (count,) or given.dtype.kind not in "iu":
@@ -99,13 +99,13 @@ def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
 
 
 class Rollouts:
-    """Collects rollouts of a batch, in buffers that are used again and again.
+    """A collector of rollouts from a batch, which reuses its buffers.
 
-    The batch is stepped in two halves: while one is decided here, the other is being stepped by the server.
-    Seats that learn share one policy; others may be given to opponents that do not learn, by environment and
-    seat. Seats that bots play in the server do not show. An episode that was cut at its greatest length
-    (`GameSpec.max_plies`, practically never reached) is over like any other, worth what was rewarded: no
-    value stands for what would have followed.
+    It steps the batch in two halves: while policies decide in one half, the server steps the other. All
+    learning seats share one policy. Opponents that do not learn may play other seats, chosen by environment
+    and seat. Seats that server bots play do not appear. An episode truncated at `GameSpec.max_plies`
+    (practically never reached) counts as terminated: its return is its reward, without bootstrapping from a
+    value.
 
     ```python
     rollouts = boardwire.Rollouts(batch, steps=128)
@@ -125,18 +125,18 @@ class Rollouts:
         opponents: Sequence[Policy] = (),
         players: NDArray[np.integer] | None = None,
     ) -> None:
-        """Makes the buffers; nobody else steps the batch from now on.
+        """Allocates the buffers. From now on, only this object may step the batch.
 
         Args:
-            batch: The batch; it resets environments by itself.
-            steps: How many steps a rollout has.
-            gamma: The discount of a decision.
-            lam: How much of the next decision's advantage counts.
+            batch: The batch, with autoreset.
+            steps: The number of steps in a rollout.
+            gamma: The discount factor per decision.
+            lam: The lambda of generalized advantage estimation: the weight of the next decision's advantage.
             opponents: Policies that do not learn; see `play_against`.
-            players: Who plays where; the learner everywhere when left out.
+            players: The player of each seat, see `play_against`; the learner everywhere by default.
 
         Raises:
-            ValueError: No steps, a batch that resets nothing by itself, or players that are not there.
+            ValueError: `steps` is less than 1, the batch has no autoreset, or `players` is invalid.
         """
         if steps < 1:
             raise ValueError(f"a rollout has at least one step, not {steps}")
@@ -157,18 +157,18 @@ class Rollouts:
         self._log_prob, self._value = (np.empty((steps, n), np.float32) for _ in range(2))
         self._reward = np.empty((steps, n, spec.seats), np.float32)
         self._over = np.empty((steps, n), np.bool_)
-        # Of the columns that the batch has on request, once it is known which.
+        # Buffers of the optional columns; the first reset shows which ones the batch has.
         self._on_request: dict[str, NDArray[Any]] = {}
 
     def play_against(self, opponents: Sequence[Policy], players: NDArray[np.integer]) -> None:
-        """Says who plays where from now on, in episodes that go on as well; between rollouts.
+        """Assigns players to seats from now on, also in running episodes. Call it between rollouts.
 
         Args:
             opponents: Policies that do not learn.
-            players: `int[environments, seats]`: 0 the learner, i the i-th opponent, counted from 1.
+            players: `int[environments, seats]`: 0 for the learner, i for the i-th opponent, counted from 1.
 
         Raises:
-            ValueError: Players of another shape, or that are not there.
+            ValueError: `players` has another shape, or names an opponent that does not exist.
         """
         shape = self.batch.environments, self.batch.spec.seats
         if players.shape != shape or players.min() < 0 or players.max() > len(opponents):
@@ -178,19 +178,19 @@ class Rollouts:
         self._opponents, self._players = tuple(opponents), players
 
     def collect(self, learner: Learner) -> Rollout:
-        """Plays so many steps as a rollout has; the first, and one after a failure, begins with a reset.
+        """Plays `steps` steps. The first call, and a call after a failure, resets the batch first.
 
-        The learner is asked once more at the end, for the values alone.
+        At the end, it calls the learner again, for values only.
         """
         try:
             return self._collected(learner)
         except BaseException:
-            # What was sent and not received belongs to no later step.
+            # Responses that are still pending must not count as those of a later step.
             self._shown, self._parts = [], self._divided()
             raise
 
     def _divided(self) -> tuple[BatchPart, ...]:
-        """The parts in which the batch is stepped."""
+        """Splits the batch into two halves, or one part if it has a single environment."""
         return self.batch.halves() if self.batch.environments > 1 else self.batch.parts(1)
 
     def _collected(self, learner: Learner) -> Rollout:
@@ -212,7 +212,7 @@ class Rollouts:
         return self._read(learner)
 
     def _decide(self, step: int, number: int, learner: Learner) -> NDArray[np.int64]:
-        """The actions of a part, which are noted with all that was shown."""
+        """Chooses the actions of a part, and stores them with the observations."""
         shown, rows = self._shown[number], self._parts[number].rows
         self._view[step, rows], self._mask[step, rows] = shown.view, shown.mask
         self._seat[step, rows] = shown.seat
@@ -237,7 +237,7 @@ class Rollouts:
         return actions
 
     def _who(self, number: int) -> NDArray[np.int64]:
-        """Who decides in each row of a part; -1 where the episode is over."""
+        """Returns the player that decides in each row of a part; -1 where the episode is over."""
         seat, rows = self._shown[number].seat, self._parts[number].rows
         who = np.full(len(seat), -1, np.int64)
         at = np.flatnonzero(seat != NOBODY)

@@ -1,4 +1,4 @@
-"""Which environments of a batch are meant, and which were reset since something was asked."""
+"""Masks that select environments of a batch, and a record of the resets of each environment."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 
 def packed(mask: ArrayLike | None, environments: int) -> bytes:
-    """A mask of environments as messages have it; nothing for all of them.
+    """Packs a mask of environments into bytes for a message; empty bytes mean all environments.
 
     Raises:
-        ValueError: It is of another shape, or names no environment.
+        ValueError: The mask is not `bool[environments]`, or it selects no environment.
     """
     if mask is None:
         return b""
@@ -25,29 +25,29 @@ def packed(mask: ArrayLike | None, environments: int) -> bytes:
 
 
 def chosen(mask: bytes, environments: int) -> Any:
-    """The environments of a mask as messages have it, to index rows by."""
+    """Converts a packed mask to an index into rows: a slice for all environments, else their numbers."""
     if not mask:
         return slice(0, environments)
     return np.flatnonzero(np.unpackbits(np.frombuffer(mask, np.uint8), count=environments, bitorder="little"))
 
 
 class Resets:
-    """The resets that a batch was asked for, in order.
+    """A record of the resets that were requested of a batch.
 
     Attributes:
-        count: How many there were.
+        count: The number of resets so far.
     """
 
     def __init__(self, environments: int) -> None:
-        """There was none."""
+        """Starts with no resets."""
         self.count = 0
         self._last = np.zeros(environments, dtype=np.int64)
 
     def note(self, mask: bytes) -> None:
-        """There was one more, of these environments."""
+        """Records one more reset, of the environments in a packed mask."""
         self.count += 1
         self._last[chosen(mask, len(self._last))] = self.count
 
     def cover(self, rows: Any, since: int) -> bool:
-        """Whether each of these environments was reset after so many resets."""
+        """Returns whether each of these environments was reset after the first `since` resets."""
         return bool((self._last[rows] > since).all())

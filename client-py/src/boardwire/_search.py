@@ -1,4 +1,4 @@
-"""A search: worlds that a seat can believe in, to be played on at will."""
+"""Searches: determinizations (sampled worlds) of a position, which the client plays on."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ from ._types import Reward, RolloutPolicy, WorldStep
 from ._waiting import result_of
 from .errors import LOST
 
-#: How long a call may take that plays worlds, unless the caller says otherwise: seconds.
+#: The default timeout of calls that play worlds, in seconds.
 SEARCH_SECONDS = 600.0
-#: How many playouts a call may ask for.
+#: The most playouts in one call: worlds times `playouts`.
 MAX_PLAYOUTS = 1 << 16
 _ENDS = "a search ends with the connection it was begun over: begin another search"
 
 
 class Search(Closing):
-    """Worlds that a seat can believe in, each in a place of its own; for one thread or task.
+    """A set of determinizations (worlds) of a position, for use by one thread or task.
 
-    `Seat.search` and `Batch.search` begin one. In each world all is drawn anew that its seat cannot know,
-    from what the seat knows alone: no number of worlds tells what is true. A world has luck of its own, so
-    the same actions lead to the same course. In a world all seats are yours to play: what a row shows is what
+    `Seat.search` and `Batch.search` create it. A world is a state sampled from what its seat knows; all that
+    the seat cannot know is resampled. Sampling never reveals the true state. Each world fixes its own future
+    luck: the same actions lead to the same course. The client plays all seats of a world. A row shows what
     its seat would see there.
 
-    The worlds drawn fill the first places; copies may go to the others.
+    Each world has a place, a slot of the search. The sampled worlds fill the first places; copies may go to
+    the others.
 
     Attributes:
         id: The search's id.
         spec: The table's description.
-        worlds: How many worlds were drawn; those of one environment lie beside each other.
-        places: How many places there are.
-        seed: The seed from which worlds and luck follow.
-        shown: The rows of the worlds as they were drawn.
+        worlds: The number of sampled worlds; the worlds of one environment are adjacent.
+        places: The number of places.
+        seed: The seed that determines the worlds and their luck.
+        shown: The rows of the worlds as they were sampled.
     """
 
     def __init__(
@@ -73,22 +74,22 @@ class Search(Closing):
         into: ArrayLike | None = None,
         timeout: float = SEARCH_SECONDS,
     ) -> WorldStep:
-        """Makes the decisions that some worlds show: in their places, or in copies.
+        """Applies one action to each of the given worlds, in place or in copies.
 
         Args:
-            worlds: `int[n]`, the places of the worlds; all different, unless copies are played.
+            worlds: `int[n]`, the places of the worlds; all different, unless `into` is given.
             actions: `int[n]`, the index of each action.
-            into: `int[n]`, the places of the copies, all different, whatever was there before; the worlds
-                stay as they are unless they lie there. Left out, the worlds themselves are played.
+            into: `int[n]`, the places of the copies, all different. Copies overwrite what these places held;
+                other worlds do not change. Without it, the worlds themselves change.
             timeout: Seconds.
 
         Returns:
-            The rows of what was played, in this order.
+            The rows of the worlds or copies that were played, in the order of the arguments.
 
         Raises:
-            IllegalAction: There is no such action, or it is not legal there; nothing was played.
+            IllegalAction: An action does not exist or is not legal in its world; nothing was played.
             EpisodeOver: A world is over; nothing was played.
-            InvalidRequest: A place is none, empty, or named twice; nothing was played.
+            InvalidRequest: A place does not exist, is empty, or is named twice; nothing was played.
         """
         request = {
             "search_id": self.id,
@@ -113,22 +114,23 @@ class Search(Closing):
         seed: SupportsIndex | None = None,
         timeout: float = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:
-        """Plays copies of worlds to their end in the server, and tells what came of it.
+        """Plays copies of worlds to the end on the server, and returns the mean rewards.
 
         Args:
             worlds: `int[n]`, the places of the worlds.
-            playouts: How often each is played, with luck that all worlds share: the first of all, the second
-                of all, and so on. n times `playouts` is at most 65,536.
-            policy: Who plays at all seats: `estimate`, what the game's own estimate likes best one ply ahead,
-                or `random`.
-            seed: The seed from which the luck follows; the server draws one when it is left out.
+            playouts: The number of playouts of each world; n times `playouts` is at most 65,536. The first
+                playouts of all worlds share their luck; so do the second ones, and so on.
+            policy: The policy at all seats: `estimate` chooses the action that the game's own estimate rates
+                best one ply ahead, `random` a random one.
+            seed: The seed of the luck; the server draws one by default.
             timeout: Seconds.
 
         Returns:
-            `float32[n, seats]`, the mean reward of every seat; a playout cut at its greatest length counts 0.
+            `float32[n, seats]`, the mean reward of every seat; a playout truncated at its greatest length
+            counts 0.
 
         Raises:
-            InvalidRequest: A place is none or empty, or there are too many playouts.
+            InvalidRequest: A place does not exist or is empty, or there are too many playouts.
         """
         request = {
             "search_id": self.id,
@@ -152,15 +154,15 @@ class Search(Closing):
         seed: SupportsIndex | None = None,
         timeout: float = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:
-        """Tells what each legal action earns its seat in each world, when all then play on to the end.
+        """Estimates by playouts what each legal action of each world earns the deciding seat.
 
-        To learn from, or to choose by: the mean over the worlds of a decision is what `mc` goes by. Copies go
-        to the places behind the worlds; call it before any of them has been played.
+        Use the values as training targets or to choose actions: `mc` compares their means over the worlds of
+        a decision. The copies go to the places after the worlds. Call it before you play any world.
 
         Args:
-            playouts: How often each is played, with luck that all actions and worlds share.
-            policy: Who plays on, as in `rollout`.
-            seed: The seed from which the luck follows; drawn when it is left out.
+            playouts: The number of playouts of each action; all actions and worlds share their luck.
+            policy: The policy at all seats after the action, as in `rollout`.
+            seed: The seed of the luck; random by default.
             timeout: Seconds of each call.
 
         Returns:
@@ -172,7 +174,7 @@ class Search(Closing):
         """
         if self.places == self.worlds:
             raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
-        # Too many for a single copy are the server's to refuse.
+        # If `playouts` is too large even for one copy, the server refuses the call.
         room = min(self.places - self.worlds, max(MAX_PLAYOUTS // max(playouts, 1), 1))
         world, action = np.nonzero(self.shown.mask)
         seed = secrets.randbits(64) if seed is None else seed
@@ -188,7 +190,7 @@ class Search(Closing):
         return values
 
     def close(self) -> None:
-        """Releases the worlds. Does nothing when the server has them no longer, or is gone itself."""
+        """Releases the worlds. Does nothing if the server no longer has them or the connection is lost."""
         if self._closed:
             return
         with contextlib.suppress(*LOST):
@@ -204,7 +206,7 @@ class Search(Closing):
         self._lease.detach()
 
     def __repr__(self) -> str:
-        """Names game and search, never the token."""
+        """Names the game and the search, but never shows the token."""
         return f"<Search {self.id} of {self.places} places of {self.spec.game.id}>"
 
 
@@ -221,7 +223,7 @@ def begin(
     skip_forced: bool,
     timeout: float,
 ) -> Search:
-    """Draws worlds for a request that says of what."""
+    """Creates a search of the match or batch that `request` names."""
     if worlds < 1:
         raise ValueError(f"a search draws at least one world, not {worlds}")
     request |= {
@@ -247,10 +249,10 @@ def begin(
 
 
 def _column(values: ArrayLike, dtype: str, name: str) -> bytes:
-    """Whole numbers as bytes.
+    """Converts a one-dimensional array of integers to bytes.
 
     Raises:
-        ValueError: They are not whole, or one does not fit.
+        ValueError: The values are not a row of integers, or one does not fit the dtype.
     """
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):

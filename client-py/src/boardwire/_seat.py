@@ -19,9 +19,9 @@ from ._waiting import aside, given, result_of
 from ._watching import fetch_replay
 from .errors import CallTimeout, IllegalAction, ServerFault
 
-#: How long a call may take that waits for others, unless the caller says otherwise: seconds.
+#: The default timeout of a call that waits for other players: seconds.
 WAIT_SECONDS = 600.0
-#: What a lost connection means for who plays a match or holds it.
+#: The advice that errors about a lost connection give to players and hosts.
 MATCH_GOES_ON = (
     "as long as the server runs, or is started again with its journal, the match goes on: repeat the call, "
     "or take the seat again with "
@@ -30,20 +30,20 @@ MATCH_GOES_ON = (
 
 
 class Seat(Closing):
-    """A place in a match, for one agent in one thread or task.
+    """An agent's seat in a match, for use by one thread or task.
 
-    What it asks goes over one stream of messages, which opens with the first call, and again after it broke.
-    Use it in a `with` statement, or `close` it, which ends the stream.
+    The seat sends its requests over one stream. The stream opens at the first call, and again after it broke.
+    Use the seat in a `with` statement, or `close` it, which ends the stream.
 
     Attributes:
-        match_id: The match.
-        index: The seat, counted from 0; none where only the token is known.
-        token: The seat's secret; valid until the match is closed, over any connection.
-        spec: The table's description.
-        secret: The 32 bytes that it contributes to deals that are fair; empty where they are not known.
-        bound: What everybody was bound by when this seat revealed its secret; none before. Replays are
-            compared with it.
-        last: The observation answered last, which `act` refers to.
+        match_id: The match's id.
+        index: The number of the seat, counted from 0; None for a seat from `Client.seat`.
+        token: The seat's secret token, valid over any connection until the match is closed.
+        spec: The spec of the table.
+        secret: The 32 bytes that the seat contributes to fair deals; empty if unknown.
+        bound: The commitments that the seat saw before it revealed its secret; None before that. `replay`
+            compares the replay's commitments with them.
+        last: The latest observation; `act` makes the decision that it asks for.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Seat(Closing):
         self.token = token
         self.spec = spec
         self.last: Observation | None = None
-        #: When that came.
+        #: When `last` arrived, by `time.monotonic`.
         self._came = 0.0
         self._connection = connection
         self._timeout = timeout
@@ -83,15 +83,15 @@ class Seat(Closing):
         head: bool = False,
         timeout: float | None = None,
     ) -> Observation:
-        """Shows what the seat may know, when it has something to decide or the episode is over.
+        """Returns the seat's observation, when the seat owes a decision or the episode is over.
 
         Args:
-            wait: Whether to wait for that; at once otherwise.
+            wait: Whether to wait for that; without it the server responds at once.
             text: Whether to add the position as text.
-            explain: Whether to add where the points came from, once the episode is over.
+            explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
-            head: Whether to add what all decisions so far chain up to, to compare with the replay at the end.
-            timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
+            head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
+            timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
         """
         extras = _extras(text, explain, actions, head)
         request = {"match_id": self.match_id, "wait": wait, "extras": extras}
@@ -108,24 +108,25 @@ class Seat(Closing):
         head: bool = False,
         timeout: float | None = None,
     ) -> Observation:
-        """Makes the decision that the last observation asks for; observes first when there is none.
+        """Makes the decision that the last observation asks for; observes first if there is no observation.
 
-        To repeat an act whose answer was lost is safe: it counts once.
+        If the response was lost, it is safe to retry: the action counts once.
 
         Args:
             action: The index of the action.
-            wait: Whether to answer only when the seat has something to decide again or the episode is over.
+            wait: Whether to wait until the seat owes a decision again or the episode is over.
             text: Whether to add the position as text.
-            explain: Whether to add where the points came from, once the episode is over.
+            explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
-            head: Whether to add what all decisions so far chain up to, to compare with the replay at the end.
-            timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
+            head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
+            timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
 
         Raises:
-            IllegalAction: It is not legal now, and the match refuses such actions.
+            IllegalAction: The action is negative or too large, or is illegal now and the match rejects
+                illegal actions.
             NotYourTurn: The seat owes no decision.
-            StaleRequest: The seat has decided already, or the episode is another by now; or its time had run
-                out, and the decision has been made for it (`DECISION_LATE`): observe again.
+            StaleRequest: The seat has decided already, or another episode has begun. With `DECISION_LATE`:
+                the seat's time ran out, and the server decided for it. Observe again.
         """
         index = operator.index(action)
         if index < 0:
@@ -141,7 +142,7 @@ class Seat(Closing):
             "action": index,
             "wait": wait,
             "extras": _extras(text, explain, actions, head),
-            # What else the decision takes is on the wire.
+            # The server attributes the rest of the time to the network.
             "thought": time.monotonic() - self._came if seen.clocks else None,
         }
         return result_of(self._ask("act", request, timeout, wait))
@@ -155,28 +156,28 @@ class Seat(Closing):
         actions: bool = False,
         timeout: float | None = None,
     ) -> Observation:
-        """Asks for the next episode, and waits for it: it begins when all agents have asked.
+        """Asks for the next episode and waits for it; the episode begins when all agents have asked.
 
-        With `host_begins` it begins when the host has, too. An agent that plays against bots alone may leave
-        an episode for the next one, unless its match counts `episodes`.
+        With `host_begins` the host must also have called `Match.reset`. An agent that plays against bots
+        alone may leave an episode early, unless the match has `episodes`, `host_begins` or fair deals.
 
         Args:
-            seed: The seed, for a seat that the host has taken by `Match.join`, and for the only agent
-                of a match created with `seat_may_seed`; when left out the next one follows from the seed that
-                the match was given, or is secret.
-            wait: Whether to answer only when the seat has something to decide or the episode is over.
+            seed: The seed of the next episode. Only a seat that the host took by `Match.join`, or the only
+                agent of a match with `seat_may_seed`, may give one. By default the seed follows from the
+                match's given seed; without one the server draws a secret seed.
+            wait: Whether to also wait until the seat owes a decision or the episode is over.
             text: Whether to add the position as text.
             actions: Whether to add the legal actions with their labels.
-            timeout: Seconds; `WAIT_SECONDS` when left out.
+            timeout: Seconds; by default `WAIT_SECONDS`.
 
         Raises:
-            NotPossibleNow: Other agents are still playing, or the deal is fair.
-            AccessDenied: A seed is not the seat's to give.
+            NotPossibleNow: The episode is not over, and this agent may not leave it.
+            AccessDenied: The seat may not give a seed.
         """
         given = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
         if given is not None and self._host_token:
-            # The host gives the seed, and the seat looks.
+            # Only the host may give the seed; the seat then observes the new episode.
             result_of(
                 self._connection.call(
                     "MatchService/ResetMatch",
@@ -186,7 +187,7 @@ class Seat(Closing):
                     advice=MATCH_GOES_ON,
                 )
             )
-            # That episode is over. Who is interrupted now has not seen the next, and may give another seed.
+            # `last` is outdated. A caller interrupted in `observe` may reset again, with another seed.
             self.last = None
             return result_of(self.observe(wait=wait, text=text, actions=actions, timeout=timeout))
         request = {
@@ -199,18 +200,19 @@ class Seat(Closing):
         return result_of(self._ask("reset", request, timeout, True))
 
     def reveal(self, *, timeout: float = WAIT_SECONDS) -> None:
-        """Reveals what this seat contributes to deals that are fair, once all seats have joined.
+        """Reveals the secret that this seat contributes to fair deals, once all agents have joined.
 
-        The secret is not sent before all are seen to be bound: who knew it could choose what to be bound by.
-        When all have revealed theirs, the first episode is dealt. To repeat it is safe.
+        The client sends the secret only after it has seen the commitments of all agents. Otherwise an agent
+        could learn the secret and choose its own commitment to fit. When all agents have revealed their
+        secrets, the server deals the first episode. It is safe to retry.
 
         Args:
-            timeout: Seconds that the others may take to join.
+            timeout: How long the other agents may take to join: seconds.
 
         Raises:
-            CallTimeout: The others have not joined in time; nothing was sent.
-            InvalidRequest: The deals of this match are the server's.
-            Gone: Another seat has not revealed its own in time, and has forfeited the match.
+            CallTimeout: The other agents did not join in time; nothing was sent.
+            InvalidRequest: The match has no fair deals.
+            Gone: Another seat did not reveal its secret in time, and has forfeited the match.
         """
         self.bound = self.bound or result_of(self._all_bound(timeout))
         request = {"match_id": self.match_id, "secret": self.secret}
@@ -226,7 +228,7 @@ class Seat(Closing):
         )
 
     def _all_bound(self, timeout: float) -> FairDeal | None:
-        """What everybody is bound by, once all agents have joined; none where deals are the server's."""
+        """Waits until all agents have joined, and returns the commitments; None without fair deals."""
         pause, deadline = 0.02, time.monotonic() + timeout
         while True:
             match = result_of(self.info())
@@ -245,15 +247,15 @@ class Seat(Closing):
     ) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
 
-        Observes first when there is no observation. To repeat it is safe.
+        It observes first if there is no observation. It is safe to retry.
 
         Args:
             text: Whether to add the position as text.
-            explain: Whether to add where the points came from.
-            timeout: Seconds; the client's own when left out.
+            explain: Whether to add the sources of the points.
+            timeout: Seconds; by default the client's timeout.
 
         Raises:
-            EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
+            EpisodeOver: The episode ended without a forfeit of the seat, or the next one has begun.
         """
         seen = self.last or result_of(self.observe(wait=False))
         extras = _extras(text, explain, False)
@@ -270,22 +272,25 @@ class Seat(Closing):
         skip_forced: bool = False,
         timeout: float = SEARCH_SECONDS,
     ) -> Search:
-        """Draws worlds that the seat can believe in, to look ahead in; use it in a `with` statement.
+        """Samples determinizations (worlds) from what the seat knows, to search ahead in.
+
+        Use the search in a `with` statement.
 
         Args:
-            worlds: How many.
-            places: How many places the search has, for copies; as many as there are worlds when left out.
-            seed: The seed from which the worlds follow, and the luck to come in each; the server draws one
-                when it is left out.
-            reward: What seats are rewarded for there.
-            skip_forced: Whether decisions with a single legal action are played at once.
+            worlds: The number of worlds.
+            places: The number of places, which hold worlds and copies; by default the number of worlds.
+            seed: The seed that the worlds and the chance in each follow from; by default the server draws
+                one.
+            reward: What a seat is rewarded for in the worlds.
+            skip_forced: Whether the engine plays decisions with a single legal action.
             timeout: Seconds.
 
         Raises:
             NotYourTurn: The seat owes no decision.
             EpisodeOver: The episode has ended.
-            InvalidRequest: The rows of so many worlds do not fit a message, or there are fewer places.
-            ServerFull: The server holds as much as it may: places count as environments do.
+            InvalidRequest: The rows of the worlds do not fit a message, or there are fewer places than
+                worlds.
+            ServerFull: The server is full; places count as environments.
         """
         return result_of(
             begin(
@@ -303,18 +308,20 @@ class Seat(Closing):
         )
 
     def info(self) -> MatchInfo:
-        """What everybody at the table may know of the match."""
+        """Returns what every seat may know of the match."""
         return result_of(fetch_match(self._connection, self.match_id, self._timeout, self.token))
 
     def replay(self, episode: int | None = None) -> Replay:
-        """An episode from its deal on, as this seat saw it; once it is over with every decision and the key.
+        """Returns an episode from its deal on, as this seat saw it.
+
+        Once the episode is over, the replay has every decision and the key.
 
         Args:
-            episode: The episode; the present one when left out. The four before it are kept too.
+            episode: The episode; by default the present one. The server keeps it and the four before it.
 
         Raises:
-            InvalidRequest: It has not come, or is not kept any more.
-            ServerFault: Its deals are fair, and it says that somebody was bound otherwise than `bound` says.
+            InvalidRequest: The episode has not begun, or the server no longer keeps it.
+            ServerFault: Deals are fair, and the replay's commitments differ from `bound`.
         """
         replay = result_of(
             fetch_replay(
@@ -331,11 +338,11 @@ class Seat(Closing):
         return replay
 
     def close(self) -> None:
-        """Ends the stream. The seat stays taken, and the next call opens another."""
+        """Closes the stream. The seat stays taken, and the next call opens a new stream."""
         result_of(given(self._stream.close()))
 
     def __repr__(self) -> str:
-        """Names match and seat, never the token."""
+        """Returns a text with the match and the seat, without the token."""
         return f"<Seat {self.index} of {self.match_id}>"
 
     def _ask(self, kind: str, request: dict[str, Any], timeout: float | None, waits: bool) -> Observation:
@@ -347,7 +354,11 @@ class Seat(Closing):
 
 
 def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
-    """Compares what everybody was bound by when it was `seen` with what is told of it later."""
+    """Compares the commitments that a seat has `seen` with those `told` later.
+
+    Raises:
+        ServerFault: They differ, or `told` is None.
+    """
     if told is None or (told.server_commitment, told.seat_commitments) != (
         seen.server_commitment,
         seen.seat_commitments,
@@ -356,7 +367,7 @@ def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
 
 
 def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
-    """What the holder of a token may know of a match."""
+    """Fetches what the holder of a token may know of a match."""
     request = {"match_id": match_id}
     answer = result_of(
         connection.call("MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)

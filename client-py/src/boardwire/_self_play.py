@@ -1,4 +1,4 @@
-"""Self-play: who decides in each environment, and what every seat has earned since it decided last."""
+"""Self-play: the deciding seat of each environment, and each seat's reward since its last decision."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ._types import NOBODY, BatchStep
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """What self-play shows of a step: a row an environment.
+    """The result of one self-play step, with one row per environment.
 
-    When an episode ends, `reward` and `decided` are those of the episode that ended, for all its seats.
+    When an episode ends, `reward` and `decided` are those of the ended episode, for all its seats.
 
     Attributes:
-        number: How many steps there have been since the reader was made.
+        number: The number of steps since the `SelfPlay` object was created.
         seat: `uint8[n]`, the seat that decides now; 255 when the episode is over.
-        view: `uint8[n, bytes]`, what it may know.
-        mask: `int8[n, actions]`, 0 or 1, what it may choose; all 0 when the episode is over.
+        view: `uint8[n, bytes]`, the view of that seat.
+        mask: `int8[n, actions]`, its action mask, 0 or 1; all 0 when the episode is over.
         reward: `float32[n, seats]`, each seat's reward since its last decision.
-        decided: `int64[n, seats]`, the number of the turn in which each seat made its last decision in this
-            episode: where its reward belongs; -1 when it has made none.
-        over: `bool[n]`, whether an episode has ended in this step; each end is told once.
-        step: All else that the batch has answered.
+        decided: `int64[n, seats]`, the number of the turn of each seat's last decision in this episode, to
+            which its reward belongs; -1 if the seat has made no decision.
+        over: `bool[n]`, whether an episode ended in this step; each end is reported once.
+        step: The batch step, with all other columns.
     """
 
     number: int
@@ -40,13 +40,13 @@ class Turn:
 
 
 class SelfPlay:
-    """Reads a batch whose seats are agents' as turns of all of them.
+    """A wrapper of a batch that tracks each seat's reward and last decision.
 
-    A seat's reward comes when others have decided after it, mostly at the end. `Turn.reward` keeps it for
-    each seat until that seat decides again, and `Turn.decided` tells the turn it belongs to: so transitions
-    `(view, action, reward, next view)` of each seat can be put together without a loop.
+    A seat's reward arrives after other seats have decided, mostly at the end. `Turn.reward` accumulates it
+    until the seat decides again, and `Turn.decided` gives the turn of the decision. From these you can build
+    transitions `(view, action, reward, next view)` of each seat without a loop.
 
-    A part of a batch is read in the same way, so that one half is decided here while the server steps the
+    It can also wrap a part of a batch. With two halves, your policy decides in one while the server steps the
     other:
 
     ```python
@@ -62,7 +62,7 @@ class SelfPlay:
     """
 
     def __init__(self, batch: Batch, part: BatchPart | None = None) -> None:
-        """Reads a batch, or a part of it, that nobody else steps in the meantime."""
+        """Wraps a batch, or a part of it. Only this object may step it."""
         self.batch = batch
         (self._part,) = batch.parts(1) if part is None else (part,)
         shape = self._part.environments, batch.spec.seats
@@ -72,17 +72,17 @@ class SelfPlay:
         self._last: BatchStep | None = None
 
     def reset(self, *, where: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
-        """Begins episodes, as `Batch.reset` does: all that it reads, or some.
+        """Starts episodes in all or some rows, as `Batch.reset` does.
 
-        Rows that are left alone go on as they were, with what their seats have earned. Where one has ended,
-        that has been told, and is not told again: the turn has no reward of it, and `over` is False.
+        Other rows continue and keep their seats' rewards. If an episode in such a row has ended, an earlier
+        turn has reported it: this turn has no reward of it, and `over` is False.
 
         Args:
-            where: `bool[n]`, which of the rows that it reads.
+            where: `bool[n]`, the rows of this object to reset; all by default.
             seed: A new seed for these environments.
 
         Raises:
-            ValueError: `where` is of another shape.
+            ValueError: `where` has another shape.
         """
         n = self._part.environments
         chosen = np.ones(n, np.bool_) if where is None else np.asarray(where)
@@ -95,30 +95,30 @@ class SelfPlay:
         self._reward[begun] = 0
         self._decided[begun] = -1
         shown = step.part(self._part.rows)
-        # Where ended episodes wait for the next step, the batch shows them once more.
+        # The batch repeats the flags of ended episodes that wait for the next step.
         return self._turn(shown, shown.over & chosen)
 
     def step(self, actions: ArrayLike) -> Turn:
-        """Makes the decision of every seat whose turn it is: `send`, then `recv`.
+        """Plays one action per environment: `send`, then `recv`.
 
         Raises:
-            RuntimeError: There was no reset.
+            RuntimeError: `reset` was not called first.
         """
         self.send(actions)
         return self.recv()
 
     def send(self, actions: ArrayLike) -> None:
-        """Sends the decision of every seat whose turn it is, and does not wait for what follows.
+        """Sends one action per environment, and does not wait for the response.
 
         Raises:
-            RuntimeError: There was no reset.
+            RuntimeError: `reset` was not called first.
         """
         if self._last is None:
             raise RuntimeError("reset before the first step")
         self._part.send(actions)
 
     def recv(self) -> Turn:
-        """Waits for the decisions that follow those sent."""
+        """Waits for the response to the actions sent, and returns the next turn."""
         step, last = self._part.recv(), self._last
         assert last is not None, "nothing was sent"
         self._reward[last.over] = 0

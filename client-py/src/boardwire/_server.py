@@ -1,4 +1,4 @@
-"""The private server of a client: started, started again when it has ended, and stopped with its process."""
+"""The private server of a client, which starts it, restarts it after it ends, and stops it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ._waiting import aside, result_of
 from .errors import ConnectionLost
 
 _STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
-#: How long a private server may take that has said it is going down.
+#: How long the client waits for a private server to end after its error `SHUTTING_DOWN`.
 _ENDING_SECONDS = 10.0
 
 
 class PrivateServer:
-    """A server on a Unix socket of its own, for this process and its children.
+    """A private server for this process and its forked children, on its own Unix socket (TCP on Windows).
 
-    It ends when its standard input does, so it also goes when this process is killed. When it has ended by
-    itself, `running` starts another, on another socket. Processes forked from this one may use it, but only
-    this one stops it or starts it again.
+    The server ends when its standard input closes, so it also ends when this process is killed. If the server
+    ends by itself, `running` starts a new one on a new address. Forked processes may use the server, but only
+    the process that started it stops or restarts it.
     """
 
     def __init__(
         self, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
     ) -> None:
-        """Starts the server and blocks until it says where it listens.
+        """Starts the server and blocks until the server prints its address.
 
         Raises:
-            StartError: It was not found, ended, or did not get ready within `timeout` seconds.
+            StartError: The binary was not found, or the server ended or was not ready in `timeout` seconds.
         """
         self._account = account
         self._args = tuple(args)
@@ -44,17 +44,17 @@ class PrivateServer:
 
     @property
     def connection(self) -> Connection:
-        """The connection to the server as it was started last, for what it knows already."""
+        """The connection to the last started server, which has the existing matches and batches."""
         return self._now[1]
 
     def running(self, within: float = 0.0) -> Connection:
-        """A connection to a server that runs: another is started when this one has ended.
+        """Returns a connection to a running server, and starts a new server if the last one has ended.
 
         Args:
-            within: So many seconds are waited for it to end, where there is a sign that it does.
+            within: How many seconds to wait for the server to end, when the caller expects it to end.
 
         Raises:
-            StartError: No other could be started; the next call tries again.
+            StartError: No new server could be started; the next call tries again.
         """
         process, connection = self._now
         if not process.has_died() and not (within and result_of(aside(process.has_died, within))):
@@ -64,7 +64,7 @@ class PrivateServer:
         return self.connection
 
     def _replace(self, process: ServerProcess) -> None:
-        # Of several threads one starts it, the others wait.
+        # One thread starts the new server; the other threads wait.
         with self._lock:
             if self._now[0] is process and not self._closed:
                 self._now = self._start(_STARTED_AGAIN)
@@ -82,16 +82,16 @@ class PrivateServer:
     def ask(
         self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
     ) -> tuple[dict[str, Any], Connection]:
-        """Makes a call that needs nothing that was there before.
+        """Makes a call that needs no existing match, batch or search.
 
-        A server that has ended is started again first, also when it ends during the call: nothing of the call
-        is left then, so it may be made once more.
+        If the server has ended, the client restarts it first. If the server ends during the call, the client
+        restarts it and repeats the call, because the ended server kept nothing of the call.
 
         Returns:
-            The answer, and the connection to the server that has given it.
+            The response, and the connection to the server that sent it.
 
         Raises:
-            StartError: The server had ended, and no other could be started.
+            StartError: The server had ended, and no new one could be started.
             BoardwireError: The call failed.
         """
         connection = result_of(self.running())
@@ -105,9 +105,9 @@ class PrivateServer:
         return result_of(other.ask(method, request, timeout=timeout, attempts=attempts))
 
     def close(self) -> None:
-        """Closes the connection and stops the server for good, if this process has started it."""
+        """Closes the connection, and stops the server permanently if this process started it."""
         result_of(self.connection.close())
-        # In another one the lock may have been held at the fork.
+        # In a forked process the lock may stay locked, because a thread of the parent held it at the fork.
         if self._owner == os.getpid():
             result_of(aside(self._stop))
 

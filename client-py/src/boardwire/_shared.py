@@ -1,4 +1,4 @@
-"""One client for each address and process: environments are many, servers few."""
+"""One client for each server and process, shared by all environments that use the server."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _lock = threading.Lock()
 
 
 def shared_client(address: str | Server | None, server_args: Sequence[str] = ()) -> Client:
-    """The client for a server, or for the private server that all environments of this process share.
+    """Returns this process's client for a server; None means a private server that environments share.
 
-    The server ends with the process that started it, and is started again by it when it has ended before.
-    Forked processes share it. Other `server_args` have a private server of their own.
+    The private server ends with the process that started it; if it ends earlier, that process restarts it.
+    Forked processes share it. Each different `server_args` has its own private server.
     """
     server = Server(address) if isinstance(address, str) else address
     key = server, tuple(server_args)
@@ -30,7 +30,7 @@ def shared_client(address: str | Server | None, server_args: Sequence[str] = ())
 
 def _after_fork() -> None:
     global _lock
-    # Another thread may have held it at the fork.
+    # Another thread may have held the lock at the fork.
     _lock = threading.Lock()
 
 

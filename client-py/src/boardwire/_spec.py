@@ -1,8 +1,8 @@
-"""What can be played, and how a view is laid out.
+"""Descriptions of games, their options, and the layout of views.
 
-A table of a game (seats and options chosen) is described once by its `GameSpec`; after that, steps carry
-bytes. A view is cut into named fields, and turned into features, as the description says: nothing here
-knows a game.
+A `GameSpec` describes a table of a game (seats and options chosen) once; after that, steps contain bytes.
+The spec says how to split a view into named fields and convert it to features. This module contains no code
+for a particular game.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ._fields import ComponentTable, ViewField
 
 @lru_cache(maxsize=32)
 def painter(game: str, seats: int, options: tuple[tuple[str, str], ...], digest: str) -> _core.Painter:
-    """What draws the views of a table.
+    """Returns the painter that draws the views of a table.
 
     Raises:
-        ValueError: The server plays by other rules or components than the extension knows.
+        ValueError: The rules or components of the server differ from those of the extension.
     """
     return _core.Painter(game, seats, dict(options), digest)
 
@@ -35,12 +35,12 @@ class GameOption:
     """An option of a match.
 
     Attributes:
-        name: Its name.
-        description: One sentence on what it does.
-        default: The value when none is given.
-        choices: The values it takes, where they are few words.
-        min: The least whole number it takes, where it takes numbers.
-        max: The greatest whole number it takes, where it takes numbers.
+        name: The name of the option.
+        description: One sentence on what the option does.
+        default: The default value.
+        choices: The allowed values of an option that takes one of a few words.
+        min: The smallest allowed integer of an option that takes integers.
+        max: The largest allowed integer of an option that takes integers.
     """
 
     name: str
@@ -53,14 +53,14 @@ class GameOption:
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """What is known of a game before seats and options are chosen.
+    """A game, before seats and options are chosen.
 
     Attributes:
-        id: The id everywhere, such as `golden_compass`.
+        id: The game's id, such as `golden_compass`.
         name: The name on the box.
-        rules_version: Moves when the same actions no longer give the same states.
-        min_seats: The fewest seats it is played by.
-        max_seats: The most seats it is played by.
+        rules_version: Changes when the same actions no longer lead to the same states.
+        min_seats: The minimum number of seats.
+        max_seats: The maximum number of seats.
         options: The options of a match.
         catalogue_digest: The BLAKE3 digest of the components: 64 hexadecimal digits.
     """
@@ -76,13 +76,13 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """One action: what people read, and what it does to which row of which table.
+    """One action: its label, its verb, and the component that it is about.
 
     Attributes:
-        label: The words for it; no other action of the game has the same.
-        verb: What it does, such as `draft`.
-        table: The table of the component that it does it to; empty if it is none.
-        row: The row of that table; without one, the number of the thing.
+        label: The action in words; unique among the actions of the game.
+        verb: What the action does, such as `draft`.
+        table: The table of the component that the action is about; empty if it is about none.
+        row: The component's row in `table`; if `table` is empty, the number of the action's object.
     """
 
     label: str
@@ -97,23 +97,23 @@ class GameSpec:
 
     Attributes:
         game: The game.
-        seats: How many seats.
+        seats: The number of seats.
         options: Every option with its value.
-        actions: What every action does: action `i` is `actions[i]`, `actions[i].label` in words.
+        actions: Every action: action `i` is `actions[i]`, in words `actions[i].label`.
         fields: The fields of a seat's view by name, in the order of their bytes.
-        view_bytes: Bytes of a seat's view.
-        public_fields: The fields of the public's view: what everybody at the table may know.
-        public_view_bytes: Bytes of the public's view.
-        tables: The component catalogue by table.
-        max_plies: No episode has more plies.
-        min_score: No final score is below this.
-        max_score: No final score is above this.
-        digest: The digest of all facts here: a changed game has a changed digest.
-        layout: How features are laid out; see `features`.
-        row_offsets: Where the rows of each table begin when all tables stand one after the other.
-        action_rows: `int32[actions]`, what each action names, among the rows of all tables one after the
-            other; -1 where it names no row. Read-only.
-        entity_layout: Where the tokens of `entities` come from.
+        view_bytes: The size of a seat's view in bytes.
+        public_fields: The fields of the public view, which shows what every seat may know.
+        public_view_bytes: The size of the public view in bytes.
+        tables: The tables of the component catalogue by name.
+        max_plies: The maximum number of plies of an episode.
+        min_score: The lower bound of final scores.
+        max_score: The upper bound of final scores.
+        digest: The digest of all facts of the spec; it changes when the game changes.
+        layout: The layout of the features; see `features`.
+        row_offsets: The index of each table's first row in the concatenation of all tables.
+        action_rows: `int32[actions]`, the row that each action names, as an index into the concatenation of
+            all tables; -1 where the action names no row. Read-only.
+        entity_layout: The layout of the tokens of `entities`.
     """
 
     game: Game
@@ -135,7 +135,7 @@ class GameSpec:
     entity_layout: EntityLayout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Prepares what is laid out once for all views."""
+        """Computes the layouts that all views share."""
         ends = np.cumsum([0, *(len(table.values) for table in self.tables.values())])
         offsets = dict(zip(self.tables, ends.tolist(), strict=False))
         rows = [offsets[each.table] + each.row if each.table else -1 for each in self.actions]
@@ -151,14 +151,14 @@ class GameSpec:
 
     @property
     def mask_bytes(self) -> int:
-        """Bytes of a packed mask: a bit an action, low bit first."""
+        """The size of a packed mask in bytes: one bit per action, low bit first."""
         return (len(self.actions) + 7) // 8
 
     @property
     def action_features(self) -> NDArray[np.bool_]:
-        """Which features are about the component that each action names: `bool[actions, features]`.
+        """`bool[actions, features]`: which features are about the component that each action names.
 
-        None are for an action that names no component.
+        The row of an action that names no component is all False.
         """
         rows = self.action_rows[:, None]
         about: NDArray[np.bool_] = (self.layout.row == rows) & (rows >= 0)
@@ -176,7 +176,7 @@ class GameSpec:
         return {name: field.decode(view) for name, field in self.fields.items()}
 
     def decode_public(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:
-        """Splits the public's view, or a batch of such views, into its named fields.
+        """Splits the public view, or a batch of public views, into its named fields.
 
         Args:
             view: `uint8[..., public bytes]`.
@@ -187,37 +187,37 @@ class GameSpec:
         return {name: field.decode(view) for name, field in self.public_fields.items()}
 
     def picture(self, view: NDArray[np.uint8], *, seat: int | None = 0) -> str:
-        """Draws what a view shows.
+        """Draws a view as SVG.
 
         Args:
-            view: `uint8[bytes]`, a seat's view or the public's.
-            seat: Whose view it is; None for the public's.
+            view: `uint8[bytes]`, a seat's view or the public view.
+            seat: The seat of the view; None for the public view.
 
         Returns:
-            A document of SVG, 960 pixels wide, without script, style or link.
+            An SVG document, 960 pixels wide, without scripts, styles or links.
 
         Raises:
-            ValueError: It is no such view, or the server plays by a catalogue of its own.
+            ValueError: `view` is not such a view, or the server's catalogue differs from the extension's.
         """
         return self._painter().svg(np.asarray(view, dtype=np.uint8).tobytes(), seat)
 
     def pixels(self, view: NDArray[np.uint8], *, seat: int | None = 0) -> NDArray[np.uint8]:
-        """Draws the same as `uint8[height, 960, 3]`: red, green and blue of each pixel.
+        """Draws the same picture as `picture`, as `uint8[height, 960, 3]`: red, green and blue of each pixel.
 
         Args:
-            view: `uint8[bytes]`, a seat's view or the public's.
-            seat: Whose view it is; None for the public's.
+            view: `uint8[bytes]`, a seat's view or the public view.
+            seat: The seat of the view; None for the public view.
 
         Raises:
-            ValueError: It is no such view, or the server plays by a catalogue of its own.
+            ValueError: `view` is not such a view, or the server's catalogue differs from the extension's.
         """
         return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat)
 
     def check_pictures(self) -> None:
-        """Sees to it that `picture` and `pixels` can draw.
+        """Checks that `picture` and `pixels` can draw views of this spec.
 
         Raises:
-            ValueError: The server plays by a catalogue of its own.
+            ValueError: The server's catalogue differs from the extension's.
         """
         self._painter()
 
@@ -226,50 +226,51 @@ class GameSpec:
         return painter(self.game.id, self.seats, options, self.digest)
 
     def entities(self, view: NDArray[np.uint8]) -> Entities:
-        """Turns a view, or a batch of views, into tokens: one for every component that it names or could.
+        """Converts a view, or a batch of views, to tokens: one for each place that can name a component.
 
-        `entity_layout` says of each token which field and table it is of, whose, and where. The rows are
-        counted as in `action_rows`, so one embedding of all rows serves the tokens and a head that points at
-        actions.
+        `entity_layout` gives the field, table, owner and slot of each token. Rows are indices into the
+        concatenation of all tables, as in `action_rows`. One embedding of all rows therefore serves both the
+        tokens and a pointer head over actions.
 
         Args:
             view: `uint8[..., bytes]`.
 
         Returns:
-            `int32[..., tokens]` rows and a `bool[..., tokens]` mask of those that are there.
+            `int32[..., tokens]` rows and a `bool[..., tokens]` mask, True where a component is present.
         """
         return self.entity_layout(view)
 
     def features(
         self, view: NDArray[np.uint8], *, out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """Turns a view, or a batch of views, into numbers for a network.
+        """Converts a view, or a batch of views, to features for a network.
 
-        What becomes of a field follows from its kind:
+        The kind of a field determines its features:
 
-        - `id`: for each seat that it has, a feature for every row of its table, and one for an empty place: 1
-          for what is there, 0 for what is not. Where there can be copies, their number divided by the most
-          there can be. Along a sequence `0.5 + 0.5 * (place + 1) / places` instead of 1, so that the order is
-          kept. Along places such as the cells of a board, each place has besides what the table says of what
-          lies in it: numbers divided by the column's largest magnitude, ids and categories as one-hots; or,
-          where that takes no more features, a feature of its own for every row.
-        - `count`: itself divided by the field's `usual_max`;
-        - `flag`: itself;
-        - `seat`: a one-hot of none, the viewer, and the others clockwise;
-        - `category`: a one-hot of its names.
+        - `id`: for each seat of the field, one feature per row of its table and one for an empty place. A
+          feature is 1 if its row is present, else 0. Where there can be copies, it is their number divided
+          by the largest possible number. Along a sequence, it is `0.5 + 0.5 * (place + 1) / places` instead
+          of 1, which keeps the order. Along places such as the cells of a board, each place also has the
+          table's columns for its component: numbers divided by the column's largest magnitude, ids and
+          categories as one-hots. If one feature per row takes no more features than the columns, each place
+          has one feature per row instead.
+        - `count`: the value divided by the field's `usual_max`.
+        - `flag`: the value.
+        - `seat`: a one-hot of none, the viewer, and the other seats clockwise.
+        - `category`: a one-hot of the names.
 
-        `layout.names` names every feature, such as `hand[regions 17]`, and `action_features` says which of
-        them are about the component that an action names.
+        `layout.names` names every feature, such as `hand[regions 17]`. `action_features` says which features
+        are about the component that an action names.
 
         Args:
             view: `uint8[..., bytes]`.
-            out: `float32[..., features]`, where they are to be written; fresh memory when left out, which
-                takes longer to come by than to write.
+            out: `float32[..., features]`, the array to write to. Without it, the method allocates one, which
+                takes longer than to write the features.
 
         Returns:
-            `float32[..., features]`, from `layout.low` to `layout.high`: `out`, if it was given.
+            `float32[..., features]`, from `layout.low` to `layout.high`: `out`, if given.
 
         Raises:
-            ValueError: `out` has another shape or type.
+            ValueError: `out` has the wrong shape or type.
         """
         return self.layout(view, out=out)

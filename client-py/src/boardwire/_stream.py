@@ -1,4 +1,4 @@
-"""Streams of requests and answers."""
+"""Streams of requests and responses."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ._waiting import result_of
 from .errors import BoardwireError, ConnectionLost, ServerFault, from_status
 
 _TAGS = 2**32
-#: The reason of a call whose stream, or client, this process has closed.
+#: The reason of an error when this process has closed the stream or its client.
 CLOSED = "CLOSED"
 
 
 class Stream:
-    """Requests and their answers, in order, on one stream of messages.
+    """A bidirectional stream, on which responses come in the order of their requests.
 
-    The stream opens at the first request of each process, and again after it broke.
+    The stream opens at the first request of each process, and reopens at the next request after it breaks.
 
     Attributes:
-        openings: How often it was opened: no answer outlives the opening that its request was sent in.
+        openings: How often the stream was opened. A request that an earlier opening sent gets no response.
     """
 
     def __init__(
@@ -33,14 +33,14 @@ class Stream:
         advice: str,
         rows: _core.Rows | None = None,
     ) -> None:
-        """Nothing is sent yet.
+        """Stores the arguments, and opens no stream yet.
 
         Args:
-            connection: What it goes over.
-            token: What proves who opens it.
+            connection: The connection that carries the stream.
+            token: The token that authenticates the caller.
             method: The method, such as `MatchService/Play`.
-            advice: For who loses the connection.
-            rows: What the rows of its answers are shaped like, where it is a batch's stream.
+            advice: What the caller can do when the connection is lost.
+            rows: The layout of the rows in each response, for the stream of a batch.
         """
         self.openings = 0
         self._connection = connection
@@ -54,11 +54,11 @@ class Stream:
 
     @property
     def is_open(self) -> bool:
-        """Whether answers may still come to this process, as far as nothing has been heard of their end."""
+        """Whether the stream is open in this process, as far as the client knows."""
         return self._pipe is not None and self._connection.has(self._channel)
 
     def send(self, request: dict[str, Any]) -> None:
-        """Numbers a request and sends it, and waits for no answer.
+        """Numbers and sends a request, and opens the stream if necessary; does not wait for the response.
 
         Raises:
             BoardwireError: The stream does not open.
@@ -70,13 +70,15 @@ class Stream:
         pipe.send(request)
 
     def receive(self, timeout: float) -> Any:
-        """Waits for the answer to the earliest request that has none.
+        """Waits for the response to the earliest unanswered request.
+
+        Any exception ends the stream.
 
         Returns:
-            Its fields; on the stream of a batch a `_core.Answer`.
+            The fields of the response; on the stream of a batch, a `_core.Answer`.
 
         Raises:
-            BoardwireError: The stream broke; nothing more is answered.
+            BoardwireError: The stream broke; pending requests get no response.
         """
         pipe = self._pipe
         assert pipe is not None
@@ -89,7 +91,7 @@ class Stream:
             self._end(pipe)
             raise result_of(self._connection.explained(failure, self._advice)) from None
         except BaseException:
-            # An interrupt: the answer is still to come, and must not be taken for the next one.
+            # An interrupt: the late response must not be taken for the response to the next request.
             self.close()
             raise
         if answer is None:
@@ -103,10 +105,10 @@ class Stream:
         return answer
 
     def _end(self, pipe: _core.Pipe) -> None:
-        """Ends a stream that has failed.
+        """Closes the stream after a failure of `pipe`.
 
         Raises:
-            ConnectionLost: This process itself has closed it, or its client, in the meantime.
+            ConnectionLost: This process has closed the stream or its client; the reason is `CLOSED`.
         """
         is_closed_here = self._pipe is not pipe or not self.is_open
         self.close()
@@ -121,35 +123,35 @@ class Stream:
         return self._pipe
 
     def close(self) -> None:
-        """Ends the stream; the next request opens another."""
+        """Closes the stream; the next request opens a new one."""
         pipe, self._pipe = self._pipe, None
         if pipe is not None:
             pipe.close()
 
 
 class PlayStream:
-    """One seat's `Play` stream: a request, its answer, and so on."""
+    """The `Play` stream of one seat, with one pending request at a time."""
 
     def __init__(self, connection: Connection, token: str, *, advice: str) -> None:
-        """Nothing is sent yet; `advice` is for who loses the connection."""
+        """Opens no stream yet; `advice` says what the caller can do when the connection is lost."""
         self._stream = Stream(connection, token, "MatchService/Play", advice=advice)
 
     def ask(self, kind: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Sends a request and waits for its answer.
+        """Sends a request and waits for its response.
 
-        A stream that had broken while nobody waited shows it only now, so the request is sent once more then,
-        over another one: whatever a seat asks counts once.
+        A stream may have broken between two requests, and the client notices it only at the next request.
+        Then the client sends the request once more on a new stream: requests of a seat are idempotent.
 
         Args:
-            kind: What is asked: `observe`, `act`, `reset` or `resign`.
+            kind: The kind of request: `observe`, `act`, `reset` or `resign`.
             request: The fields of the request.
-            timeout: Seconds.
+            timeout: The limit of both attempts together, in seconds.
 
         Returns:
             The fields of the observation.
 
         Raises:
-            BoardwireError: The request was refused, or the stream broke.
+            BoardwireError: The server refused the request, or the stream broke.
         """
         due, was_open = time.monotonic() + timeout, self._stream.is_open
         self._stream.send({kind: request})
@@ -166,5 +168,5 @@ class PlayStream:
         return observation
 
     def close(self) -> None:
-        """Ends the stream; the next request opens another."""
+        """Closes the stream; the next request opens a new one."""
         self._stream.close()

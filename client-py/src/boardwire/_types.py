@@ -1,4 +1,4 @@
-"""What is played, as plain values: observations, outcomes, the steps of batches."""
+"""Value types of play: observations, outcomes, and the steps of batches and searches."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from numpy.typing import NDArray
 
 from . import _core
 
-#: What a seat is rewarded for at the end of an episode: its place (+1 first to -1 last, ties share the
+#: What a seat is rewarded for at the end of an episode: its rank (+1 first to -1 last, ties share the
 #: mean), the win (shared between winners), its margin over the best other score, or its score.
 Reward = Literal["rank", "win", "margin", "score"]
 
-#: What happens to an action that is illegal now: it is refused, the legal action with the lowest index or
-#: one drawn from the episode's seed is played for it, or it loses the episode.
+#: What the server does with an illegal action: it rejects the action, plays the legal action with the lowest
+#: index, plays a legal action drawn from the episode's seed, or makes the seat forfeit the episode.
 IllegalActions = Literal["reject", "first_legal", "seeded_legal", "forfeit"]
 
-#: What becomes of an environment of a batch whose episode has ended: the next step begins the next episode,
-#: the same step does, or nothing before a reset.
+#: When an environment of a batch starts its next episode: in the step after the one that ended the episode,
+#: in the same step, or only on a reset.
 Autoreset = Literal["next_step", "same_step", "disabled"]
 
-#: What steps of a batch carry on request.
+#: Columns that the steps of a batch contain on request.
 BatchColumn = Literal["scores", "final_views", "episodes", "oracle", "advice_shares"]
 
-#: Who plays worlds to their end: what the game's own estimate likes best one ply ahead, or any legal action.
+#: How a rollout chooses actions in a determinization (world): the best by the game's own estimate one ply
+#: ahead, or a random legal action.
 RolloutPolicy = Literal["estimate", "random"]
 
-#: Why a seat forfeited an episode: an illegal action where that forfeits, no choice in the time it had, it
-#: resigned, or the host ended the episode against it.
+#: Why a seat forfeited an episode: it chose an illegal action in a match that forfeits those, it ran out of
+#: time, it resigned, or the host ended the episode against it.
 Forfeit = Literal["illegal_action", "time", "resigned", "host"]
 
-#: The seat of a row whose episode is over.
+#: The value of `seat` in a row whose episode is over.
 NOBODY = 255
 
 # The bits of a row's flags.
@@ -45,7 +46,7 @@ class ScoreLine:
     """One source of a seat's points.
 
     Attributes:
-        source: What gave them, such as `region 27`.
+        source: What gave the points, such as `region 27`.
         points: The points.
     """
 
@@ -59,10 +60,11 @@ class Outcome:
 
     Attributes:
         scores: The final score of each seat; empty when the episode was truncated or forfeited.
-        ranks: The place of each seat, 1 is first; seats that share a place have the same number; empty
-            when the episode was truncated.
-        forfeits: For each seat why it forfeited the episode, or None where it did not; empty when none did.
-        explanations: Where the points of each seat came from, when asked for.
+        ranks: The rank of each seat, 1 is first; tied seats have the same rank; empty when the episode was
+            truncated.
+        forfeits: For each seat the reason why it forfeited the episode, None if it did not; empty when no
+            seat forfeited.
+        explanations: The sources of each seat's points, on request.
     """
 
     scores: tuple[int, ...]
@@ -76,8 +78,8 @@ class LegalAction:
     """An action that a seat may choose now.
 
     Attributes:
-        index: Its index, for `act`.
-        label: What it does, in words: `GameSpec.actions[index].label`.
+        index: The action's index, for `act`.
+        label: The action in words: `GameSpec.actions[index].label`.
     """
 
     index: int
@@ -86,13 +88,13 @@ class LegalAction:
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """What a seat's clock shows: seconds.
+    """A reading of a seat's clock, in seconds.
 
     Attributes:
-        left: How long the seat may still think about the present decision, or the next.
-        bank: How much of that is in the bank.
-        running: Whether time passes.
-        strikes: How often it is still forgiven that time runs out.
+        left: The time left for the seat's current decision, or for its next one.
+        bank: The part of that time that is in the bank.
+        running: Whether the clock is running.
+        strikes: How many more timeouts the server forgives.
     """
 
     left: float
@@ -103,25 +105,25 @@ class ClockReading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """What one seat sees. Its arrays belong to whoever holds it.
+    """An observation of one seat. The caller owns its arrays.
 
     Attributes:
         episode: The episode, counted from 0.
-        ply: How many actions have been applied in it, by all seats.
-        decision: How many decisions this seat has made in it.
-        view: What the seat may know: `uint8[bytes]`, laid out as `GameSpec.fields` says.
-        mask: The legal actions: `int8[actions]`, 0 or 1; all 0 when the seat owes no decision.
-        pending: The seats that owe a decision, in order.
+        ply: How many actions all seats together have made in the episode.
+        decision: How many decisions this seat has made in the episode.
+        view: What the seat may know: `uint8[bytes]`, with the layout in `GameSpec.fields`.
+        mask: The action mask: `int8[actions]`, 1 for legal; all 0 when the seat owes no decision.
+        pending: The seats that owe a decision, ascending.
         reward: The reward since this seat's last decision, a `float32`; 0 until the episode is over.
         terminated: Whether the episode has ended by the rules, or by a forfeit.
-        truncated: Whether it was cut at its greatest length.
-        substituted: Whether this seat's last action was illegal and another was played for it.
-        outcome: How it ended, once it has.
-        text: The position for people, when asked for; else empty.
-        actions: The legal actions with their labels, ascending, when asked for; else empty.
-        head: What all decisions of the episode so far chain up to, 32 bytes, when asked for; else empty.
-        clocks: What the clock of each seat shows, none where it has none; empty where nobody has one.
-        timed_out: Whether this seat's last decision was made for it, since its time had run out.
+        truncated: Whether the episode was cut off at its maximum length.
+        substituted: Whether this seat's last action was illegal and the server played another in its place.
+        outcome: How the episode ended; None before it ends.
+        text: The position as text for people, on request; else empty.
+        actions: The legal actions with their labels, ascending, on request; else empty.
+        head: The head of the hash chain over all decisions of the episode, 32 bytes, on request; else empty.
+        clocks: The reading of each seat's clock, None for a seat without one; empty if no seat has a clock.
+        timed_out: Whether the server made this seat's last decision because the seat's time had run out.
     """
 
     episode: int
@@ -143,29 +145,29 @@ class Observation:
 
     @property
     def over(self) -> bool:
-        """Whether the episode has ended, one way or the other."""
+        """Whether the episode has terminated or was truncated."""
         return self.terminated or self.truncated
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """The final score of each seat; empty while there is none."""
+        """The final score of each seat; empty if there is none."""
         return self.outcome.scores if self.outcome else ()
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The place of each seat; empty while there is none."""
+        """The rank of each seat; empty if there is none."""
         return self.outcome.ranks if self.outcome else ()
 
 
 def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
-    """Masks of actions from their bits, low bit first: `int8[..., actions]`, 0 or 1."""
+    """Unpacks action masks from bits, low bit first, to `int8[..., actions]`, 0 or 1."""
     return np.unpackbits(packed, axis=-1, count=actions, bitorder="little").view(np.int8)
 
 
 class _Rows(metaclass=ABCMeta):
-    """Rows with masks of actions, and with flags: whether an episode, or a world of a search, has ended.
+    """Rows with action masks and flags; a row is an environment, or a determinization (world) of a search.
 
-    Its metaclass lets steps that the extension makes pass for a `BatchStep`.
+    The metaclass makes `isinstance` accept the steps of the extension as a `BatchStep`.
     """
 
     __slots__ = ("_mask",)
@@ -177,65 +179,66 @@ class _Rows(metaclass=ABCMeta):
 
     @property
     def mask(self) -> NDArray[np.int8]:
-        """`int8[n, actions]`, 0 or 1: the legal actions; all 0 when it has ended.
+        """`int8[n, actions]`, the action mask: 1 for legal; all 0 when the episode or world has ended.
 
-        It is unpacked when it is first asked for, and the caller's own: what is written to it stays.
+        The first access unpacks the mask and keeps it. The caller may write to it.
         """
         try:
             return self._mask
         except AttributeError:
             mask = unpacked_mask(self.packed_mask, self.action_count)
-            # The class is frozen, and this no change of it.
+            # The subclasses are frozen dataclasses, but a cached mask does not change what a step contains.
             object.__setattr__(self, "_mask", mask)
             return mask
 
     @property
     def terminated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether it has ended by the rules, or an episode by a forfeit."""
+        """`bool[n]`: whether the episode or world has ended by the rules, or the episode by a forfeit."""
         return (self.flags & TERMINATED).astype(np.bool_)
 
     @property
     def truncated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether it was cut at its greatest length."""
+        """`bool[n]`: whether the episode or world was cut off at its maximum length."""
         return (self.flags & TRUNCATED).astype(np.bool_)
 
     @property
     def over(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether it has ended, one way or the other."""
+        """`bool[n]`: whether the episode or world has terminated or was truncated."""
         return (self.flags & (TERMINATED | TRUNCATED)).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchStep(_Rows):
-    """The decisions that a run of environments shows: a row an environment.
+    """A step of consecutive environments, with one row per environment.
 
-    No array is used again by a later step. All but `mask` are read-only, since they lie in what was received:
-    copy what you want to change. Without a server each keeps the memory of the whole step.
+    Later steps do not reuse these arrays. All arrays but `mask` are read-only, because they share the memory
+    of the received message: copy an array to change it. Without a server, each array keeps the memory of the
+    whole step alive.
 
     Attributes:
         first: The environment of the first row.
-        seat: `uint8[n]`, the seat whose decision the row shows; 255 when the episode is over.
-        view: `uint8[n, bytes]`, what that seat may know; when over, what the lowest agent's seat may know.
-        packed_mask: `uint8[n, ceil(actions / 8)]`, what `mask` unpacks: action i is bit i % 8 of byte i // 8.
-        action_count: How many actions there are.
+        seat: `uint8[n]`, the seat that owes the row's decision; 255 when the episode is over.
+        view: `uint8[n, bytes]`, the view of `seat`; when the episode is over, of the lowest agent seat.
+        packed_mask: `uint8[n, ceil(actions / 8)]`, `mask` as bits: action i is bit i % 8 of byte i // 8.
+        action_count: The number of actions.
         reward: `float32[n, seats]`, the reward of every seat; 0 unless an episode ended in this step.
-        ply: `uint32[n]`, how many actions have been applied in the episode shown.
-        flags: `uint8[n]`, the sum of 1 terminated, 2 truncated, 4 substituted, 8 forfeited. When the same
-            step begins the next episode, they tell of the one that ended.
+        ply: `uint32[n]`, how many actions have been applied in the row's episode.
+        flags: `uint8[n]`, the sum of 1 terminated, 2 truncated, 4 substituted, 8 forfeited. With autoreset
+            `same_step`, the flags are those of the episode that ended.
         ended: `uint32[k]`, the environments whose episodes ended in this step, ascending.
-        episode: `uint32[n]`, the number of the episode shown, on request.
+        episode: `uint32[n]`, the number of the row's episode, on request.
         scores: `int32[k, seats]`, final scores; 0 when truncated or forfeited; on request.
-        ranks: `uint8[k, seats]`, places, 1 is first; 0 when truncated; on request.
-        final_view: `uint8[k, agents, bytes]`, what the agents' seats, ascending, saw at the end; zero
-            where a line-up has fewer than another; on request.
-        oracle: `uint8[n, seats, bytes]`, what every seat may know, from the deciding one on clockwise; 0 when
-            over; on request. For critics in training: who acts on it plays with open hands.
-        oracle_mask: `uint8[n, seats, ceil(actions / 8)]`, what every seat may choose, packed, in the same
-            order; 0 for those who owe no decision, and when over; with `oracle`.
-        advice: `uint8[n]`, the action that the bot asked for advice would choose, from what the deciding seat
-            knows; 255 when over; on request.
-        advice_shares: `float32[n, actions]`, what speaks for each action: its share of the playouts of `mc`,
-            how likely a policy is to choose it, else 1 for the advice; 0 when over; on request.
+        ranks: `uint8[k, seats]`, final ranks, 1 is first; 0 when truncated; on request.
+        final_view: `uint8[k, agents, bytes]`, the final views of the agent seats, ascending; zero where a
+            line-up has fewer agents than another; on request.
+        oracle: `uint8[n, seats, bytes]`, the views of all seats, clockwise from the deciding seat; 0 when
+            over; on request. For critics in training: a player that acts on it sees all hands.
+        oracle_mask: `uint8[n, seats, ceil(actions / 8)]`, the packed action masks of all seats, in the order
+            of `oracle`; 0 for seats that owe no decision, and when over; with `oracle`.
+        advice: `uint8[n]`, the action that the advising bot or policy would choose, from what the deciding
+            seat knows; 255 when over; on request.
+        advice_shares: `float32[n, actions]`, the weight of each action: its share of the playouts of `mc`, a
+            policy's probability, or for other bots 1 for `advice`; 0 when over; on request.
     """
 
     first: int
@@ -258,19 +261,19 @@ class BatchStep(_Rows):
 
     @property
     def substituted(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the action was illegal and another was played for it."""
+        """`bool[n]`: whether the action was illegal and the server played another in its place."""
         return (self.flags & SUBSTITUTED).astype(np.bool_)
 
     @property
     def forfeited(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the action was illegal and lost the episode."""
+        """`bool[n]`: whether the action was illegal and the seat forfeited the episode."""
         return (self.flags & FORFEITED).astype(np.bool_)
 
     def part(self, rows: slice) -> BatchStep:
-        """Some neighbouring rows, with what has ended among them.
+        """Returns a step of some consecutive rows, with the episode ends of these rows.
 
         Args:
-            rows: Which ones, from 0 to n.
+            rows: The rows, from 0 to n.
         """
         first, end, _ = rows.indices(len(self.seat))
         among = (self.ended >= self.first + first) & (self.ended < self.first + end)
@@ -286,32 +289,33 @@ class BatchStep(_Rows):
     def _row(
         self, row: int, seat: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.int8], int | None, int, int, float]:
-        """A row by itself: view, mask, episode where it was asked for, ply, flags, and reward of a seat."""
+        """Returns a row's view, mask, episode (None unless requested), ply, flags and reward of `seat`."""
         episode = None if self.episode is None else int(self.episode[row])
         ply, flags, reward = int(self.ply[row]), int(self.flags[row]), float(self.reward[row, seat])
         return self.view[row], self.mask[row], episode, ply, flags, reward
 
     def legal(self, row: int) -> list[int]:
-        """The legal actions of a row, ascending."""
+        """Returns the legal actions of a row, ascending."""
         legal: list[int] = np.unpackbits(self.packed_mask[row], bitorder="little").nonzero()[0].tolist()
         return legal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorldStep(_Rows):
-    """The decisions that some worlds of a search show: a row a world.
+    """A step of determinizations (worlds) of a search, with one row per world.
 
-    All but `mask` are read-only, since they lie in what was received: copy what you want to change.
+    All arrays but `mask` are read-only, because they share the memory of the received message: copy an array
+    to change it.
 
     Attributes:
-        seat: `uint8[n]`, the seat whose decision the row shows: that for which the world was drawn, if it
-            owes one, or else the lowest that does; 255 when the world is over.
-        view: `uint8[n, bytes]`, what that seat may know there; when over, what the seat may know for which
-            the world was drawn.
-        packed_mask: `uint8[n, ceil(actions / 8)]`, what `mask` unpacks: action i is bit i % 8 of byte i // 8.
-        action_count: How many actions there are.
+        seat: `uint8[n]`, the seat that owes the row's decision: the seat that the world was sampled for, if
+            it owes one, else the lowest seat that does; 255 when the world is over.
+        view: `uint8[n, bytes]`, the view of `seat` in the world; when over, the view of the seat that the
+            world was sampled for.
+        packed_mask: `uint8[n, ceil(actions / 8)]`, `mask` as bits: action i is bit i % 8 of byte i // 8.
+        action_count: The number of actions.
         reward: `float32[n, seats]`, the reward of every seat; 0 unless the world has ended by the rules.
-        ply: `uint32[n]`, how many actions have been applied since the world was drawn.
+        ply: `uint32[n]`, how many actions have been applied since the world was sampled.
         flags: `uint8[n]`, 1 terminated, 2 truncated.
     """
 

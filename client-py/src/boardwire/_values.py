@@ -1,4 +1,4 @@
-"""The values of a client out of the messages of a server, which the extension gives as dictionaries."""
+"""Converts between the client's value types and the server's messages, which the extension gives as dicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._replay import Frame, PlayedAction, Replay
 from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._types import ClockReading, LegalAction, Observation, Outcome, ScoreLine, unpacked_mask
 
-#: The fields of a message.
+#: The fields of a message by name.
 Fields: TypeAlias = Mapping[str, Any]
 
 _T = TypeVar("_T")
@@ -28,18 +28,18 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 
 def _made(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
-    """A value whose attributes are the fields of a message of the same names, but for those given."""
+    """Builds a `kind` from the message's fields of the same names, except the attributes given in `more`."""
     return kind(**{name: message[name] for name in _names(kind) if name not in more}, **more)
 
 
 def game(message: Fields) -> Game:
-    """A game."""
+    """Converts a message to a `Game`."""
     options = (_made(GameOption, option, default=option["default_value"]) for option in message["options"])
     return _made(Game, message, options=tuple(options))
 
 
 def game_spec(message: Fields) -> GameSpec:
-    """One table of a game."""
+    """Converts a message to a `GameSpec`."""
     return _made(
         GameSpec,
         message,
@@ -70,7 +70,7 @@ def _table(message: Fields) -> ComponentTable:
 
 
 def observation(message: Fields, spec: GameSpec) -> Observation:
-    """What a seat sees, in arrays of its own."""
+    """Converts a message to an `Observation`, whose arrays are copies."""
     return _made(
         Observation,
         message,
@@ -83,7 +83,7 @@ def observation(message: Fields, spec: GameSpec) -> Observation:
 
 
 def outcome(message: Fields | None) -> Outcome | None:
-    """How an episode ended, if it has."""
+    """Converts a message to an `Outcome`; returns None if there is no message."""
     if message is None:
         return None
     explained = (explanation["lines"] for explanation in message["explanations"])
@@ -92,7 +92,7 @@ def outcome(message: Fields | None) -> Outcome | None:
 
 
 def match_info(message: Fields) -> MatchInfo:
-    """What everybody may know of a match."""
+    """Converts a message to a `MatchInfo`."""
     config = message["config"]
     return _made(
         MatchInfo,
@@ -112,28 +112,28 @@ def _clock(message: Fields) -> Clock | None:
 
 
 def seed_opening(message: Fields | None) -> SeedOpening | None:
-    """What opens the commitment to an episode's key, if it may be known."""
+    """Converts a message to a `SeedOpening`; returns None if there is no message."""
     return None if message is None else _made(SeedOpening, message)
 
 
 def fair_deal(message: Fields | None) -> FairDeal | None:
-    """How fair deals come about, if they are."""
+    """Converts a message to a `FairDeal`; returns None if there is no message."""
     return None if message is None else _made(FairDeal, message)
 
 
 def invitation(message: Fields) -> Invitation:
-    """What lets an agent in."""
+    """Converts a message to an `Invitation`."""
     return _made(Invitation, message)
 
 
 def server_info(message: Fields) -> ServerInfo:
-    """What a server is."""
+    """Converts a message to a `ServerInfo`."""
     limits = {name: 0.0 if value is None else value for name, value in message["limits"].items()}
     return _made(ServerInfo, message, limits=_made(Limits, limits))
 
 
 def replay(message: Fields) -> Replay:
-    """An episode as somebody may see it."""
+    """Converts a message to a `Replay`."""
     return _made(
         Replay,
         {**message["config"], **message},
@@ -145,7 +145,7 @@ def replay(message: Fields) -> Replay:
 
 
 def frame(message: Fields) -> Frame:
-    """A position, in arrays of its own."""
+    """Converts a message to a `Frame`, whose view is a copy."""
     played = message["played"]
     return _made(
         Frame,
@@ -157,10 +157,10 @@ def frame(message: Fields) -> Frame:
 
 
 def options(given: Mapping[str, str] | None) -> dict[str, str]:
-    """The options of a table as messages have them: words, as which whole numbers and flags are taken too.
+    """Converts the options of a table to strings, as messages contain them.
 
     Raises:
-        TypeError: A value is neither.
+        TypeError: A value is not a string, an integer or a bool.
     """
     return {name: _option(name, value) for name, value in (given or {}).items()}
 
@@ -177,10 +177,10 @@ def _option(name: str, value: object) -> str:
 
 
 def one_of(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
-    """The names, if all of them are known.
+    """Returns the names as a list, and checks that all are in `known`.
 
     Raises:
-        ValueError: One is not.
+        ValueError: A name is not in `known`.
     """
     names = list(names)
     for name in names:
@@ -190,10 +190,10 @@ def one_of(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
 
 
 def clocks(given: Clock | Mapping[int, Clock] | None, seats: int) -> list[dict[str, Any]]:
-    """Clocks as messages: none, one for all seats, or one for each.
+    """Converts clocks to messages: none, one for all seats, or one for each seat.
 
     Raises:
-        ValueError: A clock is for a seat that is not there.
+        ValueError: A clock is for a seat that does not exist.
     """
     if given is None:
         return []

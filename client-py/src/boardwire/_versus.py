@@ -1,4 +1,4 @@
-"""A field of policies and bots: how each policy fares against each of the others, over the same deals."""
+"""Round-robin evaluation: each policy plays each other policy and bot over the same deals."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from ._types import Reward
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versus:
-    """How the policies of a field fared.
+    """The result of a round-robin evaluation.
 
     Attributes:
-        evaluations: The evaluation of a policy against another player at all other seats, by the names of
-            the two. All are of the same deals.
+        evaluations: The evaluations by `(policy, opponent)` name; the opponent plays all other seats. All use
+            the same deals.
     """
 
     evaluations: Mapping[tuple[str, str], Evaluation]
 
     def difference(self, first: str, second: str, *, against: str) -> tuple[float, tuple[float, float]]:
-        """By how much a policy does better than another one against the same player.
+        """Returns how much more the first policy earns than the second, against the same opponent.
 
-        The deals are the same, so their luck is left out: the interval is narrower than those of the two.
+        Both play the same deals, so the luck of the deals cancels out: the interval of the difference is
+        narrower than those of the two policies.
 
         Returns:
-            The mean difference, and between which it lies in 95 of 100 such fields, by the bootstrap over
-            deals. Its ends are at least where the mean would be with four deals more, all lost by the one
-            and won by the other: policies that have never differed are not said to be equal. Otherwise it is
-            as `Evaluation.interval`, with a single deal, too, and with margins and scores.
+            The mean difference and its 95% interval, by the bootstrap over deals. The interval reaches at
+            least to the means with four more deals, all lost by one policy and won by the other. So policies
+            that never differed do not count as equal. For a single deal, margins and scores, the rules of
+            `Evaluation.interval` apply.
 
         Raises:
-            KeyError: One of them has not met that player.
+            KeyError: A policy has not played against this opponent.
         """
         better, worse = (self.evaluations[name, against] for name in (first, second))
         by_deal = (better.rewards - worse.rewards).mean(axis=1, dtype=np.float64)
@@ -45,7 +46,7 @@ class Versus:
         return float(by_deal.mean()), bootstrap(by_deal, (least - most, most - least))
 
     def __str__(self) -> str:
-        """A table: a row a policy, a column for each it has met."""
+        """Returns a text table with a row for each policy and a column for each opponent."""
         rows = list(dict.fromkeys(row for row, _ in self.evaluations))
         columns = list(dict.fromkeys(column for _, column in self.evaluations))
         wide = max(map(len, rows))
@@ -75,21 +76,21 @@ def versus(
     reward: Reward = "win",
     client: Client | None = None,
 ) -> Versus:
-    """Lets every policy meet every other one, and every bot: each deal once from every seat.
+    """Evaluates every policy against every other policy and every bot; each deal once from every seat.
 
     Args:
         policies: The policies by name.
         game: The game's id.
-        bots: Bots that they meet as well, such as `greedy`.
-        deals: How many deals.
-        seats: How many seats; the fewest the game is played by when left out.
-        options: Options by name; those left out have their defaults.
-        seed: The seed from which all deals follow.
-        reward: What counts.
-        client: A client of a running server; of the private server of this process when left out.
+        bots: Names of bots that the policies play against as well, such as `greedy`.
+        deals: The number of deals.
+        seats: The number of seats; by default the fewest that the game allows.
+        options: Options by name; missing ones have their defaults.
+        seed: The seed of all deals.
+        reward: The kind of reward.
+        client: A client of a running server; by default, of the private server of this process.
 
     Raises:
-        ValueError: There is not one deal, or a policy has the name of a bot.
+        ValueError: `deals` is less than 1, or a policy has the name of a bot.
     """
     if both := set(policies) & set(bots):
         raise ValueError(f"{sorted(both)[0]!r} is a policy and a bot")

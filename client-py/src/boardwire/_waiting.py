@@ -1,7 +1,7 @@
-"""How the calls of a client wait: they block the thread that calls.
+"""Markers of blocking calls: in these modules a call blocks the thread of the caller.
 
-Whatever waits is written once, as calls that block, and marked by `result_of`, `each_of` or `aside`. From
-these modules `client-py/tools/aio.py` makes those of `boardwire.aio`, where the same is awaited.
+Each client module is written once, with blocking calls, which `result_of`, `each_of` or `aside` mark. From
+these modules `client-py/tools/aio.py` generates `boardwire.aio`, where the same calls are awaited.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: Whether the extension is to give what an event loop awaits.
+#: Whether the extension returns awaitables for an event loop.
 AWAITS = False
 
 
 def result_of(answer: _T) -> _T:
-    """What a call gives that has waited for it."""
+    """Returns the result of a blocking call; `boardwire.aio` awaits the call instead."""
     return answer
 
 
 def each_of(answers: Iterable[_T]) -> Iterable[_T]:
-    """One after another what a generator gives that waits for each."""
+    """Returns a generator that blocks for each item; `boardwire.aio` iterates it with `async for`."""
     return answers
 
 
 def aside(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Calls what blocks for long."""
+    """Calls a function that may block for long; `boardwire.aio` runs it in a thread."""
     return function(*args, **kwargs)
 
 
 def given(value: _T) -> _T:
-    """What is there already, where others wait for it."""
+    """Returns a value that is already available; `boardwire.aio` makes it awaitable."""
     return value

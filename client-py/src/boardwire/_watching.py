@@ -1,4 +1,4 @@
-"""Episodes as they are asked for, and as they come."""
+"""Episodes of matches: replays, and frames as the match is played."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import BoardwireError
 def fetch_replay(
     connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str
 ) -> Replay:
-    """An episode as the holder of a token may see it, or anybody."""
+    """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
     request = {"match_id": match_id, "episode": episode}
     answer = result_of(
         connection.call("MatchService/GetReplay", request, timeout=timeout, token=token, advice=advice)
@@ -31,7 +31,7 @@ def watch(
     timeout: float,
     advice: str,
 ) -> Iterator[Frame]:
-    """Every position of a match as the public may see it, as it comes."""
+    """Yields every position of a match as the public may see it, as the match is played."""
     request = {"match_id": match_id, "after": after}
     pipe = connection.channel.stream("MatchService/Watch", token, request)
     try:

@@ -3,8 +3,8 @@
     python -m boardwire.dm_env_rpc                                    # beside a private server
     python -m boardwire.dm_env_rpc --server 127.0.0.1:50051           # in front of a server that runs
 
-A world of dm_env_rpc is a batch of one environment: the agent plays one seat and bots the others. What is
-played, seen and rewarded there is what it is in batches: docs/frameworks/dm_env_rpc.md.
+A world of dm_env_rpc is a batch of one environment: the agent plays one seat and bots play the others. Rules,
+observations and rewards are those of batches: docs/frameworks/dm_env_rpc.md.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from .errors import (
 
 _LOG = logging.getLogger(__name__)
 
-#: The number (UID) of the only action, of each observation beside the view, and of the view's first field.
+#: The UIDs of the only action, of each observation outside the view, and of the view's first field.
 ACTION = 1
 MASK, REWARD, SUBSTITUTED, FIRST_FIELD = 1, 2, 3, 16
 
-#: Streams that may be open at once, each of which takes a thread.
+#: The maximum number of open streams; each uses a thread.
 STREAMS = 64
-#: The longest message that an agent may send.
+#: The maximum size of a message from an agent.
 MESSAGE_BYTES = 64 << 10
 
-#: Worlds that a stream may have at once: each takes a stream of the gateway's connection to its server.
+#: The maximum number of worlds per stream; each uses a stream of the gateway's connection to the server.
 WORLDS = 8
 
 _T = TypeVar("_T")
@@ -66,7 +66,7 @@ def _refused(field: str, value: object, expected: str) -> InvalidRequest:
 
 
 class _Settings:
-    """The settings of a request, each refused by its name."""
+    """The settings of a request. Errors name the setting that is invalid."""
 
     def __init__(self, given: Mapping[str, pb.Tensor], known: Iterable[str], more: str = "") -> None:
         known = tuple(known)
@@ -77,11 +77,11 @@ class _Settings:
         self._given = given
 
     def value(self, name: str, longest: int = 0) -> Any:
-        """What a setting holds."""
+        """Returns the value of a setting."""
         return _unpacked(f"settings.{name}", self._given[name], longest)
 
     def names(self, prefix: str) -> Iterator[str]:
-        """The settings that begin so."""
+        """Returns the names of the settings that begin with `prefix`."""
         return (name for name in self._given if name.startswith(prefix))
 
     def read(
@@ -92,7 +92,7 @@ class _Settings:
         read: Callable[[Any], _T | None],
         longest: int = 0,
     ) -> _T:
-        """What a setting says, as `read` takes it; `otherwise` if it is not there."""
+        """Returns a setting as converted by `read`, or `otherwise` if the setting is missing."""
         if name not in self._given:
             return otherwise
         value = self.value(name, longest)
@@ -102,7 +102,7 @@ class _Settings:
         return found
 
     def text(self, name: str, otherwise: str | None, choices: Sequence[str]) -> str:
-        """One of a few words."""
+        """Returns a setting that must be one of `choices`."""
         expected = f"one of {', '.join(choices)}"
 
         def read(value: Any) -> str | None:
@@ -114,7 +114,7 @@ class _Settings:
         return found
 
     def whole(self, name: str, otherwise: int | None, least: int, most: int) -> int | None:
-        """A whole number."""
+        """Returns a setting that must be a whole number from `least` to `most`."""
 
         def read(value: Any) -> int | None:
             return int(value) if isinstance(value, np.integer) and least <= value <= most else None
@@ -122,13 +122,13 @@ class _Settings:
         return self.read(name, otherwise, f"a whole number from {least} to {most}", read)
 
     def seed(self) -> int | None:
-        """The seed, if one is given."""
+        """Returns the seed, or None if it is missing."""
         return self.whole("seed", None, 0, 2**64 - 1)
 
 
 def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
-    """A scalar of numpy; or an array of one dimension, with `longest` elements at most."""
-    # A single element of a large shape would be repeated as often.
+    """Unpacks a tensor to a numpy scalar, or to a 1-D array of at most `longest` elements."""
+    # `unpack_tensor` would repeat a single element to fill a large shape.
     shape = tuple(tensor.shape)
     if shape and not (len(shape) == 1 and 0 < shape[0] <= longest):
         raise _refused(field, f"a tensor of shape {list(shape)}", "a single value")
@@ -148,28 +148,28 @@ def _option(name: str, value: Any) -> str:
 
 @dataclasses.dataclass
 class _World:
-    """One environment and the agent that is in it."""
+    """One environment, and the state of the agent that has joined it."""
 
     name: str
     batch: boardwire.Batch
     seat: int
-    #: What the running sequence shows; nothing if none runs.
+    #: The last step of the running sequence; None if no sequence runs.
     shown: BatchStep | None = None
     #: Whether a stream has joined it.
     taken: bool = False
-    #: Whether the running sequence has been ended by another stream.
+    #: Whether another stream has ended the running sequence.
     interrupted: bool = False
-    #: The seed from which the next sequence begins, if one was given.
+    #: The seed of the next sequence, if a request gave one.
     seed: int | None = None
-    #: Held while the batch is used, which is for one thread.
+    #: Held while a thread uses the batch, because only one thread at a time may use it.
     used: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def fields(self) -> Iterator[tuple[int, ViewField]]:
-        """The fields of the view with their numbers."""
+        """Returns pairs of a UID and a field of the view."""
         return enumerate(self.batch.spec.fields.values(), FIRST_FIELD)
 
     def specs(self) -> pb.ActionObservationSpecs:
-        """All that can be done and seen."""
+        """Returns the specs of the action and the observations."""
         actions = len(self.batch.spec.actions)
         specs = pb.ActionObservationSpecs()
         specs.actions[ACTION].CopyFrom(_spec("action", pb.INT32, (), actions - 1))
@@ -177,13 +177,13 @@ class _World:
         specs.observations[REWARD].CopyFrom(pb.TensorSpec(name="reward", dtype=pb.FLOAT))
         specs.observations[SUBSTITUTED].CopyFrom(_spec("substituted", pb.INT8, (), 1))
         for uid, field in self.fields():
-            # Clients that nest by dots have all fields in `observation["view"]`.
+            # Clients that nest names by dots get all fields in `observation["view"]`.
             dtype = pb.UINT8 if _is_bytes(field) else pb.INT32
             specs.observations[uid].CopyFrom(_spec(f"view.{field.name}", dtype, field.shape, field.max))
         return specs
 
     def observations(self, step: BatchStep, wanted: Iterable[int]) -> dict[int, pb.Tensor]:
-        """What the agent's seat is shown of a step, as far as it is wanted."""
+        """Returns the observations of the agent's seat with the UIDs in `wanted`."""
         found: dict[int, Any] = {
             MASK: step.mask[0].astype(np.int8),
             REWARD: np.float32(step.reward[0, self.seat]),
@@ -196,7 +196,11 @@ class _World:
         return {uid: tensor_utils.pack_tensor(found[uid]) for uid in wanted}
 
     def action(self, given: Mapping[int, pb.Tensor]) -> int:
-        """The action of a step that needs one."""
+        """Returns the action of a step request.
+
+        Raises:
+            InvalidRequest: The request does not hold exactly one action in range.
+        """
         most = len(self.batch.spec.actions) - 1
         expected = f"UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {most}"
         if list(given) != [ACTION]:
@@ -208,7 +212,7 @@ class _World:
 
 
 def _is_bytes(field: ViewField) -> bool:
-    # `DmEnvAdaptor` adds 1 to the maximum of a single value, in its own type.
+    # `DmEnvAdaptor` adds 1 to the maximum of a scalar, in the scalar's dtype.
     return field.max < 255
 
 
@@ -219,10 +223,10 @@ def _spec(name: str, dtype: int, shape: Sequence[int], most: int) -> pb.TensorSp
 
 
 class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
-    """Worlds of a Boardwire server; every stream is one agent."""
+    """A dm_env_rpc service whose worlds are batches of a Boardwire server; every stream is one agent."""
 
     def __init__(self, client: boardwire.Client) -> None:
-        """Plays on the server of `client`, which several threads use."""
+        """Uses the server of `client` for all worlds; several threads call `client`."""
         self._client = client
         self._worlds: dict[str, _World] = {}
         self._lock = threading.Lock()
@@ -230,7 +234,7 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
     def Process(
         self, requests: Iterable[pb.EnvironmentRequest], context: grpc.ServicerContext
     ) -> Iterator[pb.EnvironmentResponse]:
-        """Answers one request after another; one that is refused has changed nothing."""
+        """Answers the requests of a stream in order. A refused request changes nothing."""
         agent = _Agent(self)
         try:
             for request in requests:
@@ -239,14 +243,14 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
                 except BoardwireError as error:
                     yield pb.EnvironmentResponse(error=_status(error))
                 except Exception:
-                    # A mistake of the gateway's own: it costs the answer, not the stream.
+                    # A bug in the gateway fails the request, but does not end the stream.
                     _LOG.exception("a request of dm_env_rpc could not be answered")
                     yield pb.EnvironmentResponse(error=_status(ServerFault("the gateway has made a mistake")))
         finally:
             agent.end()
 
     def create(self, given: Mapping[str, pb.Tensor]) -> _World:
-        """Makes a world."""
+        """Creates a world from the settings of a request."""
         names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
         settings = _Settings(given, names, "options.")
         game = settings.text("game", None, [game.id for game in self._client.games()])
@@ -289,19 +293,19 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
         return world
 
     def find(self, name: str) -> _World:
-        """The world of this name."""
+        """Returns the world of this name."""
         with self._lock:
             if name in self._worlds:
                 return self._worlds[name]
         raise NotFound(f"there is no world {name!r}: it was destroyed, or its stream has ended")
 
     def living(self, names: set[str]) -> set[str]:
-        """Those of some worlds that have not ended."""
+        """Returns the names that belong to worlds that still exist."""
         with self._lock:
             return names & self._worlds.keys()
 
     def take(self, name: str) -> _World:
-        """The world of this name, for one agent alone."""
+        """Joins the world of this name, which allows one agent at a time."""
         world = self.find(name)
         with self._lock:
             if world.taken:
@@ -312,43 +316,43 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
         return world
 
     def give(self, world: _World, seed: int | None, *, interrupts: bool) -> None:
-        """Ends the sequence of a world, and notes the seed of the next one if there is one.
+        """Stores the seed of a world's next sequence, and marks the running sequence if it is interrupted.
 
         Args:
             world: The world.
-            seed: The seed.
-            interrupts: Whether another stream ends it: the agent in the world is told with its next step.
+            seed: The seed; None keeps the stored seed.
+            interrupts: Whether another stream ends the sequence: the agent's next step then tells the agent.
         """
         with self._lock:
             world.interrupted |= interrupts
             world.seed = world.seed if seed is None else seed
 
     def begin(self, world: _World) -> BatchStep:
-        """Begins the next sequence."""
+        """Begins the next sequence of a world."""
         with self._lock:
             world.interrupted, seed, world.seed = False, world.seed, None
         try:
             return self.use(world, lambda: world.batch.reset(seed=seed))
         except BoardwireError:
             with self._lock:
-                # Another may have been given meanwhile.
+                # Another request may have set a newer seed meanwhile.
                 world.seed = seed if world.seed is None else world.seed
             raise
 
     def use(self, world: _World, call: Callable[[], BatchStep]) -> BatchStep:
-        """Makes a call of the batch of a world."""
+        """Runs a call of a world's batch under its lock."""
         with world.used:
             self.find(world.name)
             try:
                 return call()
             except Gone:
-                # It has not been used for too long.
+                # The server has closed the batch, because it was idle for too long.
                 with self._lock:
                     self._worlds.pop(world.name, None)
                 raise
 
     def remove(self, name: str) -> None:
-        """Ends a world."""
+        """Closes a world."""
         world = self.find(name)
         with world.used:
             with self._lock:
@@ -357,7 +361,7 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
 
 
 class _Agent:
-    """A stream: the worlds that it has made, and the one that it is in."""
+    """A stream: the worlds that it has created, and the world that it has joined."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -381,10 +385,10 @@ class _Agent:
         return pb.EnvironmentResponse(**{kind: answers[kind](getattr(request, kind))})
 
     def end(self) -> None:
-        """Leaves, and ends the worlds that this stream has made."""
+        """Leaves the joined world, and closes the worlds that this stream has created."""
         self._leave()
         for name in self._gateway.living(self._made):
-            # Another stream may destroy it at the same time.
+            # Another stream may destroy the world at the same time.
             with contextlib.suppress(BoardwireError):
                 self._gateway.remove(name)
 
@@ -394,7 +398,7 @@ class _Agent:
         return self._gateway.find(self._joined.name)
 
     def _create(self, asked: pb.CreateWorldRequest) -> pb.CreateWorldResponse:
-        # Another stream may have destroyed some, or nobody has used them for too long.
+        # Another stream may have destroyed some worlds, or the server has closed idle ones.
         self._made = self._gateway.living(self._made)
         if len(self._made) == WORLDS:
             raise ServerFull(f"a stream has {WORLDS} worlds at most: destroy one that is not needed")
@@ -462,7 +466,7 @@ class _Agent:
 
 
 def _status(error: BoardwireError) -> status_pb2.Status:
-    """A refusal with its reason, as a Boardwire server sends it."""
+    """Converts an error to a status with the reason in its details, as a Boardwire server sends it."""
     detail = any_pb2.Any()
     detail.Pack(
         error_details_pb2.ErrorInfo(reason=error.reason, domain="boardwire.v1", metadata=error.metadata)
@@ -476,15 +480,16 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
     """Serves the games of a client's server at `listen`.
 
     Args:
-        client: Where worlds are played. It is used by a thread for each stream, and not closed.
-        listen: `HOST:PORT` or `unix:PATH`; port 0 is any that is free.
-        streams: How many may be open at once; others are refused with `RESOURCE_EXHAUSTED`.
+        client: The client of the server that plays the worlds. Each stream calls it from its own thread;
+            `serve` does not close it.
+        listen: `HOST:PORT` or `unix:PATH`; port 0 selects a free port.
+        streams: The maximum number of open streams; further ones fail with `RESOURCE_EXHAUSTED`.
 
     Returns:
-        The server, which has been started and serves as long as it is kept, and its port.
+        The started server and its port. The server runs as long as the caller keeps a reference to it.
 
     Raises:
-        OSError: It cannot listen there.
+        OSError: The gateway cannot listen at `listen`.
     """
     server = grpc.server(
         ThreadPoolExecutor(streams),
@@ -501,7 +506,7 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
 
 
 def _is_here(listen: str) -> bool:
-    """Whether only this machine can connect to an address that a server listens at."""
+    """Returns whether only this machine can connect to a server that listens at `listen`."""
     if listen.startswith("unix:"):
         return True
     host = listen.rpartition(":")[0].strip("[]")
@@ -512,7 +517,7 @@ def _is_here(listen: str) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until it is interrupted or terminated."""
+    """Serves until SIGINT or SIGTERM, and returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m boardwire.dm_env_rpc", description=__doc__.splitlines()[0]
     )

@@ -1,25 +1,25 @@
-"""What can go wrong, by what a caller can do about it; `boardwire.BoardwireError` is the root.
+"""The errors, grouped by what the caller can do; `boardwire.BoardwireError` is the base class.
 
 ```text
 BoardwireError          .code, .reason, .metadata
 ├── StartError            the private server was not found or did not start
-├── ConnectionLost        nobody answers, or no longer: repeat when a server answers there
-├── Gone                  what was asked of is there no longer: begin anew
-├── CallTimeout           no answer in time: repeat
-├── InvalidRequest        the request cannot be: change it
-│   ├── NotFound            what it names does not exist
+├── ConnectionLost        the server does not respond: repeat when a server responds there again
+├── Gone                  the match, batch or search no longer exists: open a new one
+├── CallTimeout           no response in time: repeat
+├── InvalidRequest        the request is never valid: change it
+│   ├── NotFound            something that the request names does not exist
 │   └── IllegalAction       there is no such action, or it is not legal now: choose another
-├── AccessDenied          the token does not allow it
-├── NotPossibleNow        wait, or do something else first
+├── AccessDenied          the token does not allow the request, or is missing
+├── NotPossibleNow        the current state does not allow it: wait, or do something else first
 │   ├── NotYourTurn         the seat owes no decision
 │   └── EpisodeOver         a reset begins the next episode
-├── StaleRequest          it answers what is no longer due: observe again
-├── ServerFull            the server holds or does as much as it may: try again later
-├── NotServed             the server does not know the method: it is older, or there is no server
-└── ServerFault           a bug of the server, or an answer that this client does not understand
+├── StaleRequest          the decision or step is not due now: observe again
+├── ServerFull            the server is at a limit of load or size: try again later
+├── NotServed             the server lacks the method: it is older, or there is no server
+└── ServerFault           a bug in the server, or a response that this client does not understand
 ```
 
-`.reason` tells more, such as `INVITATION_USED`; the page about the protocol lists all of them.
+`.reason` names the cause, such as `INVITATION_USED`; the protocol page lists all reasons.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from typing import ClassVar
 
 
 class BoardwireError(Exception):
-    """Anything that went wrong between this process and a Boardwire server.
+    """The base class of all errors between this process and a Boardwire server.
 
     Attributes:
         code: The gRPC status code, such as `NOT_FOUND`.
-        reason: The server's reason, such as `GAME_UNKNOWN`; empty when it gave none.
+        reason: The server's reason, such as `GAME_UNKNOWN`; empty if there is none.
         metadata: Each value that the message mentions, by name.
     """
 
-    #: The status codes whose errors are of this class where no other class has their reason.
+    #: The status codes that map to this class, unless a class lists the reason of the error.
     CODES: ClassVar[tuple[str, ...]] = ()
-    #: The reasons whose errors are of this class whatever their code.
+    #: The reasons that map to this class, with any status code.
     REASONS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -50,7 +50,7 @@ class BoardwireError(Exception):
         reason: str = "",
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        """Takes the code from the class where it is left out."""
+        """Stores the details; `code` defaults to the first code in `CODES`, or is empty without one."""
         super().__init__(message)
         self.code = code if code is not None else next(iter(self.CODES), "")
         self.reason = reason
@@ -58,11 +58,11 @@ class BoardwireError(Exception):
 
     @property
     def message(self) -> str:
-        """What was wrong, where, and what would be right."""
+        """What is wrong, where, and what is allowed."""
         return str(self.args[0])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Crosses process borders whole, as workers hand their errors to a trainer."""
+        """Pickles the error with all attributes, so that a worker process can send it to a trainer."""
         return _rebuild, (type(self), self.message, self.code, self.reason, self.metadata)
 
 
@@ -73,21 +73,21 @@ def _rebuild(
 
 
 class StartError(BoardwireError):
-    """A private server was not found, or did not start."""
+    """The binary of a private server was not found, or the server did not start."""
 
 
 class ConnectionLost(BoardwireError):
-    """Nobody answers, or no longer; or the server cannot now: `SHUTTING_DOWN`, `JOURNAL_FAILED`.
+    """The server does not respond, or reports that it cannot: `SHUTTING_DOWN`, `JOURNAL_FAILED`.
 
-    Trying again does not help where the reason is `NOT_CONNECTED`: client and server do not speak the same
-    protocol, or do not trust each other. `CLOSED` says that this process has closed the client or the seat.
+    With the reason `NOT_CONNECTED`, a retry does not help: client and server do not speak the same protocol,
+    or do not trust each other. With `CLOSED`, this process has closed the client or the seat.
     """
 
     CODES: ClassVar[tuple[str, ...]] = ("UNAVAILABLE",)
 
 
 class Gone(BoardwireError):
-    """What was asked of is there no longer: it was closed, idle for too long, or ended with its server."""
+    """The match, batch or search no longer exists: it ended, was idle for too long, or its server ended."""
 
     REASONS: ClassVar[tuple[str, ...]] = (
         "MATCH_UNKNOWN",
@@ -101,26 +101,26 @@ class Gone(BoardwireError):
 
 
 class CallTimeout(BoardwireError):
-    """No answer came in time. Nobody knows whether the server has done what it was asked for."""
+    """No response came in time. The server may or may not have carried out the request."""
 
     CODES: ClassVar[tuple[str, ...]] = ("DEADLINE_EXCEEDED",)
 
 
 class InvalidRequest(BoardwireError):
-    """The request cannot be, whenever it is sent: the message says what would be right."""
+    """The request is invalid at any time; the message says what is allowed."""
 
     CODES: ClassVar[tuple[str, ...]] = ("INVALID_ARGUMENT", "ALREADY_EXISTS")
     REASONS: ClassVar[tuple[str, ...]] = ("MESSAGE_UNDECODABLE", "MESSAGE_MISSING", "MESSAGE_TOO_LARGE")
 
 
 class NotFound(InvalidRequest):
-    """What the request names does not exist: a game, an invitation, a frame that is not kept any more."""
+    """The request names something that does not exist, such as a game, an invitation or a deleted frame."""
 
     CODES: ClassVar[tuple[str, ...]] = ("NOT_FOUND",)
 
 
 class IllegalAction(InvalidRequest):
-    """There is no such action, or it is not legal now; nothing was played, in a batch in no environment."""
+    """The action does not exist or is not legal now; no action was played, in a batch in no environment."""
 
     REASONS: ClassVar[tuple[str, ...]] = (
         "ACTION_ILLEGAL",
@@ -133,13 +133,13 @@ class IllegalAction(InvalidRequest):
 
 
 class AccessDenied(BoardwireError):
-    """The token does not allow this, or there is none."""
+    """The token does not allow the request, or there is no token."""
 
     CODES: ClassVar[tuple[str, ...]] = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 
 
 class NotPossibleNow(BoardwireError):
-    """The match does not stand so that this is possible."""
+    """The current state of the match does not allow the request."""
 
     CODES: ClassVar[tuple[str, ...]] = ("FAILED_PRECONDITION",)
 
@@ -151,39 +151,39 @@ class NotYourTurn(NotPossibleNow):
 
 
 class EpisodeOver(NotPossibleNow):
-    """The episode, or a world of a search, has ended; a reset begins the next episode."""
+    """The episode, or a world (determinization) of a search, has ended; a reset begins the next episode."""
 
     REASONS: ClassVar[tuple[str, ...]] = ("EPISODE_OVER", "ENVIRONMENT_OVER", "WORLD_OVER")
 
 
 class StaleRequest(BoardwireError):
-    """The request answers what is no longer due, or not yet: observe again.
+    """The request is for a decision or step that is no longer due, or not yet: observe again.
 
-    With `DECISION_LATE` the seat's time had run out, and the decision has been made for it.
+    With `DECISION_LATE`, the seat's time ran out, and the server made the decision for the seat.
     """
 
     CODES: ClassVar[tuple[str, ...]] = ("ABORTED",)
 
 
 class ServerFull(BoardwireError):
-    """The server holds as much as it may, or the caller asks more often than it may: try again later."""
+    """The server is at a limit, or the caller exceeds its request rate: try again later."""
 
     CODES: ClassVar[tuple[str, ...]] = ("RESOURCE_EXHAUSTED",)
 
 
 class NotServed(BoardwireError):
-    """The server does not know the method, or not this way of calling it."""
+    """The server does not have the method, or does not support this way of calling it."""
 
     CODES: ClassVar[tuple[str, ...]] = ("UNIMPLEMENTED",)
 
 
 class ServerFault(BoardwireError):
-    """The server broke a promise of its own, or answered with something this client does not know."""
+    """The server has a bug, or sent a response that this client does not understand."""
 
     CODES: ClassVar[tuple[str, ...]] = ("INTERNAL",)
 
 
-#: What says that a match or batch, or its whole server, is there no longer: nothing is left to close.
+#: The errors that mean that a match, a batch or its server no longer exists: nothing is left to close.
 LOST = (Gone, ConnectionLost)
 
 
@@ -198,6 +198,6 @@ _BY_CODE = {code: kind for kind in _all(BoardwireError) for code in kind.__dict_
 def from_status(
     code: str, reason: str, message: str, metadata: Mapping[str, str] | None = None
 ) -> BoardwireError:
-    """The error for a status: of the class of its reason, else of that of its code, else `ServerFault`."""
+    """Returns the error for a status: its class follows from `reason`, else `code`, else is `ServerFault`."""
     kind = _BY_REASON.get(reason) or _BY_CODE.get(code, ServerFault)
     return kind(message, code=code, reason=reason, metadata=metadata)

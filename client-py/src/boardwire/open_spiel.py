@@ -1,6 +1,6 @@
-"""The games as Python games of OpenSpiel. Needs `boardwire[open_spiel]`.
+"""Python games for OpenSpiel. Needs `boardwire[open_spiel]`.
 
-`register()` makes them known as `boardwire_<game>`; then OpenSpiel loads them by name:
+`register()` registers each game as `boardwire_<game>`; then OpenSpiel loads it by name:
 
 ```python
 import boardwire.open_spiel
@@ -10,13 +10,14 @@ boardwire.open_spiel.register()
 game = pyspiel.load_game("boardwire_faraway(players=3,rng_seed=7)")
 ```
 
-Turns are sequential: of the seats that owe a decision the lowest comes first, and the others see nothing of
-its choice. All chance is one node, the deal, whose single outcome draws the seed from which all luck
-follows. So whoever searches a state of the match itself searches what is true, hidden cards and luck to come
-included. `state.resample_from_infostate`, as `ISMCTSBot` uses it, gives worlds drawn from what a seat knows.
+Turns are sequential: if several seats decide at the same time, the lowest goes first, and the others do not
+see its choice. The only chance node is the deal. Its single outcome draws the seed that determines all later
+randomness. A search from a state of the match itself therefore sees the true state, hidden cards and future
+randomness included. `state.resample_from_infostate`, which `ISMCTSBot` calls, samples determinizations
+(worlds) from what a seat knows.
 
-With an `rng_seed` the same calls in the same order see the same deals, worlds and playouts; the deals are the
-same whatever is searched between them. What a bot draws by itself follows from its own seed.
+With an `rng_seed`, the same calls in the same order produce the same deals, worlds and playouts. Searches
+between deals do not change the deals. A bot's own random choices follow from the bot's own seed.
 """
 
 from __future__ import annotations
@@ -38,30 +39,30 @@ from ._types import NOBODY, RolloutPolicy
 
 __all__ = ["BoardwireGame", "BoardwireObserver", "BoardwireState", "RolloutEvaluator", "register"]
 
-#: Names of a game's parameters that are no options.
+#: The parameters of a game that are not options of the game.
 _OWN = ("players", "rng_seed", "address")
 
 
 def register(address: str | None = None) -> tuple[str, ...]:
-    """Makes the games of a server known to OpenSpiel.
+    """Registers the games of a server with OpenSpiel.
 
-    Parameters of a game are `players`; `rng_seed`, from which deals and searches follow, or -1 for fresh
-    luck; `address`, the server, where it is not the private one that the environments of this process share;
-    and the game's options.
+    The parameters of a game are `players`, `rng_seed`, `address` and the game's options. `rng_seed`
+    determines deals and searches; -1 makes them random. `address` is the server; if empty, it is the private
+    server that the environments of this process share.
 
     Args:
-        address: The server whose games they are; the private one when left out.
+        address: The server whose games to register; by default the private server.
 
     Returns:
-        Their names; those registered before stay as they are.
+        The names of all games of the server. Games that are already registered do not change.
     """
     names = []
     for game in shared_client(address).games():
         kind = _kind(game, address or "")
         names.append(kind.short_name)
         if kind.short_name not in pyspiel.registered_names():
-            # OpenSpiel lets go of it after the interpreter has ended. A class, which refers to itself, is not
-            # freed then; a function would be, and end the process with an error.
+            # OpenSpiel releases it after the interpreter has ended. A function would be freed then, and end
+            # the process with an error. A class is not freed, because it refers to itself.
             made = type("BoardwireGame", (BoardwireGame,), {"_kind": kind, "_game": game.id})
             pyspiel.register_game(kind, made)
     return tuple(names)
@@ -92,16 +93,16 @@ def _kind(game: Game, address: str) -> pyspiel.GameType:
 
 
 def _default(option: GameOption) -> str | int:
-    """Of the type that OpenSpiel reads a value in a game's string as."""
+    """Returns the default, in the type that OpenSpiel gives such a value in a game string."""
     return option.default if option.min is None else int(option.default)
 
 
 class BoardwireGame(pyspiel.Game):
-    """A table of a game; each game has a class of its own.
+    """A table of a game; `register` makes a subclass for each game.
 
     Attributes:
-        key: What it is, among tables.
-        spec: The table's description.
+        key: The key of the table.
+        spec: The spec of the table.
     """
 
     _kind: ClassVar[pyspiel.GameType]
@@ -111,7 +112,7 @@ class BoardwireGame(pyspiel.Game):
         """Is called by `pyspiel.load_game`.
 
         Raises:
-            BoardwireError: The game is not served at such a table.
+            BoardwireError: The server does not offer the game at such a table.
         """
         given = {**self._kind.parameter_specification, **(params or {})}
         options = tuple((name, str(value)) for name, value in given.items() if name not in _OWN)
@@ -132,25 +133,25 @@ class BoardwireGame(pyspiel.Game):
         super().__init__(self._kind, info, dict(params or {}))
 
     def new_initial_state(self, _from: object = None) -> BoardwireState:
-        """The state before the deal."""
+        """Returns the state before the deal."""
         return BoardwireState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """The deal alone."""
+        """Returns 1, for the deal."""
         return 1
 
     def draw_seed(self) -> int:
-        """The seed of the next deal."""
+        """Draws the seed of the next deal."""
         return int(self._deals.integers(1 << 64, dtype=np.uint64))
 
     def draw_search_seed(self) -> int:
-        """The seed of the next worlds or playouts."""
+        """Draws the seed of the next worlds or playouts."""
         return int(self._searches.integers(1 << 64, dtype=np.uint64))
 
     def make_py_observer(
         self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Any = None
     ) -> BoardwireObserver | None:
-        """An observer of what a seat may know; none for what is public, or private, alone."""
+        """Returns an observer of a seat's view; None unless both public and private info are asked for."""
         kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             return None
@@ -158,18 +159,18 @@ class BoardwireGame(pyspiel.Game):
 
 
 class BoardwireState(pyspiel.State):
-    """A position of a match, or of a world that a seat can believe in."""
+    """A position of a match, or of a determinization of it."""
 
     def __init__(self, game: BoardwireGame) -> None:
         """Is called by the game."""
         super().__init__(game)
         self._key = game.key
         self._at: Position | None = None
-        # What each seat has seen and chosen so far: a digest.
+        # For each seat, a digest of all its observations and actions so far.
         self._recalls: tuple[str, ...] = ("",) * game.spec.seats
 
     def current_player(self) -> int:
-        """The seat that decides."""
+        """Returns the seat that decides, or the id of chance or of the terminal state."""
         if self._at is None:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self._at.seat == NOBODY else self._at.seat
@@ -179,7 +180,7 @@ class BoardwireState(pyspiel.State):
         return legal
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """One, which draws a seed."""
+        """Returns the single outcome of the deal, which draws a seed."""
         return [(0, 1.0)]
 
     def _apply_action(self, action: int) -> None:
@@ -199,42 +200,42 @@ class BoardwireState(pyspiel.State):
         return label
 
     def is_terminal(self) -> bool:
-        """Whether the episode is over."""
+        """Returns whether the episode is over."""
         return self._at is not None and self._at.seat == NOBODY
 
     def returns(self) -> list[float]:
-        """1 for the first place, -1 for the last, evenly between; 0 for all while it goes on."""
+        """Returns 1 for the first place to -1 for the last, evenly spaced; 0 for all before the end."""
         if self._at is None:
             return [0.0] * len(self._recalls)
-        # As the fractions that they are, so that they add up to 0.
+        # Recovers exact fractions from float32, so that the returns add up to 0.
         return [float(Fraction(float(each)).limit_denominator(1000)) for each in self._at.reward]
 
     def resample_from_infostate(self, player: int, sampler: object = None) -> BoardwireState:
-        """A state with all drawn anew that a seat cannot know, luck to come included.
+        """Returns a determinization: it resamples all that a seat cannot know, future randomness included.
 
-        It shows what the seat may know that decides, and nothing of the others; it cannot be serialized.
+        The state shows only the view of the seat that decides. It cannot be serialized.
 
         Args:
             player: The seat that decides.
-            sampler: Ignored: `ISMCTSBot` makes one for each call, without a seed. Worlds follow from the
-                `rng_seed` of the game.
+            sampler: Ignored, because `ISMCTSBot` makes an unseeded one for each call. The `rng_seed` of the
+                game determines the worlds.
 
         Raises:
-            ValueError: Another seat decides, or this is such a state itself.
+            ValueError: Another seat decides, or this state is itself a determinization.
         """
         if not isinstance(self._at, Dealt) or self._at.seat != player:
             raise ValueError(f"worlds are drawn for the seat that decides in a match, not for {player}")
         state: BoardwireState = self.clone()
         state._at = self._at.resampled(self.get_game().draw_search_seed())
-        # What others have seen in a world that was made up nobody knows.
+        # A determinization does not include the past observations of other seats.
         state._recalls = tuple(held if seat == player else "" for seat, held in enumerate(self._recalls))
         return state
 
     def observed(self, player: int) -> NDArray[np.uint8] | None:
-        """What a seat may know: `uint8[bytes]`; None before the deal.
+        """Returns the view of a seat: `uint8[bytes]`; None before the deal.
 
         Raises:
-            ValueError: It is a world of a search, and another seat decides.
+            ValueError: The state is a determinization, and another seat decides.
         """
         if self._at is None:
             return None
@@ -245,14 +246,14 @@ class BoardwireState(pyspiel.State):
         return self._at.views[player]
 
     def recalled(self, player: int) -> str:
-        """A digest of all that a seat has seen at its decisions, and of what it has chosen."""
+        """Returns a digest of a seat's views at its past decisions and of its actions."""
         return self._recalls[player]
 
     def rollout(self, playouts: int, policy: RolloutPolicy) -> NDArray[np.float32]:
-        """What the seats earn on average when the server plays on: `float32[seats]`.
+        """Returns the mean reward of each seat over playouts in the server: `float32[seats]`.
 
         Raises:
-            ValueError: It is no resampled state: playing it out would tell what is true.
+            ValueError: The state is not a determinization: playouts would reveal the true state.
         """
         if not isinstance(self._at, World):
             raise ValueError(
@@ -261,7 +262,7 @@ class BoardwireState(pyspiel.State):
         return self._at.rollout(playouts, policy, self.get_game().draw_search_seed())
 
     def __str__(self) -> str:
-        """The seed and the actions; whoever has them can compute every hidden card."""
+        """Returns the seed and the actions; they reveal every hidden card."""
         if self._at is None:
             return "before the deal"
         begun = f"seed {self._at.seed}:" if isinstance(self._at, Dealt) else "a world:"
@@ -270,14 +271,14 @@ class BoardwireState(pyspiel.State):
 
 
 class BoardwireObserver:
-    """What a seat may know, as `GameSpec.features` makes numbers of it.
+    """An observer of a seat's view, as features (`GameSpec.features`) or as a string.
 
-    The string of an information state holds all that the seat has seen and chosen (perfect recall), that of
-    an observation what it may know now. The tensors of both are of what it may know now.
+    The string of an information state covers all that the seat has seen and chosen (perfect recall). The
+    string of an observation covers the current view only, and so do the tensors of both.
 
     Attributes:
         tensor: `float32[features]`.
-        dict: The same by its name, `view`.
+        dict: The same tensor under the name `view`.
     """
 
     def __init__(self, game: BoardwireGame, perfect_recall: bool) -> None:
@@ -288,7 +289,7 @@ class BoardwireObserver:
         self.dict = {"view": self.tensor}
 
     def set_from(self, state: BoardwireState, player: int) -> None:
-        """Fills the tensor."""
+        """Fills the tensor with the features of a seat's view; with 0 before the deal."""
         view = state.observed(player)
         if view is None:
             self.tensor.fill(0)
@@ -296,14 +297,14 @@ class BoardwireObserver:
             self._spec.features(view, out=self.tensor)
 
     def string_from(self, state: BoardwireState, player: int) -> str:
-        """The view as hexadecimal digits; before them, with perfect recall, a digest of those before."""
+        """Returns the view as hexadecimal digits; with perfect recall, after the seat and its digest."""
         view = state.observed(player)
         shown = "" if view is None else view.tobytes().hex()
         return f"seat {player} {state.recalled(player)} {shown}" if self._perfect_recall else shown
 
 
 class RolloutEvaluator(mcts.Evaluator):
-    """Judges resampled states by playouts in the server; all actions are as likely beforehand.
+    """An evaluator of determinizations by playouts in the server, with a uniform prior.
 
     ```python
     bot = ISMCTSBot(game, boardwire.open_spiel.RolloutEvaluator(), uct_c=1.0, max_simulations=200)
@@ -311,20 +312,20 @@ class RolloutEvaluator(mcts.Evaluator):
     """
 
     def __init__(self, playouts: int = 1, policy: RolloutPolicy = "estimate") -> None:
-        """Says how.
+        """Configures the playouts.
 
         Args:
-            playouts: How many for each state.
-            policy: Who plays at all seats: `estimate`, or `random`.
+            playouts: The number of playouts for each state.
+            policy: The policy of all seats: `estimate` or `random`.
         """
         self._playouts = playouts
         self._policy: RolloutPolicy = policy
 
     def evaluate(self, state: BoardwireState) -> NDArray[np.float32]:
-        """What the seats earn on average: `float32[seats]`."""
+        """Returns the mean reward of each seat over the playouts: `float32[seats]`."""
         return state.rollout(self._playouts, self._policy)
 
     def prior(self, state: BoardwireState) -> list[tuple[int, float]]:
-        """All legal actions, each as likely as the others."""
+        """Returns the legal actions with equal probabilities."""
         legal = state.legal_actions()
         return [(action, 1 / len(legal)) for action in legal]

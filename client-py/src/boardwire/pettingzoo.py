@@ -1,7 +1,7 @@
-"""PettingZoo environments over a Boardwire server; they know no game. Needs `boardwire[pettingzoo]`.
+"""PettingZoo environments for every game that a Boardwire server serves. Needs `boardwire[pettingzoo]`.
 
-`parallel_env("faraway", seats=3)` takes the decisions of all who owe one at once, `aec_env("faraway",
-seats=3)` one after the other. Both play the same match: the order of hidden choices makes no difference.
+In `parallel_env("faraway", seats=3)`, all agents that owe a decision act at once; in `aec_env("faraway",
+seats=3)`, they act one after the other. Both play the same match: the order of hidden choices has no effect.
 """
 
 from .envs.aec import BoardwireAECEnv

@@ -1,4 +1,4 @@
-"""The games as environments of RLlib's new API stack. Needs `boardwire[rllib]`.
+"""Environments for RLlib's new API stack. Needs `boardwire[rllib]`.
 
 ```python
 from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule
@@ -14,8 +14,9 @@ config = (
 )
 ```
 
-Every env runner has a private server, or one of those that `address` lists, by its index. When a server is
-gone a step raises what tells so, and RLlib makes the environment anew, or the runner, on a node that is left.
+Every env runner uses a private server, or a server from the `address` list, chosen by the runner's index.
+If a server is lost, a step raises an error. RLlib then recreates the environment, or the runner on another
+node.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from .errors import LOST, BoardwireError, CallTimeout, ConnectionLost, ServerFul
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 
-#: The logit of what is not legal.
+#: The logit of an illegal action.
 _NEVER = -1e9
 
 _T = TypeVar("_T")
@@ -60,18 +61,18 @@ class EnvConfig:
 
     Attributes:
         game: The game's id.
-        seats: How many seats; the fewest the game is played by when left out.
+        seats: The number of seats; by default the fewest that the game allows.
         options: The game's options.
-        opponents: The seats that bots play in the server, such as `{1: "greedy"}`; all others are agents.
-        observation: `features` for one `float32` vector, `ids` for the view by named field.
-        reward: What agents are rewarded for, at the end of the episode.
-        illegal_actions: What happens to illegal actions. By default a legal one, drawn from the episode's
-            seed, is played instead, since RLlib's checker and its random actions know no masks.
-        skip_forced: Whether decisions with a single legal action are played in the server.
-        address: The server, as a `boardwire.Server` where it asks for TLS or a token; or several, of which
-            env runner i has number i modulo their count, and the next one while that is full or does not
-            answer; a private one for each env runner when left out.
-        server_args: More arguments of `boardwire serve`, for private servers.
+        opponents: The bot of each seat that the server plays, such as `{1: "greedy"}`; others are agents.
+        observation: `features` for one `float32` vector, `ids` for the fields of the view by name.
+        reward: The kind of reward that agents get at the end of the episode.
+        illegal_actions: How the server handles an illegal action. By default it plays a legal action instead,
+            drawn from the episode's seed, because RLlib's checker and random actions ignore masks.
+        skip_forced: Whether the server plays decisions with a single legal action.
+        address: The server, as a `boardwire.Server` if it needs TLS or a token; or a list of servers. Env
+            runner i uses server i modulo their count, or the next one while that is full or does not
+            answer. By default each env runner starts a private server.
+        server_args: Additional arguments of `boardwire serve` for private servers.
     """
 
     game: str
@@ -86,10 +87,10 @@ class EnvConfig:
     server_args: Sequence[str] = ()
 
     def servers(self, worker: int) -> list[str | Server | None]:
-        """The servers that an env runner may have, in the order in which it tries them.
+        """Returns the servers that an env runner may use, in the order in which it tries them.
 
         Args:
-            worker: Its index: they count from 1, 0 is the process that trains.
+            worker: The index of the env runner, from 1; 0 is the process that trains.
 
         Raises:
             ValueError: The list of addresses is empty.
@@ -103,34 +104,34 @@ class EnvConfig:
 
 
 class BoardwireMultiAgentEnv(MultiAgentEnv):
-    """A match whose seats are agents, `seat_0` and so on, but for those that bots of the server have.
+    """A match whose agents, `seat_0` and so on, play all seats that no bot of the server plays.
 
-    At every step one agent has an observation and owes a decision: of the seats that may choose at the same
-    time the lowest comes first, and the others see nothing of its choice. At the end every agent has a last
-    observation and its reward, which is 0 before.
+    At every step one agent gets an observation and makes a decision. If several seats decide at the same
+    time, the lowest goes first, and the others do not see its choice. At the end every agent gets a last
+    observation and its reward; earlier rewards are 0.
 
-    Observations are `{"observation": ..., "action_mask": int8[actions]}`: by default `float32[features]`, as
-    `GameSpec.features` lays them out, and 1 for each legal action. At the end the mask is all 0. Infos have
-    `ply` and `substituted`; at the end `score` and `rank`.
+    Observations are `{"observation": ..., "action_mask": int8[actions]}`. By default `observation` is
+    `float32[features]`, as `GameSpec.features` lays it out. The mask is 1 for each legal action, and all 0 at
+    the end. Infos have `ply` and `substituted`, and at the end also `score` and `rank`.
 
-    The seeds of all episodes follow from that of a reset, also when the server has ended in between.
+    The seed of a reset determines the seeds of all later episodes, even if the server is lost in between.
 
     Attributes:
-        config: What it was made with.
-        game_spec: The table's description.
-        server: Where it plays; none for the private server of this process.
+        config: The configuration.
+        game_spec: The spec of the table.
+        server: The server of the match; None for the private server of this process.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Describes the match; the first reset opens it, as a batch of one.
+        """Fetches the spec of the match; the first reset opens it, as a batch of one environment.
 
         Args:
-            config: The keys of `EnvConfig`. RLlib's own `EnvContext` also tells which env runner this is.
+            config: The keys of `EnvConfig`. RLlib's `EnvContext` also has the index of the env runner.
 
         Raises:
-            TypeError: There is no such key, or no game.
-            ValueError: A value cannot be.
-            BoardwireError: The game is not served at such a table, or no server answers.
+            TypeError: A key is unknown, or `game` is missing.
+            ValueError: A value is invalid.
+            BoardwireError: The server does not offer the game at such a table, or no server answers.
         """
         self.config = EnvConfig(**config)
         self._servers = self.config.servers(getattr(config, "worker_index", 0))
@@ -155,17 +156,17 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begins an episode, at any time; at another table, or another server, when the last one is gone.
+        """Begins an episode, at any time. Opens a new match, or changes servers, if the last match is lost.
 
         Args:
-            seed: Fixes all episodes from there on.
-            options: Ignored; a match's options are fixed by the config.
+            seed: Determines this and all later episodes.
+            options: Ignored; the config fixes the options of a match.
 
         Returns:
-            The observation and the info of the agent who decides first.
+            The observation and the info of the agent that decides first.
 
         Raises:
-            BoardwireError: No server answers, or none plays this.
+            BoardwireError: No server answers, or none offers this match.
         """
         super().reset(seed=seed)
         with unspent(self.np_random):
@@ -201,7 +202,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         )
 
     def _served(self, work: Callable[[Client], _T]) -> _T:
-        """What the first of the servers answers that answers and has room."""
+        """Calls `work` on the first server that answers and is not full, and returns its result."""
         *others, last = self._servers
         for server in others:
             with contextlib.suppress(ConnectionLost, CallTimeout, ServerFull):
@@ -216,20 +217,20 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
     def step(
         self, action_dict: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Makes the decision of the agent who owes one.
+        """Plays the action of the agent that decides.
 
         Args:
-            action_dict: Its action, `int`; those of others are ignored.
+            action_dict: The agent's action, an `int`; actions of other agents are ignored.
 
         Returns:
-            Observations and infos of the agent who decides next, or of all at the end; rewards of all agents;
-            terminations and truncations of all, and of `__all__`.
+            Observations and infos of the agent that decides next, or of all agents at the end; rewards of all
+            agents; terminations and truncations of all agents and of `__all__`.
 
         Raises:
-            RuntimeError: There was no reset, or the episode is over.
-            KeyError: The agent who owes a decision gives none; nothing has been played.
-            IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing has been played.
-            BoardwireError: The server is gone, and the match with it: a reset begins anew.
+            RuntimeError: The environment was not reset, or the episode is over.
+            KeyError: The action of the agent that decides is missing; nothing was played.
+            IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing was played.
+            BoardwireError: The server and its match are lost; a reset opens a new match.
         """
         if self._batch is None or self._shown is None or self._shown.seat[0] == NOBODY:
             raise RuntimeError("reset the environment: no episode is under way")
@@ -252,7 +253,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         return {agent: observation}, {agent: _info(shown)}
 
     def _ends(self, shown: BatchStep) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """What all agents see at the end of an episode."""
+        """Returns the observations and infos of all agents at the end of an episode."""
         assert shown.final_view is not None, "the batch was opened with it"
         assert shown.scores is not None, "the batch was opened with them"
         assert shown.ranks is not None, "they come with the scores"
@@ -264,8 +265,8 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         return observations, infos
 
     def close(self) -> None:
-        """Closes the match. The environment may be reset again."""
-        # What cannot be reached needs no closing.
+        """Closes the match. A reset opens a new one."""
+        # A batch on an unreachable server needs no closing.
         with contextlib.suppress(BoardwireError):
             if self._batch is not None:
                 self._batch.close()
@@ -277,16 +278,16 @@ def _info(shown: BatchStep) -> dict[str, Any]:
 
 
 class MaskedPPOModule(DefaultPPOTorchRLModule):
-    """PPO's default module, which sees what is under `observation` and chooses what `action_mask` allows.
+    """PPO's default module with action masking: it reads `observation` and allows what `action_mask` allows.
 
-    `model_config` is that of the default module. The observation has to be a vector, as `features` are.
+    It takes the `model_config` of the default module. The observation must be a vector, such as `features`.
     """
 
     def __init__(self, *, observation_space: spaces.Space[Any], **kwargs: Any) -> None:
         """Is called by `RLModuleSpec.build`.
 
         Raises:
-            ValueError: The space is not that of the environments here, with `features`.
+            ValueError: The space is not that of a `BoardwireMultiAgentEnv` with `features`.
         """
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if "action_mask" not in parts or not isinstance(parts.get("observation"), spaces.Box):
@@ -295,7 +296,7 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):
                 'put "observation": "features" into env_config'
             )
         super().__init__(observation_space=parts["observation"], **kwargs)
-        # Checkpoints make the module again with what it was made with.
+        # A checkpoint rebuilds the module from its original arguments.
         self.observation_space = observation_space
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -305,7 +306,7 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):
         return _masked(super()._forward_train(_seen(batch), **kwargs), batch)
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
-        """The values of positions: `float32[n]`."""
+        """Returns the values of positions: `float32[n]`."""
         return super().compute_values(_seen(batch), embeddings)
 
 
@@ -320,14 +321,14 @@ def _masked(output: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def policy(module: RLModule, spec: GameSpec) -> Policy:
-    """A trained module as a policy, for `boardwire.evaluate`, `versus`, or as an opponent.
+    """Converts a trained module to a policy, for `boardwire.evaluate`, `versus`, or as an opponent.
 
     Args:
-        module: A module of environments with `features`, on the CPU, such as a `MaskedPPOModule`.
-        spec: The table's description, as that of its environments.
+        module: A module on the CPU, such as a `MaskedPPOModule`, trained in environments with `features`.
+        spec: The spec of the table, the same as that of the environments.
 
     Returns:
-        A function of `Decisions` that gives the likeliest action of each row, `int64[n]`.
+        A function of `Decisions` that returns the likeliest action of each row, `int64[n]`.
     """
 
     def choose(asked: Decisions) -> NDArray[np.int64]:

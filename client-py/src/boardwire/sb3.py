@@ -1,11 +1,11 @@
-"""Stable-Baselines3 and sb3-contrib over one batch: the extra `boardwire[sb3]`.
+"""Adapters of a batch for Stable-Baselines3 and sb3-contrib. Needs `boardwire[sb3]`.
 
-`MaskablePPO` learns here from many matches that are stepped by one message, and is measured over duplicate
-deals now and then.
+`MaskablePPO` learns from many matches that one message steps. A callback evaluates it at intervals over
+duplicate deals.
 
 ```python
 envs = boardwire.sb3.VecEnv("faraway", 64, opponents="random")
-# SB3's own sizes are for one environment.
+# SB3's defaults are for one environment.
 model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=1024, n_epochs=4)
 model.learn(200_000, callback=boardwire.sb3.EvaluationCallback(every=50_000))
 print(boardwire.evaluate(boardwire.sb3.policy(model, envs.game_spec), "faraway", opponents="greedy"))
@@ -40,21 +40,22 @@ __all__ = ["EvaluationCallback", "VecEnv", "policy"]
 
 
 class VecEnv(BaseVecEnv):
-    """Matches between one agent and others as the environments of one batch.
+    """A vector environment over one batch, in which one agent plays against other players.
 
-    Episodes that end are followed by the next ones in the same step. Their info has then, and else nothing:
+    When an episode ends, the next one begins in the same step. The info of that environment then has the
+    following keys; at all other steps it is empty:
 
     - `terminal_observation`: the last observation;
-    - `TimeLimit.truncated`: whether the episode was cut, so that its value is to be estimated;
-    - `scores` and `ranks`: `int32[seats]`, in the order of the seats; ranks are 0 where it was cut;
-    - `is_success`: whether the agent's seat was first, from which SB3 makes `rollout/success_rate`.
+    - `TimeLimit.truncated`: whether the episode was truncated, so that SB3 bootstraps its value;
+    - `scores` and `ranks`: `int32[seats]`, in the order of the seats; ranks are 0 if it was truncated;
+    - `is_success`: whether the agent's seat ranked first; SB3 logs it as `rollout/success_rate`.
 
-    `env_method("action_masks")` gives the legal actions as `MaskablePPO` asks for them. No environment is an
-    object of its own: `get_attr` gives for each what the `VecEnv` has.
+    `env_method("action_masks")` returns the legal actions, as `MaskablePPO` requires. The environments are
+    not separate objects: `get_attr` returns the attribute of the `VecEnv` for each.
 
     Attributes:
-        game_spec: The table's description.
-        vector: The environments as Gymnasium's: `reset` of that one takes seeds for each.
+        game_spec: The spec of the table.
+        vector: The underlying Gymnasium vector environment; its `reset` takes one seed per environment.
     """
 
     render_mode = None
@@ -62,19 +63,19 @@ class VecEnv(BaseVecEnv):
     def __init__(
         self, game: str, num_envs: int = 64, *, observation: ObservationKind = "features", **table: Any
     ) -> None:
-        """Describes the matches; they are created by the first reset.
+        """Fetches the spec of the table; the first reset opens the batch.
 
         Args:
             game: The game's id.
-            num_envs: How many environments.
-            observation: `features` for one `float32` vector; `ids` for the view by named field, which takes a
-                `MultiInputPolicy`.
-            table: What else `boardwire.envs.BoardwireVectorEnv` takes: `seats`, `opponents`, `agent_seat`,
-                `options`, `mask`, `reward`, `illegal_actions`, `skip_forced`, `address`.
+            num_envs: The number of environments.
+            observation: `features` for one `float32` vector; `ids` for the fields of the view by name, which
+                need a `MultiInputPolicy`.
+            table: Further arguments of `boardwire.envs.BoardwireVectorEnv`: `seats`, `opponents`,
+                `agent_seat`, `options`, `mask`, `reward`, `illegal_actions`, `skip_forced`, `address`.
 
         Raises:
-            ValueError: The opponents, the agent's seat or a mode cannot be.
-            BoardwireError: The game is not served at such a table.
+            ValueError: The opponents, the agent's seat or a mode is invalid.
+            BoardwireError: The server does not offer the game at such a table.
         """
         self.vector = BoardwireVectorEnv(
             game, num_envs, observation=observation, autoreset_mode=AutoresetMode.SAME_STEP, **table
@@ -86,12 +87,12 @@ class VecEnv(BaseVecEnv):
         super().__init__(num_envs, self.vector.single_observation_space, self.vector.single_action_space)
 
     def reset(self) -> Any:
-        """Begins episodes everywhere: with the seeds that `seed` has set, else the next ones.
+        """Begins an episode in every environment, with the seeds set by `seed`, or else with the next seeds.
 
-        Options that were set are ignored; a table's are fixed when it is made.
+        Ignores options set by `set_options`, because the constructor fixes the options of the table.
 
         Returns:
-            `float32[num_envs, features]`, or a dict of arrays, a row an environment.
+            `float32[num_envs, features]`, or a dict of arrays with one row per environment.
         """
         seeded = any(seed is not None for seed in self._seeds)
         seen, _ = self.vector.reset(seed=self._seeds if seeded else None)
@@ -100,19 +101,19 @@ class VecEnv(BaseVecEnv):
         return seen
 
     def step_async(self, actions: NDArray[np.integer]) -> None:
-        """Takes the actions of the next step, `int[num_envs]`."""
+        """Stores the actions of the next step, `int[num_envs]`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Makes the agent's decision in every environment, and those of the others up to its next one.
+        """Plays the agent's action in every environment, and other players up to its next decision.
 
         Returns:
-            Observations; rewards `float32[num_envs]`; `bool[num_envs]`, whether an episode has ended; infos.
+            Observations; rewards `float32[num_envs]`; whether an episode has ended, `bool[num_envs]`; infos.
 
         Raises:
-            ResetNeeded: There was no reset.
-            IllegalAction: An action is illegal, and `illegal_actions` is `reject`; none was stepped.
-            ConnectionLost: Nobody answers, so that the batch is gone: a reset begins anew.
+            ResetNeeded: The environments were not reset.
+            IllegalAction: An action is illegal, and `illegal_actions` is `reject`; nothing was stepped.
+            ConnectionLost: The server does not answer, so the batch is lost; a reset opens a new one.
         """
         seen, reward, terminated, truncated, found = self.vector.step(self._actions)
         over = terminated | truncated
@@ -131,25 +132,25 @@ class VecEnv(BaseVecEnv):
         return seen, reward.astype(np.float32), over, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The legal actions now: `bool[num_envs, actions]`, at least one in every row."""
+        """Returns the current legal actions: `bool[num_envs, actions]`, at least one in every row."""
         return self.vector.action_masks().view(np.bool_)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Calls a method of environments, of which there is one.
+        """Calls a method of the environments. The only one is `action_masks`.
 
         Args:
             method_name: `action_masks`.
             method_args: None.
-            indices: Which environments; all when left out.
+            indices: The environments; all by default.
             method_kwargs: None.
 
         Returns:
-            For each environment `bool[actions]`.
+            `bool[actions]` for each environment.
 
         Raises:
-            AttributeError: There is no such method.
+            AttributeError: The method is not `action_masks`.
         """
         if method_name != "action_masks":
             raise AttributeError(f"environments of a batch have a method action_masks, and no {method_name}")
@@ -157,18 +158,18 @@ class VecEnv(BaseVecEnv):
         return rows if indices is None else [rows[at] for at in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """What the `VecEnv` has by this name, once for each environment.
+        """Returns the attribute of the `VecEnv` with this name, once for each environment.
 
         Raises:
-            AttributeError: It has no such attribute.
+            AttributeError: The `VecEnv` has no such attribute.
         """
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Sets an attribute of the `VecEnv`, and so of all environments.
+        """Sets an attribute of the `VecEnv`, and thus of all environments.
 
         Raises:
-            ValueError: It was to be set for some of them.
+            ValueError: `indices` omits some environments.
         """
         if set(self._get_indices(indices)) != set(range(self.num_envs)):
             raise ValueError(
@@ -177,7 +178,7 @@ class VecEnv(BaseVecEnv):
         setattr(self, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Environments of a batch have no wrappers: False for each. `VecMonitor` wraps them all."""
+        """Returns False for each environment: they have no wrappers. `VecMonitor` wraps the `VecEnv`."""
         return [False for _ in self._get_indices(indices)]
 
     def close(self) -> None:
@@ -188,11 +189,11 @@ class VecEnv(BaseVecEnv):
 def policy(
     model: Any, spec: GameSpec, *, deterministic: bool = True, normalize: VecNormalize | None = None
 ) -> Policy:
-    """What a model chooses, for `evaluate`, `versus`, or as an opponent of other environments.
+    """Converts a model to a policy, for `evaluate`, `versus`, or as an opponent in other environments.
 
-    The model sees what it has learned from: features or fields, with the mask or without. One that learned
-    behind `VecNormalize` sees normalised observations. A model's file does not have their statistics, nor
-    tell that there are any: load them beside it.
+    The model gets the kind of observation that it was trained on: features or fields, with or without the
+    mask. A model trained with `VecNormalize` gets normalized observations. A model's file neither contains
+    the statistics nor says that they exist: load them separately.
 
     ```python
     model = MaskablePPO.load("best.zip")
@@ -201,14 +202,14 @@ def policy(
     ```
 
     Args:
-        model: A `MaskablePPO`, or whatever has its `predict`.
-        spec: The table of the game.
-        deterministic: Whether it takes the likeliest action instead of drawing one.
-        normalize: What normalises its observations; that of the model's environments when left out, if they
-            are behind one. It is not updated here.
+        model: A `MaskablePPO`, or another object with the same `predict` method.
+        spec: The spec of the table.
+        deterministic: Whether the model takes the likeliest action instead of sampling one.
+        normalize: The normalizer of the observations; by default the `VecNormalize` of the model's
+            environments, if any. The policy does not update it.
 
     Raises:
-        ValueError: The model has learned from observations of something else.
+        ValueError: The model's observation or action space does not match the table.
     """
     lens = _lens(model, spec)
     if normalize is None:
@@ -225,7 +226,7 @@ def policy(
 
 
 def _lens(model: Any, spec: GameSpec) -> Lens:
-    """What makes a model's observations of views."""
+    """Returns the lens that converts views to the observations of the model."""
     kinds: tuple[ObservationKind, ...] = ("features", "ids")
     places: tuple[MaskPlace, ...] = ("info", "observation")
     for kind, place in itertools.product(kinds, places):
@@ -239,17 +240,16 @@ def _lens(model: Any, spec: GameSpec) -> Lens:
 
 
 class EvaluationCallback(EventCallback):
-    """Measures the model by `boardwire.evaluate`: every deal from every seat, and always the same deals.
+    """A callback that evaluates the model with `boardwire.evaluate`: fixed deals, each from every seat.
 
-    It logs `eval/win_rate_BOT`, and as `eval/win_rate_BOT_low` and `_high` between which the rate lies. The
-    tables on stdout and in text files leave out what they would cut, from 34 characters after `eval/` on:
-    SB3 refuses two keys that are the same then. SB3's callbacks for `EvalCallback`, such as
-    `StopTrainingOnRewardThreshold`, may stand behind it: what they know as the mean reward is the win rate
-    against the last bot.
+    It logs `eval/win_rate_BOT`, and its confidence interval as `eval/win_rate_BOT_low` and `_high`. The
+    tables on stdout and in text files omit names of 34 or more characters after `eval/`. SB3 would truncate
+    these names, and it rejects duplicate keys. SB3's child callbacks of `EvalCallback`, such as
+    `StopTrainingOnRewardThreshold`, also work here: their mean reward is the win rate against the last bot.
 
     Attributes:
-        evaluations: What was measured so far: after how many timesteps, and the evaluation by bot.
-        best_mean_reward: The best win rate against the last bot.
+        evaluations: The evaluations so far: pairs of a number of timesteps and the evaluations by bot.
+        best_mean_reward: The best win rate so far against the last bot.
     """
 
     def __init__(
@@ -265,22 +265,22 @@ class EvaluationCallback(EventCallback):
         callback_on_new_best: BaseCallback | None = None,
         verbose: int = 0,
     ) -> None:
-        """Is given to `learn` of a model whose environments are a `VecEnv`, wrapped or not.
+        """Configures the callback for `learn` of a model whose environments are a `VecEnv`, wrapped or not.
 
         Args:
-            against: The bots that it meets, such as `greedy` or `mc:160`.
-            every: After how many timesteps; training ends with a measurement, too.
-            deals: How many deals; each is as many matches as there are seats.
-            seed: The seed from which the deals follow.
+            against: The bots that the model plays against, such as `greedy` or `mc:160`.
+            every: The number of timesteps between evaluations. The end of training adds one.
+            deals: The number of deals of an evaluation; the model plays each from every seat.
+            seed: The seed that determines the deals.
             deterministic: Whether the model takes its likeliest actions.
-            best: A file to save the model to whenever it did better than before against the last bot. For
-                `best.zip` the statistics of a model behind `VecNormalize` are in `best_vecnormalize.pkl`.
-            callback: What is called after each measurement.
-            callback_on_new_best: What is called after each that was the best.
-            verbose: 1 to print what was measured.
+            best: A file to save the model to whenever its win rate against the last bot is a new best. For
+                `best.zip`, the statistics of `VecNormalize`, if any, go to `best_vecnormalize.pkl`.
+            callback: A callback that is called after each evaluation.
+            callback_on_new_best: A callback that is called after each evaluation with a new best win rate.
+            verbose: 1 to print the evaluations.
 
         Raises:
-            ValueError: There is no bot, or `against` is a name alone.
+            ValueError: `against` is empty, or a string.
         """
         if isinstance(against, str) or not against:
             raise ValueError(f"against is a sequence of bots, such as ['greedy'], not {against!r}")
@@ -303,7 +303,7 @@ class EvaluationCallback(EventCallback):
             self._on_new_best.parent = self
             self._on_new_best.init_callback(self.model)
 
-    # Between an update and the next rollout, so that what is measured is what goes on.
+    # Evaluates between an update and the next rollout, so that it measures the policy that plays next.
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps >= self._due:
             self._due = self.model.num_timesteps + self.every
@@ -317,10 +317,10 @@ class EvaluationCallback(EventCallback):
             self.measure()
 
     def measure(self) -> bool:
-        """Measures the model at once.
+        """Evaluates the model immediately.
 
         Returns:
-            Whether the callbacks behind this one want training to go on.
+            Whether the child callbacks allow training to continue.
         """
         envs: Any = self.training_env.unwrapped
         found = {
@@ -354,7 +354,7 @@ class EvaluationCallback(EventCallback):
 
     def _log(self, found: dict[str, Evaluation]) -> None:
         tables = [each for each in self.logger.output_formats if isinstance(each, HumanOutputFormat)]
-        # They indent what follows the slash by three.
+        # The tables indent the name after the slash by three.
         room = min((table.max_length for table in tables), default=0) - 3
         for bot, evaluation in found.items():
             low, high = evaluation.interval

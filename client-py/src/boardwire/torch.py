@@ -1,8 +1,9 @@
 """Networks for any game, in PyTorch: the extra `boardwire[torch]`.
 
-Everything follows from the description of a table of a game. What a view names is looked up in one embedding
-of all components, made of what is printed on each and of a free part; the actions that name components are
-scored by the same embedding. Views come as they are sent, so an exported network plays in the server.
+A network is built from the spec of a table alone. One embedding covers all components. It sums a projection
+of the data printed on a component and a learned vector. The encoder looks up the components of a view in it,
+and the policy scores the actions that name components with it. A network takes views as the server sends
+them, so the server can run an exported network.
 
 ```python
 network = boardwire.torch.Network(spec)
@@ -29,19 +30,19 @@ from ._spec import GameSpec
 
 __all__ = ["Components", "Encoder", "Network", "export", "log_probabilities", "sample"]
 
-#: The logit of what is not legal.
+#: The logit of an illegal action.
 _NEVER = -1e9
 
 
 class Components(nn.Module):
-    """An embedding of the rows of all tables: what is printed on a component, and a part of its own.
+    """An embedding of the components of all tables: a projection of the printed data plus a learned vector.
 
-    Its weights are `float32[rows, width]`, in the order of `GameSpec.row_offsets`; those of row 0 of each
-    table, nothing, are 0.
+    Its weights are `float32[rows, width]`, in the order of `GameSpec.row_offsets`. Row 0 of each table stands
+    for no component, and its weights are 0.
     """
 
     def __init__(self, spec: GameSpec, width: int) -> None:
-        """Begins with what is printed alone."""
+        """Initializes the learned vectors to 0, so that only the printed data counts at first."""
         super().__init__()
         printed = _printed(spec)
         there = np.ones((len(printed), 1), np.float32)
@@ -52,32 +53,33 @@ class Components(nn.Module):
         self.own = nn.Parameter(torch.zeros(len(printed), width))
 
     def forward(self) -> Tensor:
-        """The weights."""
+        """Returns the weights, `float32[rows, width]`."""
         return (self.shared(self.printed) + self.own) * self.there
 
 
 class Encoder(nn.Module):
-    """Turns views into numbers, `uint8[n, bytes]` into `float32[n, size]`.
+    """A module that encodes views, `uint8[n, bytes]`, as vectors, `float32[n, size]`.
 
-    A component becomes its embedding. Those in places of their own, such as the cells of a board, stand side
-    by side; the others, in a bag or a sequence, are added up, and of a sequence the latest stands there once
-    more. Where a category says how each of a bag or a sequence stands, those of each value are added up as
-    well. Numbers are divided by what is usual; seats and categories become one-hots.
+    It replaces each component with its embedding. Components at fixed places, such as the cells of a board,
+    are concatenated. The components of a bag or a sequence are summed. The latest component of a sequence is
+    also appended. If a category field describes each component of a bag or a sequence, the encoder also
+    appends one sum per value from 1. Counts and flags are divided by `usual_max`; seats and categories become
+    one-hot vectors.
 
     Attributes:
-        size: How many numbers.
+        size: The length of an encoded view.
     """
 
     def __init__(self, spec: GameSpec, width: int) -> None:
-        """Lays out what the fields of a seat's view become.
+        """Lays out the encoding of the fields of a seat's view.
 
         Args:
-            spec: The table of the game.
-            width: Numbers of an embedding.
+            spec: The spec of the table.
+            width: The length of an embedding.
         """
         super().__init__()
         named = [field for field in spec.fields.values() if field.kind == "id"]
-        # Bags of equal size stand together, so that each size takes one lookup.
+        # Bags of equal size are adjacent, so that each size takes one lookup.
         places = sorted((place for field in named for place in _bags(field)), key=lambda place: len(place[1]))
         offset = spec.row_offsets
         self._runs: list[tuple[int, int]] = []
@@ -89,12 +91,12 @@ class Encoder(nn.Module):
             for field, values in held:
                 at += values
                 first += [offset[field.table]] * size
-        # The bytes of each sequence, and where its table begins.
+        # The bytes of each sequence, and the first row of its table.
         lines = [(offset[field.table], _sequences(field)) for field in named]
         self._lines = [(begin, len(line)) for begin, line in lines if len(line)]
         for number, line in enumerate(line for _, line in lines if len(line)):
             self._note(f"line{number}", line)
-        # The bytes of each bag of which a category tells, and of the category; then where its table begins.
+        # The bytes of each bag that a category describes, and of the category; the first row of the table.
         told = [(field, other) for field in named for other in spec.fields.values() if _tells(other, field)]
         pairs = [np.array([[bag for _, bag in _bags(each)] for each in pair]) for pair in told]
         self._told = [(offset[field.table], other.max) for field, other in told]
@@ -120,7 +122,7 @@ class Encoder(nn.Module):
         self.size = (len(places) + latest + split) * width + len(low) + len(self.hot_at)
 
     def forward(self, view: Tensor, components: Tensor) -> Tensor:
-        """Encodes views.
+        """Encodes views as `float32[n, size]`.
 
         Args:
             view: `uint8[n, bytes]`.
@@ -160,26 +162,26 @@ class Encoder(nn.Module):
 
 
 class Network(nn.Module):
-    """A small policy with a value, for any game.
+    """A small policy and value network for any game.
 
-    Hidden layers see the encoded view. What they make of it, and the view itself, become a query; each action
-    has a key, made of the component that it names, of what it does to it, and of a free part. Its logit is
-    the product of both. That the query takes in the view directly as well lets it add up what the components
-    in play have to do with the one that is named: what that one pays for, and what they pay for it.
+    The query is the sum of two projections: of the hidden layers' output and of the encoded view. The key of
+    an action sums a learned vector and a projection of its component's embedding. The action's verb selects
+    this projection. A logit is the dot product of query and key, plus a bias. The direct projection of the
+    view lets the query sum how components in play affect the named component, and how it affects them.
 
     Attributes:
-        spec: The table of the game that it plays.
-        facts: The arguments it was made with, to make another one like it.
+        spec: The spec of the table that the network plays.
+        facts: The keyword arguments of the constructor, to build a network of the same shape.
     """
 
     def __init__(self, spec: GameSpec, *, width: int = 32, hidden: int = 128, layers: int = 2) -> None:
-        """Begins with a policy that is nearly uniform, and with values of nearly 0.
+        """Initializes a policy that is nearly uniform, and values of nearly 0.
 
         Args:
-            spec: The table of the game.
-            width: Numbers of a component's embedding.
-            hidden: Units of a layer.
-            layers: Hidden layers.
+            spec: The spec of the table.
+            width: The length of a component's embedding.
+            hidden: The units of a hidden layer.
+            layers: The number of hidden layers.
         """
         super().__init__()
         self.spec = spec
@@ -196,7 +198,7 @@ class Network(nn.Module):
         row = np.maximum(spec.action_rows, 0).astype(np.int64)
         self.register_buffer("row", torch.from_numpy(row), persistent=False)
         self.register_buffer("verb", torch.from_numpy(verb), persistent=False)
-        # What a component means to an action depends on what is done to it.
+        # The same component scores differently for different verbs.
         self.keys = nn.Parameter(torch.randn(len(verbs), width, hidden // 2) * width**-0.5)
         self.own = nn.Parameter(torch.zeros(len(spec.actions), hidden // 2))
         self.bias = nn.Parameter(torch.zeros(len(spec.actions)))
@@ -209,47 +211,47 @@ class Network(nn.Module):
             self.value.weight *= 0.1
 
     def forward(self, view: Tensor) -> tuple[Tensor, Tensor]:
-        """Judges positions.
+        """Computes the logits and values of positions.
 
         Args:
-            view: `uint8[n, bytes]`, views of a seat as they are sent.
+            view: `uint8[n, bytes]`, views of the deciding seats as the server sends them.
 
         Returns:
-            The logits `float32[n, actions]`, not masked, and the values `float32[n]`.
+            The unmasked logits `float32[n, actions]`, and the values `float32[n]`.
         """
         components = self.components()
         encoded = self.encoder(view, components)
         seen = self.body(encoded)
         query = self.query(seen) + self.direct(encoded)
-        # An action that names no component has row 0 of the first table, which is 0.
+        # An action that names no component uses row 0 of the first table, whose weights are 0.
         named = components[self.row].unsqueeze(1) @ self.keys[self.verb]
         logits = query @ (named.squeeze(1) + self.own).T + self.bias
         return logits, self.value(seen).squeeze(1)
 
 
 def log_probabilities(logits: Tensor, mask: Tensor) -> Tensor:
-    """The logarithms of the probabilities of legal actions; hugely negative for the others.
+    """Returns the log probabilities of legal actions, and hugely negative numbers for illegal ones.
 
     Args:
         logits: `float32[n, actions]`.
-        mask: `[n, actions]`, not 0 for legal actions.
+        mask: `[n, actions]`, nonzero for legal actions.
     """
     return logits.masked_fill(mask == 0, _NEVER).log_softmax(1)
 
 
 @torch.no_grad()
 def sample(network: nn.Module, asked: Decisions, *, best: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """Chooses actions as a `Learner` does.
+    """Chooses legal actions, as a `Learner` does.
 
     Args:
-        network: Gives logits and values, as `Network`; on the CPU.
+        network: A module on the CPU that returns logits and values, as `Network` does.
         asked: The decisions.
-        best: Whether to take the likeliest action instead of drawing one.
+        best: Whether to take the likeliest action instead of sampling one.
 
     Returns:
-        The actions `int64[n]`, the logarithms of their probabilities `float32[n]`, the values `float32[n]`.
+        The actions `int64[n]`, their log probabilities `float32[n]`, and the values `float32[n]`.
     """
-    # Copies: what steps carry is read-only, which tensors over the same memory cannot be.
+    # Copies, because the arrays of a step are read-only and a tensor that shares their memory cannot be.
     logits, value = network(torch.tensor(asked.view))
     chances = log_probabilities(logits, torch.tensor(asked.mask))
     action = chances.argmax(1) if best else chances.exp().multinomial(1).squeeze(1)
@@ -257,11 +259,11 @@ def sample(network: nn.Module, asked: Decisions, *, best: bool = False) -> tuple
 
 
 def export(network: Network, file: str | os.PathLike[str]) -> None:
-    """Writes a network as ONNX, to play in the server as `policy:NAME`.
+    """Writes a network to an ONNX file, for the server to play as `policy:NAME`.
 
     Args:
-        network: What plays.
-        file: Where to; its name ends in `.onnx`.
+        network: The network. It is switched to evaluation mode.
+        file: The path of the file, which ends in `.onnx`.
     """
     facts = {
         "boardwire.spec": network.spec.digest,
@@ -283,7 +285,7 @@ def export(network: Network, file: str | os.PathLike[str]) -> None:
 
 
 def _printed(spec: GameSpec) -> NDArray[np.float32]:
-    """What is printed on each component: `float32[rows, columns of all tables]`."""
+    """Returns the data printed on each component: `float32[rows, columns of all tables]`."""
     blocks = [described(table, spec.tables)[1] for table in spec.tables.values()]
     out = np.zeros((sum(map(len, blocks)), sum(block.shape[1] for block in blocks)), np.float32)
     row = column = 0
@@ -295,13 +297,13 @@ def _printed(spec: GameSpec) -> NDArray[np.float32]:
 
 
 def _tells(field: ViewField, named: ViewField) -> bool:
-    """Whether a field is a category that says how each component of a bag or a sequence stands."""
+    """Returns whether `field` is a category that describes each component of the bag or sequence `named`."""
     is_bag = any(axis.order != "places" and axis.size > 1 for axis in named.axes)
     return is_bag and field.kind == "category" and field.axes == named.axes
 
 
 def _bags(field: ViewField) -> Iterator[tuple[ViewField, list[int]]]:
-    """The bytes of a field's ids: those that lie in one bag together."""
+    """Yields the field and the bytes of each of its bags; a fixed place is a bag of one."""
     ordered = [at for at, axis in enumerate(field.axes) if axis.order == "places"]
     others = [at for at, axis in enumerate(field.axes) if axis.order != "places"]
     count = int(np.prod([field.shape[at] for at in ordered], dtype=np.intp))
@@ -310,7 +312,7 @@ def _bags(field: ViewField) -> Iterator[tuple[ViewField, list[int]]]:
 
 
 def _sequences(field: ViewField) -> NDArray[np.intp]:
-    """The bytes of the sequences of a field: `[sequences, places]`, none if it has no such axis."""
+    """Returns the bytes of a field's sequences, `[sequences, places]`; empty without a sequence axis."""
     along = [at for at, axis in enumerate(field.axes) if axis.order == "sequence"]
     if not along:
         return np.zeros((0, 0), np.intp)

@@ -1,43 +1,50 @@
-"""A batch's stream: requests for runs of its environments, several of which may be unanswered.
+"""A batch's stream: several requests for ranges of environments may be unanswered at once.
 
 Generated from boardwire/_batch_stream.py by client-py/tools/aio.py.
 """
+
 from __future__ import annotations
+
 import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
+
 import numpy as np
+
 from .. import _core, _rows
-from ._connection import Connection, lease
 from .._rows import Resets
-from ._seat import WAIT_SECONDS
 from .._spec import GameSpec
-from ._stream import Stream
 from .._types import BatchStep
 from ..errors import LOST, ConnectionLost
-_ENDS = 'a batch ends with the connection it was opened over: open another batch'
-_KEPT = 'as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or receive again what was sent'
-_RESET = 'as long as the server has the batch, a reset goes on with it; else open another'
+from ._connection import Connection, lease
+from ._seat import WAIT_SECONDS
+from ._stream import Stream
+
+_ENDS = "a batch ends with the connection it was opened over: open another batch"
+_KEPT = "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or receive again what was sent"
+_RESET = "as long as the server has the batch, a reset goes on with it; else open another"
+
 
 class Asked:
     """A request on the stream.
 
     Attributes:
-        kind: What is asked: `step` or `reset`.
+        kind: The kind of request: `step` or `reset`.
         request: The fields of the request.
-        rows: The environments that the answer is about.
-        opening: The opening of the stream that it was sent in last.
-        answer: The answer, once it has come.
-        failed: Whether somebody has waited in vain for this answer, or for one before it.
-        touched: The environments that it changes.
-        resets: How many resets had been asked for, this one included.
+        rows: The environments that the response covers.
+        opening: The number of the stream opening in which the request was last sent.
+        answer: The response; None until it arrives.
+        failed: Whether a wait for this response, or for an earlier one, has failed.
+        touched: The environments that the request changes.
+        resets: The number of resets up to this request; a reset counts itself.
     """
-    __slots__ = ('answer', 'failed', 'kind', 'opening', 'request', 'resets', 'rows', 'touched')
+
+    __slots__ = ("answer", "failed", "kind", "opening", "request", "resets", "rows", "touched")
 
     def __init__(self, kind: str, request: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
-        """Has not been sent."""
+        """Creates a request that has not been sent."""
         self.kind = kind
         self.request = request
         self.rows = rows
@@ -48,24 +55,35 @@ class Asked:
         self.resets = resets
 
     def overlaps(self, rows: slice) -> bool:
-        """Whether it is about any of these environments."""
+        """Returns whether the response covers any of these environments."""
         return bool(self.rows.start < rows.stop and rows.start < self.rows.stop)
 
-class BatchStream:
-    """The carrier of a batch in a server: its requests and their answers.
 
-    The requests of a batch that outlives its connections are numbered. Those that a broken stream has left
-    unanswered are sent again on the next one, and the server answers them as it did before, if it did: it
-    carries none out twice. It remembers one answer for each run of environments, the last. So no request is
-    sent while another that is about any of the same environments is unanswered: that one is awaited first.
+class BatchStream:
+    """The transport of a batch in a server: sends its requests and receives the responses.
+
+    The client numbers the requests of a batch opened with `keep`. When a stream breaks, the client resends
+    the unanswered requests on the next stream. Numbered requests are idempotent: the server repeats a
+    response that it has given, and executes no request twice. The server caches only the last response for
+    each range of environments. So before the client sends a request, it waits for pending responses that
+    cover any of the same environments.
 
     Attributes:
-        about: What is known of the batch.
-        spec: The table's description.
+        about: The server's description of the batch.
+        spec: The spec of the table.
     """
 
-    def __init__(self, connection: Connection, token: str, about: dict[str, Any], spec: GameSpec, *, keep: bool, timeout: float) -> None:
-        """Nothing is sent yet; closing the batch may take `timeout` seconds."""
+    def __init__(
+        self,
+        connection: Connection,
+        token: str,
+        about: dict[str, Any],
+        spec: GameSpec,
+        *,
+        keep: bool,
+        timeout: float,
+    ) -> None:
+        """Sends nothing yet; `timeout` is the time limit for closing the batch, in seconds."""
         self.about = about
         self.spec = spec
         self._connection = connection
@@ -73,49 +91,58 @@ class BatchStream:
         self._keep = keep
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        columns = about['config']['columns']
-        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), about['agents'], columns)
-        self._stream = Stream(connection, token, 'BatchService/RunBatch', advice=self._advice, rows=self._shape)
+        columns = about["config"]["columns"]
+        self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), about["agents"], columns)
+        self._stream = Stream(
+            connection, token, "BatchService/RunBatch", advice=self._advice, rows=self._shape
+        )
         self._unanswered: deque[Asked] = deque()
         self._lost: list[Asked] = []
-        self._sequence = np.zeros(about['config']['environments'], dtype=np.uint64)
-        self._resets = Resets(about['config']['environments'])
-        self._lease = lease(self, connection, 'BatchService/CloseBatch', {'batch_id': about['id']}, token)
+        self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
+        self._resets = Resets(about["config"]["environments"])
+        self._lease = lease(self, connection, "BatchService/CloseBatch", {"batch_id": about["id"]}, token)
 
     @property
     def at_once(self) -> None:
-        """There is no way around messages."""
+        """Returns None: a batch in a server is stepped by messages only."""
 
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
-        """Sends an action for each of some environments.
+        """Sends an action for each environment in a range.
 
         Raises:
-            ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
-            BoardwireError: The stream does not open, or broke before an earlier answer came.
+            ConnectionLost: An earlier response for these environments was lost, so the client cannot know
+                whether the server executed that request.
+            BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
-        request = {'batch_id': self.about['id'], 'actions': actions, 'first': rows.start, 'count': rows.stop - rows.start, 'mask': mask}
-        return await self._send(Asked('step', request, rows, rows, self._resets.count))
+        request = {
+            "batch_id": self.about["id"],
+            "actions": actions,
+            "first": rows.start,
+            "count": rows.stop - rows.start,
+            "mask": mask,
+        }
+        return await self._send(Asked("step", request, rows, rows, self._resets.count))
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
-        """Asks for episodes to be begun.
+        """Sends a reset, unless it repeats the last one, whose response is pending after a failed wait.
 
         Raises:
-            BoardwireError: The stream does not open, or broke before an earlier answer came.
+            BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
-        request = {'batch_id': self.about['id'], 'mask': mask, 'seed': seed, 'seeds': seeds}
+        request = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
         if (asked := self._repeated(request)) is not None:
             return asked
-        environments = self.about['config']['environments']
+        environments = self.about["config"]["environments"]
         touched = _rows.chosen(mask, environments)
-        reset = Asked('reset', request, slice(0, environments), touched, self._resets.count + 1)
+        reset = Asked("reset", request, slice(0, environments), touched, self._resets.count + 1)
         asked = await self._send(reset)
         self._resets.note(mask)
         return asked
 
     def _repeated(self, request: dict[str, Any]) -> Asked | None:
-        """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
+        """Returns the last unanswered request if it is the same reset and a wait for its response failed."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
-        if last is None or not last.failed or last.kind != 'reset':
+        if last is None or not last.failed or last.kind != "reset":
             return None
         return last if all((last.request[name] == value for name, value in request.items())) else None
 
@@ -123,7 +150,7 @@ class BatchStream:
         if self._keep:
             for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
                 await self._wait(earlier, WAIT_SECONDS)
-            asked.request['sequence'] = int(self._sequence[asked.rows].max()) + 1
+            asked.request["sequence"] = int(self._sequence[asked.rows].max()) + 1
             self._send_again()
         else:
             await self._settle(asked)
@@ -134,19 +161,19 @@ class BatchStream:
         return asked
 
     async def _settle(self, asked: Asked) -> None:
-        """Sees to it that a step follows what its environments have shown."""
+        """Refuses a step if an earlier response for its environments was lost and no reset followed."""
         while self._unanswered and (not self._is_under_way(self._unanswered[0])):
             self._lost.append(self._unanswered.popleft())
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
-        if asked.kind == 'step' and any((each.overlaps(asked.rows) for each in self._lost)):
+        if asked.kind == "step" and any((each.overlaps(asked.rows) for each in self._lost)):
             what_now = await self._connection.what_now(_RESET)
-            raise ConnectionLost(f'an answer was lost, and nobody knows what its step has done: {what_now}')
+            raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
 
     async def receive(self, asked: Asked, timeout: float) -> BatchStep:
-        """Waits for the answer to a request.
+        """Waits for the response to a request and returns its rows.
 
         Raises:
-            BoardwireError: The request was refused, or its answer was lost.
+            BoardwireError: The request was refused, or its response was lost.
         """
         asked.failed = True
         try:
@@ -161,58 +188,83 @@ class BatchStream:
         return answer.step
 
     def may_answer(self, asked: Asked) -> bool:
-        """Whether the answer to a request is still to come."""
+        """Returns whether the response to a request may still arrive."""
         return asked.answer is None and (self._keep or self._is_under_way(asked))
 
     def is_dropped(self, asked: Asked) -> bool:
-        """Whether nobody wants the answer any more: its rows were all reset since."""
+        """Returns whether the response is discarded: all environments of the request were reset since."""
         return self._resets.cover(asked.touched, asked.resets)
 
     async def make_way(self) -> None:
-        """Sees to it that nothing is under way, for calls that do not wait for the stream.
+        """Ensures that no response is pending. Single calls need this: they do not wait for the stream.
+
+        With `keep`, the client waits once more for each response for which a wait has failed.
 
         Raises:
-            RuntimeError: Something has been sent and is still to be received.
-            BoardwireError: What somebody has waited for in vain is not answered now either.
+            RuntimeError: A response is pending.
+            BoardwireError: A wait has failed once more.
         """
         if self._keep:
             for asked in [each for each in self._unanswered if each.failed]:
                 await self._wait(asked, WAIT_SECONDS)
         if self._unanswered and (self._keep or self._stream.is_open):
-            raise RuntimeError('receive what has been sent first: single calls do not wait for the stream')
+            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
 
     async def save(self, mask: bytes) -> bytes:
-        """Saves environments."""
+        """Returns a snapshot of the environments in the mask."""
         await self.make_way()
-        answer = await self._connection.call('BatchService/SaveBatch', {'batch_id': self.about['id'], 'mask': mask}, timeout=WAIT_SECONDS, token=self._token, advice=self._advice)
-        snapshot: bytes = answer['snapshot']
+        answer = await self._connection.call(
+            "BatchService/SaveBatch",
+            {"batch_id": self.about["id"], "mask": mask},
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        snapshot: bytes = answer["snapshot"]
         return snapshot
 
     async def text(self, environment: int, seat: int) -> str:
-        """The position as a seat may know it, for people."""
+        """Describes a position as text, as a seat may know it."""
         await self.make_way()
-        answer = await self._connection.call('BatchService/DescribeEnvironment', {'batch_id': self.about['id'], 'environment': environment, 'seat': seat}, timeout=WAIT_SECONDS, token=self._token, advice=self._advice)
-        text: str = answer['text']
+        answer = await self._connection.call(
+            "BatchService/DescribeEnvironment",
+            {"batch_id": self.about["id"], "environment": environment, "seat": seat},
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        text: str = answer["text"]
         return text
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
-        """Puts saved environments in the places of some."""
+        """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
         await self.make_way()
-        answer = await self._connection.call('BatchService/LoadBatch', {'batch_id': self.about['id'], 'snapshot': snapshot, 'mask': mask}, timeout=WAIT_SECONDS, token=self._token, advice=self._advice)
-        step: BatchStep = self._shape.step(answer['step'])
-        self._note(slice(0, self.about['config']['environments']), step)
+        answer = await self._connection.call(
+            "BatchService/LoadBatch",
+            {"batch_id": self.about["id"], "snapshot": snapshot, "mask": mask},
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        step: BatchStep = self._shape.step(answer["step"])
+        self._note(slice(0, self.about["config"]["environments"]), step)
         self._resets.note(mask)
         return step
 
     async def close(self) -> None:
-        """Closes the batch, unless the server has it no longer or is gone itself."""
+        """Closes the batch, unless the server no longer has it or cannot be reached."""
         self.hang_up()
         with contextlib.suppress(*LOST):
-            await self._connection.call('BatchService/CloseBatch', {'batch_id': self.about['id']}, timeout=self._timeout, token=self._token)
+            await self._connection.call(
+                "BatchService/CloseBatch",
+                {"batch_id": self.about["id"]},
+                timeout=self._timeout,
+                token=self._token,
+            )
         self._lease.detach()
 
     def hang_up(self) -> None:
-        """Ends the stream; the next request opens another."""
+        """Closes the stream; the next request opens another."""
         self._stream.close()
 
     def _note(self, rows: slice, step: Any) -> None:
@@ -237,7 +289,7 @@ class BatchStream:
                 self._send_again()
             elif not self._is_under_way(asked):
                 what_now = await self._connection.what_now(_RESET)
-                raise ConnectionLost(f'the stream broke before the answer came: {what_now}')
+                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
             try:
                 answer = await self._stream.receive(timeout)
             except ConnectionLost as lost:

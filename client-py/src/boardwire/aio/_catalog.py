@@ -1,29 +1,33 @@
-"""What a server is, and what can be played there.
+"""The catalog of a server: its version and limits, its games and their specs.
 
 Generated from boardwire/_catalog.py by client-py/tools/aio.py.
 """
+
 from __future__ import annotations
+
 import operator
 from collections.abc import Mapping
 from typing import Any
+
 from .. import _values
-from ._connection import Connection, pages
 from .._info import ServerInfo
-from ._server import PrivateServer
 from .._spec import Game, GameSpec
+from ._connection import Connection, pages
+from ._server import PrivateServer
+
 
 class Catalog:
-    """A client's knowledge of its server: asked for once and kept."""
+    """The part of a client that describes its server and games; specs are cached."""
 
     def __init__(self, server: PrivateServer | Connection, timeout: float) -> None:
-        """Asks for nothing yet; each call may take `timeout` seconds."""
+        """Sends no request; `timeout` is the limit of each later call, in seconds."""
         self._server = server
         self._timeout = timeout
         self._specs: dict[object, GameSpec] = {}
 
     @property
     def address(self) -> str:
-        """The server's address, for other processes; another once a private server was started again."""
+        """Returns the server's address for other processes; it changes when a private server restarts."""
         return self._connection.address
 
     @property
@@ -31,38 +35,41 @@ class Catalog:
         return self._server.connection
 
     async def server(self) -> ServerInfo:
-        """What the server is, and how much it may be asked for."""
-        answer, _ = await self._server.ask('CatalogService/GetServer', {}, timeout=self._timeout)
-        return _values.server_info(answer['server'])
+        """Returns the description of the server and its limits."""
+        answer, _ = await self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout)
+        return _values.server_info(answer["server"])
 
     async def games(self) -> list[Game]:
-        """The games that are served."""
+        """Returns the games that the server offers."""
 
         async def page(token: str) -> dict[str, Any]:
-            request = {'page_token': token}
-            answer, _ = await self._server.ask('CatalogService/ListGames', request, timeout=self._timeout)
+            request = {"page_token": token}
+            answer, _ = await self._server.ask("CatalogService/ListGames", request, timeout=self._timeout)
             return answer
-        return [_values.game(game) async for answer in pages(page) for game in answer['games']]
 
-    async def game(self, game: str, *, seats: int | None=None, options: Mapping[str, str] | None=None) -> GameSpec:
-        """Everything about one table of a game. It is asked for once and kept.
+        return [_values.game(game) async for answer in pages(page) for game in answer["games"]]
+
+    async def game(
+        self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
+    ) -> GameSpec:
+        """Returns the spec of one table of a game, and caches it.
 
         Args:
             game: The game's id.
-            seats: How many seats; the fewest the game is played by when left out.
-            options: Options by name; those left out have their defaults.
+            seats: The number of seats; by default the smallest number the game allows.
+            options: Options by name; missing options have their defaults.
 
         Raises:
             NotFound: The game is not served.
-            InvalidRequest: It has no such table.
+            InvalidRequest: The game has no such table.
         """
         chosen = _values.options(options)
         count = 0 if seats is None else operator.index(seats)
         key = (game, count, frozenset(chosen.items()))
         if key not in self._specs:
-            request = {'game': game, 'seats': count, 'options': chosen}
-            answer, _ = await self._server.ask('CatalogService/GetGame', request, timeout=self._timeout)
-            self._specs[key] = _values.game_spec(answer['spec'])
+            request = {"game": game, "seats": count, "options": chosen}
+            answer, _ = await self._server.ask("CatalogService/GetGame", request, timeout=self._timeout)
+            self._specs[key] = _values.game_spec(answer["spec"])
         return self._specs[key]
 
     async def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
@@ -73,5 +80,5 @@ class Catalog:
         return spec
 
     async def close(self) -> None:
-        """Closes the channel, and stops a private server, if this process started it."""
+        """Closes the connection, and stops a private server that this process started."""
         await self._server.close()

@@ -1,40 +1,53 @@
-"""Connections to servers: calls, and what to do when one is lost.
+"""Connections to servers: calls, retries, and the errors of a lost connection.
 
 Generated from boardwire/_connection.py by client-py/tools/aio.py.
 """
+
 from __future__ import annotations
+
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
+
 from .. import _core
-from ._waiting import AWAITS, aside
 from ..errors import BoardwireError, ConnectionLost
+from ._waiting import AWAITS, aside
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
-REPEAT = 'repeat the call when a server answers there again'
-_UNKNOWN = ('MATCH_UNKNOWN', 'INVITATION_UNKNOWN', 'BATCH_UNKNOWN', 'SEARCH_UNKNOWN')
-_OURS = ('', 'NOT_CONNECTED', 'CLOSED')
+REPEAT = "repeat the call when a server answers there again"
+_UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
+_OURS = ("", "NOT_CONNECTED", "CLOSED")
+
 
 class Connection:
-    """A channel to one server, opened at the first call of each process.
+    """A connection to one server; each process opens its own channel at its first call.
 
     Attributes:
-        address: Where the server listens.
+        address: The address at which the server listens.
     """
 
-    def __init__(self, address: str, *, tls: _core.Tls | None=None, account: str | None=None, story: Callable[[], str]=lambda: '', past: str='') -> None:
-        """Opens nothing yet.
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: _core.Tls | None = None,
+        account: str | None = None,
+        story: Callable[[], str] = lambda: "",
+        past: str = "",
+    ) -> None:
+        """Stores the arguments, and opens no channel yet.
 
         Args:
-            address: Where the server listens.
-            tls: What the connection is secured with; without it it is not.
-            account: The token of the account that calls are for.
-            story: Tells why the server is gone, or nothing; it may take a moment.
-            past: Why the server may not know what its client asks for.
+            address: The address at which the server listens.
+            tls: The TLS configuration; without it, the connection is plaintext.
+            account: The token of the account that the calls belong to.
+            story: Returns why the server is gone, or an empty string if unknown; may block briefly.
+            past: Why the server may have lost its matches, batches and searches; added to errors about them.
         """
         self.address = address
         self._tls = tls
@@ -54,22 +67,33 @@ class Connection:
         return channel
 
     def has(self, channel: _core.Channel | None) -> bool:
-        """Whether this is the channel of this process, and has not been closed."""
+        """Returns whether `channel` is the channel of this process and is not closed."""
         return channel is not None and self._channels.get(os.getpid()) is channel
 
-    async def call(self, method: str, request: dict[str, Any], *, timeout: float, token: str='', attempts: int=1, advice: str=REPEAT) -> dict[str, Any]:
-        """Makes one call, again after a lost connection when more `attempts` are allowed.
+    async def call(
+        self,
+        method: str,
+        request: dict[str, Any],
+        *,
+        timeout: float,
+        token: str = "",
+        attempts: int = 1,
+        advice: str = REPEAT,
+    ) -> dict[str, Any]:
+        """Makes one call, and retries it after a lost connection while `attempts` remain.
+
+        An error with a reason is not retried.
 
         Args:
             method: The method, such as `MatchService/Act`.
-            request: The fields of its request.
-            timeout: Seconds that each attempt may take.
-            token: What proves who calls.
-            attempts: How often to try.
-            advice: What to do when the connection is lost while the server may run on.
+            request: The fields of the request.
+            timeout: The limit of each attempt, in seconds.
+            token: The token that authenticates the caller.
+            attempts: The largest number of attempts.
+            advice: What the caller can do when the connection is lost while the server may still run.
 
         Returns:
-            The fields of its answer.
+            The fields of the response.
 
         Raises:
             BoardwireError: The call failed.
@@ -87,76 +111,89 @@ class Connection:
 
     @property
     def connection(self) -> Self:
-        """The connection for what the server knows already: this one."""
+        """The connection to the server that has the existing matches and batches: this one."""
         return self
 
-    async def ask(self, method: str, request: dict[str, Any], *, timeout: float, attempts: int=1) -> tuple[dict[str, Any], Connection]:
-        """Makes a call that needs nothing that was there before.
+    async def ask(
+        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+    ) -> tuple[dict[str, Any], Connection]:
+        """Makes a call that needs no existing match, batch or search.
 
         Returns:
-            The answer, and the connection to the server that has given it.
+            The response, and the connection to the server that sent it.
 
         Raises:
             BoardwireError: The call failed.
         """
         return (await self.call(method, request, timeout=timeout, attempts=attempts), self)
 
-    async def explained(self, error: BoardwireError, advice: str=REPEAT) -> BoardwireError:
-        """The error of a call, with what is known of the server, and what to do."""
+    async def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
+        """Returns the error to raise for a failed call, completed with what the client knows of the server.
+
+        The error of a lost connection gets the address. If it has no reason, it also gets why the server is
+        gone, or else `advice`. An error about an unknown match, invitation, batch or search gets `past`.
+        """
         if isinstance(error, ConnectionLost) and error.reason in _OURS:
-            told = f'no answer from {self.address} ({error.message})'
+            told = f"no answer from {self.address} ({error.message})"
             if not error.reason:
-                told = f'{told}: {await self.what_now(advice)}'
+                told = f"{told}: {await self.what_now(advice)}"
             return ConnectionLost(told, code=error.code, reason=error.reason)
         if self._past and error.reason in _UNKNOWN:
-            told = f'{error.message}; {self._past}'
+            told = f"{error.message}; {self._past}"
             return type(error)(told, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
     async def what_now(self, advice: str) -> str:
-        """Why the server is gone, where that is known; else the advice."""
+        """Returns why the server is gone, if the client knows it; else `advice`."""
         return await aside(self._story) or advice
 
     def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
-        """Gives back what this process has opened, without waiting: the garbage collector may ask for it."""
+        """Releases an object on the server if this process opened it.
+
+        Waits for no response and raises no `BoardwireError`, because the garbage collector may call it.
+        """
         channel = self._channels.get(process)
         if process == os.getpid() and channel is not None:
             with contextlib.suppress(BoardwireError):
                 channel.notify(method, request, token)
 
     async def close(self) -> None:
-        """Closes the channel of this process; the next call opens another."""
+        """Closes the channel of this process; the next call opens a new one."""
         await aside(self.hang_up)
 
     def hang_up(self) -> None:
-        """Does so at once."""
+        """Closes the channel of this process in the calling thread."""
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
             channel.close()
 
+
 def lease(thing: object, connection: Connection, method: str, request: dict[str, Any], token: str) -> Any:
-    """Sees to it that what a server holds for a thing is given back when nobody has the thing any more.
+    """Releases the server's part of a Python object when the garbage collector removes the object.
+
+    The exit of the interpreter does not release it.
 
     Args:
-        thing: The thing.
-        connection: What it was opened over.
-        method: The method that gives it back.
-        request: The fields of its request.
-        token: What proves the owner.
+        thing: The Python object, such as a batch.
+        connection: The connection that opened it.
+        method: The method that releases it.
+        request: The fields of the request.
+        token: The token that authenticates the owner.
 
     Returns:
-        What is to be detached when it has been given back.
+        The `weakref.finalize`: the caller detaches it after releasing the object itself.
     """
     finalizer = weakref.finalize(thing, connection.give_back, os.getpid(), method, request, token)
     finalizer.atexit = False
     return finalizer
 
+
 async def pages(page: Callable[[str], Any]) -> AsyncIterator[dict[str, Any]]:
-    """All answers of a call that answers page by page."""
-    token = ''
+    """Yields the response for each page of a paginated call; `page` fetches one page by its token."""
+    token = ""
     while True:
         answer = await page(token)
         yield answer
-        token = answer['next_page_token']
+        token = answer["next_page_token"]
         if not token:
             return

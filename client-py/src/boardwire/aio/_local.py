@@ -1,50 +1,68 @@
-"""An engine in this process in the place of a server.
+"""An engine in this process instead of a server.
 
 Generated from boardwire/_local.py by client-py/tools/aio.py.
 """
+
 from __future__ import annotations
+
 import contextlib
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+
 from .. import _core
-from ._connection import REPEAT, Connection
 from .._rows import Resets
-from ._seat import WAIT_SECONDS
 from .._spec import GameSpec
 from .._types import BatchStep
-from ._waiting import aside, given
 from ..errors import BoardwireError, from_status
-LOCAL = 'local:'
+from ._connection import REPEAT, Connection
+from ._seat import WAIT_SECONDS
+from ._waiting import aside, given
+
+LOCAL = "local:"
+
 
 class LocalConnection(Connection):
-    """An engine, and the calls of the protocol that it answers. A forked process has one of its own."""
+    """A connection to an engine in this process. A forked process has a separate engine."""
 
     def __init__(self) -> None:
-        """Makes an engine at the first call of each process."""
+        """Creates no engine yet: each process creates one when it first needs it."""
         super().__init__(LOCAL)
         self._engines: dict[int, _core.Engine] = {}
 
     @property
     def engine(self) -> _core.Engine:
-        """The engine of this process."""
+        """Returns the engine of this process, and creates it the first time."""
         process = os.getpid()
         engine = self._engines.get(process)
         return self._engines.setdefault(process, _core.Engine()) if engine is None else engine
 
     @property
     def channel(self) -> NoReturn:
-        """There is none."""
-        raise from_status('UNIMPLEMENTED', '', f'this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} starts one')
+        """Raises `NotServed`: a local connection has no channel."""
+        raise from_status(
+            "UNIMPLEMENTED",
+            "",
+            f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} starts one",
+        )
 
-    async def call(self, method: str, request: dict[str, Any], *, timeout: float, token: str='', attempts: int=1, advice: str=REPEAT) -> dict[str, Any]:
-        """Makes one call, which nothing can get lost of.
+    async def call(
+        self,
+        method: str,
+        request: dict[str, Any],
+        *,
+        timeout: float,
+        token: str = "",
+        attempts: int = 1,
+        advice: str = REPEAT,
+    ) -> dict[str, Any]:
+        """Calls a method of the engine. No response can be lost.
 
         Raises:
             BoardwireError: The call failed.
-            NotServed: It needs a server.
+            NotServed: The method needs a server.
         """
         try:
             return await aside(self.engine.call, method, request, timeout)
@@ -52,7 +70,7 @@ class LocalConnection(Connection):
             return self.channel
 
     def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
-        """Gives back what this process has begun."""
+        """Releases a batch or search that this process has opened; ignores errors of the call."""
         if process == os.getpid():
             with contextlib.suppress(BoardwireError):
                 self.engine.call(method, request, WAIT_SECONDS)
@@ -61,48 +79,49 @@ class LocalConnection(Connection):
         """Ends all batches and searches."""
         await aside(self.engine.close)
 
-class LocalCarrier:
-    """The carrier of a batch in this process.
 
-    What is asked for is done in the order in which it is sent, as on a stream: nothing begins before what was
-    sent earlier is done. What comes first goes on in the engine's threads; what waits behind it begins when
-    this process sends, or waits for, something of the batch.
+class LocalCarrier:
+    """The transport of a batch in this process.
+
+    Requests run in the order in which they are sent, as on a stream: none starts before the earlier ones are
+    done. The first request runs in the engine's threads. The next one starts when this process sends a
+    request of the batch or waits for one.
     """
 
     def __init__(self, connection: LocalConnection, about: dict[str, Any], spec: GameSpec) -> None:
-        """Takes over the batch, which ends with this carrier."""
+        """Takes ownership of the batch, which ends with this transport."""
         self.about = about
         self.spec = spec
         self._connection = connection
         self._engine = connection.engine
-        self._batch = self._engine.batch(about['id'])
+        self._batch = self._engine.batch(about["id"])
         self._unfinished: deque[_Sent] = deque()
         self._unanswered: deque[_Sent] = deque()
-        self._resets = Resets(about['config']['environments'])
+        self._resets = Resets(about["config"]["environments"])
 
     @property
     def at_once(self) -> Callable[[Any], BatchStep | None]:
-        """Steps all environments, if that takes no waiting."""
+        """Returns a function that steps all environments; it returns None if the step would have to wait."""
         return self._batch.step
 
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
-        """Sends actions for some environments."""
+        """Sends an action for each environment in a range."""
         first, count = (rows.start, rows.stop - rows.start)
         return await given(self._send(rows, lambda: self._batch.send(first, count, actions, mask)))
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
-        """Asks for episodes to be begun."""
-        everywhere = slice(0, self.about['config']['environments'])
+        """Sends a reset of the environments in the mask."""
+        everywhere = slice(0, self.about["config"]["environments"])
         sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
         self._resets.note(mask)
         return await given(sent)
 
     async def receive(self, sent: _Sent, timeout: float) -> BatchStep:
-        """Waits for what comes of it.
+        """Waits for the response to a request and returns its rows.
 
         Raises:
-            BoardwireError: It was refused.
-            CallTimeout: It takes longer: it may be received again.
+            BoardwireError: The request was refused.
+            CallTimeout: The response takes longer; call `receive` again.
         """
         try:
             await self._wait(sent, timeout)
@@ -119,48 +138,48 @@ class LocalCarrier:
         due = time.monotonic() + timeout
         while not sent.done:
             first = self._unfinished[0]
-            assert first.doing is not None, 'the first one has begun'
+            assert first.doing is not None, "the first one has begun"
             if not await aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
-                raise from_status('DEADLINE_EXCEEDED', '', f'no answer within {timeout} s')
+                raise from_status("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:
-        """Whether the answer is still to come."""
+        """Returns whether the response is still pending."""
         return not sent.done
 
     def is_dropped(self, sent: _Sent) -> bool:
-        """Whether nobody wants the answer any more: its rows were all reset since."""
+        """Returns whether the response is discarded: all environments of the request were reset since."""
         return self._resets.cover(sent.rows, sent.resets)
 
     async def make_way(self) -> None:
-        """Sees to it that nothing is under way.
+        """Ensures that no response is pending. After a fork, moves the batch to the engine of this process.
 
         Raises:
-            RuntimeError: Something has been sent and is still to be received.
+            RuntimeError: A response is pending.
         """
         if self._unanswered:
-            raise RuntimeError('receive what has been sent first: single calls do not wait for it')
+            raise RuntimeError("receive what has been sent first: single calls do not wait for it")
         if self._engine is not self._connection.engine:
             self._engine = self._connection.engine
             self._engine.adopt(self._batch)
         await given(None)
 
     async def save(self, mask: bytes) -> bytes:
-        """Saves environments."""
+        """Returns a snapshot of the environments in the mask."""
         await self.make_way()
         return await aside(self._batch.save, mask, WAIT_SECONDS)
 
     async def text(self, environment: int, seat: int) -> str:
-        """The position as a seat may know it, for people."""
+        """Describes a position as text, as a seat may know it."""
         return await aside(self._batch.text, environment, seat, WAIT_SECONDS)
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
-        """Puts saved environments in the places of some."""
+        """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
         await self.make_way()
         return await aside(self._batch.load, snapshot, mask, WAIT_SECONDS)
 
     async def close(self) -> None:
-        """Ends the batch."""
+        """Closes the batch."""
         self._batch.close()
         await given(None)
 
@@ -172,7 +191,7 @@ class LocalCarrier:
         return sent
 
     def _go_on(self) -> None:
-        """Begins what comes next, as long as it is done at once."""
+        """Starts the next request, and continues with the one after it as long as each is done."""
         while self._unfinished:
             first = self._unfinished[0]
             if first.doing is None:
@@ -182,17 +201,19 @@ class LocalCarrier:
             self._unfinished.popleft()
         self._batch.busy = bool(self._unfinished)
 
+
 class _Sent:
-    """What a batch was asked for.
+    """A request to a batch.
 
     Attributes:
-        rows: The environments that it is about.
-        begin: Begins to do it.
-        doing: What comes of it, once it has begun.
-        resets: How many resets had been asked for before.
-        failed: Whether somebody has waited in vain for it, or for something before it.
+        rows: The environments that the request covers.
+        begin: The function that starts the request.
+        doing: The started request, which holds the response once it is done; None before the start.
+        resets: The number of resets before this request.
+        failed: Whether a wait for this response, or for an earlier one, has failed.
     """
-    __slots__ = ('begin', 'doing', 'failed', 'resets', 'rows')
+
+    __slots__ = ("begin", "doing", "failed", "resets", "rows")
 
     def __init__(self, rows: slice, begin: Callable[[], _core.Sent], resets: int) -> None:
         self.rows = rows
@@ -203,5 +224,5 @@ class _Sent:
 
     @property
     def done(self) -> bool:
-        """Whether the answer is there, or has been received."""
+        """Returns whether the response is available or was received."""
         return self.doing is not None and self.doing.done

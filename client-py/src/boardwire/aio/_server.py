@@ -1,33 +1,40 @@
-"""The private server of a client: started, started again when it has ended, and stopped with its process.
+"""The private server of a client, which starts it, restarts it after it ends, and stops it.
 
 Generated from boardwire/_server.py by client-py/tools/aio.py.
 """
+
 from __future__ import annotations
+
 import os
 import subprocess
 import threading
 from collections.abc import Sequence
 from typing import Any
-from ._connection import Connection
+
 from .._process import ServerProcess, find_binary
-from ._waiting import aside
 from ..errors import ConnectionLost
-_STARTED_AGAIN = 'the private server had ended and was started again: what was in its memory is gone'
+from ._connection import Connection
+from ._waiting import aside
+
+_STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
 _ENDING_SECONDS = 10.0
 
-class PrivateServer:
-    """A server on a Unix socket of its own, for this process and its children.
 
-    It ends when its standard input does, so it also goes when this process is killed. When it has ended by
-    itself, `running` starts another, on another socket. Processes forked from this one may use it, but only
-    this one stops it or starts it again.
+class PrivateServer:
+    """A private server for this process and its forked children, on its own Unix socket (TCP on Windows).
+
+    The server ends when its standard input closes, so it also ends when this process is killed. If the server
+    ends by itself, `running` starts a new one on a new address. Forked processes may use the server, but only
+    the process that started it stops or restarts it.
     """
 
-    def __init__(self, args: Sequence[str]=(), *, timeout: float=30.0, account: str | None=None) -> None:
-        """Starts the server and blocks until it says where it listens.
+    def __init__(
+        self, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
+    ) -> None:
+        """Starts the server and blocks until the server prints its address.
 
         Raises:
-            StartError: It was not found, ended, or did not get ready within `timeout` seconds.
+            StartError: The binary was not found, or the server ended or was not ready in `timeout` seconds.
         """
         self._account = account
         self._args = tuple(args)
@@ -39,17 +46,17 @@ class PrivateServer:
 
     @property
     def connection(self) -> Connection:
-        """The connection to the server as it was started last, for what it knows already."""
+        """The connection to the last started server, which has the existing matches and batches."""
         return self._now[1]
 
-    async def running(self, within: float=0.0) -> Connection:
-        """A connection to a server that runs: another is started when this one has ended.
+    async def running(self, within: float = 0.0) -> Connection:
+        """Returns a connection to a running server, and starts a new server if the last one has ended.
 
         Args:
-            within: So many seconds are waited for it to end, where there is a sign that it does.
+            within: How many seconds to wait for the server to end, when the caller expects it to end.
 
         Raises:
-            StartError: No other could be started; the next call tries again.
+            StartError: No new server could be started; the next call tries again.
         """
         process, connection = self._now
         if not process.has_died() and (not (within and await aside(process.has_died, within))):
@@ -64,7 +71,7 @@ class PrivateServer:
                 self._now = self._start(_STARTED_AGAIN)
                 process.bury()
 
-    def _start(self, past: str='') -> tuple[ServerProcess, Connection]:
+    def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
         connection = Connection(process.address, account=self._account, story=process.story, past=past)
         return (process, connection)
@@ -73,31 +80,33 @@ class PrivateServer:
     def _process(self) -> subprocess.Popen[str]:
         return self._now[0].popen
 
-    async def ask(self, method: str, request: dict[str, Any], *, timeout: float, attempts: int=1) -> tuple[dict[str, Any], Connection]:
-        """Makes a call that needs nothing that was there before.
+    async def ask(
+        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+    ) -> tuple[dict[str, Any], Connection]:
+        """Makes a call that needs no existing match, batch or search.
 
-        A server that has ended is started again first, also when it ends during the call: nothing of the call
-        is left then, so it may be made once more.
+        If the server has ended, the client restarts it first. If the server ends during the call, the client
+        restarts it and repeats the call, because the ended server kept nothing of the call.
 
         Returns:
-            The answer, and the connection to the server that has given it.
+            The response, and the connection to the server that sent it.
 
         Raises:
-            StartError: The server had ended, and no other could be started.
+            StartError: The server had ended, and no new one could be started.
             BoardwireError: The call failed.
         """
         connection = await self.running()
         try:
             return await connection.ask(method, request, timeout=timeout, attempts=attempts)
         except ConnectionLost as lost:
-            within = _ENDING_SECONDS if lost.reason == 'SHUTTING_DOWN' else 0.0
+            within = _ENDING_SECONDS if lost.reason == "SHUTTING_DOWN" else 0.0
             other = await self.running(within)
             if other is connection:
                 raise
         return await other.ask(method, request, timeout=timeout, attempts=attempts)
 
     async def close(self) -> None:
-        """Closes the connection and stops the server for good, if this process has started it."""
+        """Closes the connection, and stops the server permanently if this process started it."""
         await self.connection.close()
         if self._owner == os.getpid():
             await aside(self._stop)

@@ -1,24 +1,35 @@
-"""Episodes as they are asked for, and as they come.
+"""Episodes of matches: replays, and frames as the match is played.
 
 Generated from boardwire/_watching.py by client-py/tools/aio.py.
 """
+
 from __future__ import annotations
+
 from collections.abc import AsyncIterator
-from ._connection import Connection
+
 from .._replay import Frame, Replay
 from .._values import frame, replay
 from ..errors import BoardwireError
+from ._connection import Connection
 
-async def fetch_replay(connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str) -> Replay:
-    """An episode as the holder of a token may see it, or anybody."""
-    request = {'match_id': match_id, 'episode': episode}
-    answer = await connection.call('MatchService/GetReplay', request, timeout=timeout, token=token, advice=advice)
-    return replay(answer['replay'])
 
-async def watch(connection: Connection, match_id: str, after: int | None, *, token: str, timeout: float, advice: str) -> AsyncIterator[Frame]:
-    """Every position of a match as the public may see it, as it comes."""
-    request = {'match_id': match_id, 'after': after}
-    pipe = connection.channel.stream('MatchService/Watch', token, request)
+async def fetch_replay(
+    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str
+) -> Replay:
+    """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
+    request = {"match_id": match_id, "episode": episode}
+    answer = await connection.call(
+        "MatchService/GetReplay", request, timeout=timeout, token=token, advice=advice
+    )
+    return replay(answer["replay"])
+
+
+async def watch(
+    connection: Connection, match_id: str, after: int | None, *, token: str, timeout: float, advice: str
+) -> AsyncIterator[Frame]:
+    """Yields every position of a match as the public may see it, as the match is played."""
+    request = {"match_id": match_id, "after": after}
+    pipe = connection.channel.stream("MatchService/Watch", token, request)
     try:
         while True:
             try:
@@ -27,6 +38,6 @@ async def watch(connection: Connection, match_id: str, after: int | None, *, tok
                 raise await connection.explained(failure, advice) from None
             if shown is None:
                 return
-            yield frame(shown['frame'])
+            yield frame(shown["frame"])
     finally:
         pipe.close()

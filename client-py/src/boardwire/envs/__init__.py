@@ -1,6 +1,6 @@
-"""Gymnasium environments over a Boardwire server; they know no game. Needs `boardwire[gym]`.
+"""Gymnasium environments for every game that a Boardwire server serves. Needs `boardwire[gym]`.
 
-Those for several agents are in `boardwire.pettingzoo`.
+Environments with several agents are in `boardwire.pettingzoo`.
 """
 
 from .._registration import environment_id, register

@@ -1,4 +1,4 @@
-"""What environments of all kinds share: seeds, opponents, warnings, what to do when a batch is gone."""
+"""Code that all environments share: seeds, opponents, warnings and the handling of lost batches."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ from ..errors import LOST, BoardwireError
 
 _T = TypeVar("_T")
 
-#: Who plays at every other seat, or at each of them in order: a bot's name, such as `greedy`, `mc:160` or
-#: `policy:NAME`, or a function that gives actions for `Decisions`.
+#: One opponent for every other seat, or one for each of the other seats in order. An opponent is a bot's
+#: name, such as `greedy`, `mc:160` or `policy:NAME`, or a function that returns actions for `Decisions`.
 Opponents = str | Policy | Sequence[str | Policy]
 
-#: One seed for a vector environment, one for each of its environments, or none.
+#: The seeds of a vector environment: one number, one seed or None for each environment, or None.
 Seeds = SupportsIndex | Sequence[int | None] | NDArray[np.integer] | None
 
 
 class Remade:
-    """An environment whose copies, pickled ones too, are made again from its arguments, and not reset."""
+    """An environment that is copied or unpickled by calling its constructor again, without a reset."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Keeps the arguments."""
+        """Stores the arguments of the constructor."""
         made = super().__new__(cls)
         made.__dict__["_arguments"] = args, kwargs
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Makes it again."""
+        """Returns a call of the constructor with the stored arguments."""
         args, kwargs = self.__dict__["_arguments"]
         return functools.partial(type(self), *args, **kwargs), ()
 
     def __deepcopy__(self, memo: object) -> Any:
-        """Makes it again."""
+        """Calls the constructor again."""
         make, _ = self.__reduce__()
         return make()
 
 
 class IllegalActionWarning(RuntimeWarning):
-    """An action was illegal and another was played for it: the policy reads no mask, or a wrong one."""
+    """A warning that an illegal action was replaced: the policy ignores the mask or reads a wrong one."""
 
 
 class IllegalActionNotice:
-    """Warns of the first illegal action of an environment that was replaced, and of no other."""
+    """An environment's one-time warning, given when an illegal action is replaced for the first time."""
 
     def __init__(self, spec: GameSpec, policy: IllegalActions) -> None:
-        """Has nothing to warn of yet; `policy` is what replaces illegal actions."""
+        """Stores the environment's `illegal_actions` mode as `policy`."""
         self.is_due = True
         self._spec = spec
         self._policy = policy
 
     def give(self, action: int, of: str = "") -> None:
-        """Warns, unless it has done so; `of` names whose action it was."""
+        """Warns, unless it warned before; `of` names whose action it was."""
         if not self.is_due:
             return
         self.is_due = False
@@ -72,17 +72,17 @@ class IllegalActionNotice:
             f"for it, as illegal_actions={self._policy!r} says; the legal ones are in the action mask. This "
             "environment says so once.",
             IllegalActionWarning,
-            # The caller of the environment's `step`, unless there are wrappers.
+            # Without wrappers, the warning points to the caller of the environment's `step`.
             stacklevel=4,
         )
 
 
 class Players(NamedTuple):
-    """Who plays at the other seats, by seat.
+    """The agent's opponents by seat.
 
     Attributes:
-        bots: The names of those who play in the server.
-        policies: Those who play in this process.
+        bots: The names of the bots, which play in the server.
+        policies: The policies, which play in this process.
     """
 
     bots: dict[int, str]
@@ -90,11 +90,11 @@ class Players(NamedTuple):
 
 
 def players(seats: int, agent_seat: int, opponents: Opponents) -> Players:
-    """Seats the opponents beside the agent.
+    """Assigns the opponents to the seats that the agent does not take.
 
     Raises:
-        ValueError: The agent's seat is not there, the opponents are too few or too many, or one is named as
-            no bot is.
+        ValueError: `agent_seat` does not exist, the number of opponents is wrong, or an opponent is named
+            `agent`.
         TypeError: An opponent is neither a name nor callable.
     """
     if not 0 <= agent_seat < seats:
@@ -119,26 +119,26 @@ def players(seats: int, agent_seat: int, opponents: Opponents) -> Players:
 
 
 def draw(random: np.random.Generator) -> int:
-    """The seed of an environment's next episode."""
+    """Draws the seed of an environment's next episode."""
     return int(random.integers(2**64, dtype=np.uint64))
 
 
 def one_seed(seed: SupportsIndex | None) -> int | None:
-    """A seed as Gymnasium's generators take it, from numpy's whole numbers too.
+    """Converts a seed, such as a NumPy integer, to the `int` that Gymnasium's generators take.
 
     Raises:
-        TypeError: It is no whole number.
+        TypeError: The seed is not an integer.
     """
     return None if seed is None else operator.index(seed)
 
 
 def is_one(seed: Seeds) -> bool:
-    """Whether it is one number. Arrays would pass for one by their type."""
+    """Returns whether the seed is one number. The type cannot tell: arrays are `SupportsIndex`, too."""
     return seed is not None and np.ndim(np.asarray(seed, dtype=object)) == 0
 
 
 def for_each(seed: Seeds, environments: int) -> list[int | None] | None:
-    """The seed of each environment: one number seeds environment i with it plus i.
+    """Returns the seed of each environment; a single number `n` seeds environment i with `n + i`.
 
     Raises:
         ValueError: There are more or fewer seeds than environments.
@@ -154,7 +154,7 @@ def for_each(seed: Seeds, environments: int) -> list[int | None] | None:
 
 
 def first_episodes(seeds: Iterable[int]) -> NDArray[np.uint64]:
-    """The seeds of the first episodes that single environments with these seeds play.
+    """Returns the seeds of the first episodes that single environments with these seeds play.
 
     Raises:
         gymnasium.error.Error: A seed is negative.
@@ -163,10 +163,10 @@ def first_episodes(seeds: Iterable[int]) -> NDArray[np.uint64]:
 
 
 def later_episodes(seeds: Mapping[int, int]) -> int:
-    """The seed that the episodes after the first come from, by the seeds of environments.
+    """Derives the batch seed for all episodes after the first from the environments' seeds.
 
-    Where they count up from one number with the environments, it depends on that number alone, not on how
-    many environments there are.
+    If every environment i has the seed `n + i`, the result depends only on `n`, not on the number of
+    environments.
     """
     origins = sorted({(seed - environment) % 2**64 for environment, seed in seeds.items()})
     return int(np.random.SeedSequence(origins).generate_state(1, np.uint64)[0])
@@ -174,7 +174,7 @@ def later_episodes(seeds: Mapping[int, int]) -> int:
 
 @contextlib.contextmanager
 def unspent(random: np.random.Generator) -> Iterator[None]:
-    """Puts a generator back if the block fails, so that the next try draws the same."""
+    """Restores a generator's state if the block fails, so that a retry draws the same values."""
     state = random.bit_generator.state
     try:
         yield
@@ -186,7 +186,7 @@ def unspent(random: np.random.Generator) -> Iterator[None]:
 def advised(
     failure: BoardwireError, advice: str = "reset the environment, which then begins anew"
 ) -> BoardwireError:
-    """The same failure, with what to do about it."""
+    """Returns the same error with advice before its message."""
     return type(failure)(
         f"{advice}. {failure.message}",
         code=failure.code,
@@ -196,9 +196,9 @@ def advised(
 
 
 def dealt(again: Callable[[], _T] | None, anew: Callable[[], _T], close: Callable[[], None]) -> _T:
-    """Begins an episode: again at the table there is, or anew, when that one is gone or there is none.
+    """Begins an episode in the open batch, or in a new one if there is none or it is lost.
 
-    A table at which none begins is closed.
+    Closes a lost batch, and a new batch in which the episode fails to begin.
     """
     if again is not None:
         try:
@@ -213,10 +213,10 @@ def dealt(again: Callable[[], _T] | None, anew: Callable[[], _T], close: Callabl
 
 
 def check_table(known: GameSpec, now: GameSpec) -> None:
-    """Makes sure that what is played is what the environment's spaces were made for.
+    """Checks that the server plays the game version that the environment's spaces were built for.
 
     Raises:
-        BoardwireError: The server was started again with another version of the game.
+        BoardwireError: The server was restarted with another version of the game.
     """
     if now.digest != known.digest:
         raise BoardwireError(

@@ -1,4 +1,4 @@
-"""What `render` gives, in environments of all kinds."""
+"""Rendering for all environments."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from .._spec import GameSpec
 
 RenderMode = Literal["human", "rgb_array", "ansi"]
 RENDER_MODES: tuple[RenderMode, ...] = ("human", "rgb_array", "ansi")
-#: One picture a second is what a reader can follow; Gymnasium and PettingZoo want a figure.
+#: Gymnasium and PettingZoo require a frame rate; a person can follow one picture a second.
 RENDER_FPS = 1
 
-#: Seats, and what each of them is shown.
+#: Pairs of a seat and its view.
 Views = list[tuple[int, NDArray[np.uint8]]]
 
 
 class Renderer:
-    """Shows what some seats see, in the way that an environment was made for.
+    """A renderer of seats' views in an environment's render mode.
 
     Attributes:
-        mode: How; None for not at all.
+        mode: The render mode; None renders nothing.
     """
 
     def __init__(self, spec: GameSpec, mode: str | None) -> None:
-        """Prepares for a mode.
+        """Prepares a render mode.
 
         Raises:
-            ValueError: There is no such mode.
-            ImportError: What shows a window is not installed.
+            ValueError: There is no such mode, or this client cannot draw the server's version of the game.
+            ImportError: The mode is `human` and pygame is not installed.
         """
         if mode not in (None, *RENDER_MODES):
             raise ValueError(f"render_mode={mode!r} is neither None, 'human', 'rgb_array' nor 'ansi'")
@@ -43,7 +43,7 @@ class Renderer:
         self._window = _Window(spec.game.name) if mode == "human" else None
 
     def render(self, views: Callable[[], Views], text: Callable[[], str]) -> NDArray[np.uint8] | str | None:
-        """What is to be seen: pixels, words, or nothing but a window."""
+        """Returns pixels or text; with `human`, shows a window and returns None; without a mode, None."""
         if self.mode is None:
             return None
         if self.mode == "ansi":
@@ -55,16 +55,16 @@ class Renderer:
         return None
 
     def close(self) -> None:
-        """Closes the window. What is rendered later opens another."""
+        """Closes the window. A later `render` opens another."""
         if self._window is not None:
             self._window.close()
 
 
 class _Window:
-    """A window that shows one picture after another, made smaller where the screen is."""
+    """A window that shows one picture after another, scaled down if the screen is too small."""
 
     def __init__(self, title: str) -> None:
-        # Who imports it is thanked on stdout otherwise.
+        # Otherwise pygame prints a greeting to stdout on import.
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
             import pygame
@@ -87,7 +87,7 @@ class _Window:
         scale = min(1.0, own_width / width, own_height / height)
         image = pygame.image.frombuffer(pixels.tobytes(), (width, height), "RGB")
         image = pygame.transform.smoothscale(image, (int(width * scale), int(height * scale)))
-        # The ground of a picture.
+        # The picture's background color.
         self._screen.fill(pixels[0, 0].tolist())
         self._screen.blit(image, (0, 0))
         pygame.event.pump()

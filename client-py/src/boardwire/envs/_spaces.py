@@ -1,4 +1,4 @@
-"""Spaces and observations from a game's description."""
+"""Spaces and observations, built from a game's spec."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from .._fields import ViewField
 from .._spec import GameSpec
 from .._types import FORFEITED, TERMINATED, TRUNCATED, BatchStep, Outcome
 
-#: The view by named field, as ids and counts; or all of it as one vector of numbers for a network.
+#: How an observation shows the view: `ids` as named fields of ids and counts, `features` as one vector of
+#: numbers for a network.
 ObservationKind = Literal["ids", "features"]
 
-#: Where the legal mask is found: in the info alone, or in the observation as well.
+#: Where the action mask is: in the info or in the observation. Gymnasium infos always have it.
 MaskPlace = Literal["info", "observation"]
 
 
 class Lens:
-    """Turns what a seat is answered into what an environment shows.
+    """A converter from a seat's view and action mask to an environment's observation.
 
-    - `ids`: a `Dict` of the view's fields, each a `Box` from 0 to the field's maximum in the field's shape,
-      `uint8`, or `int32` where that exceeds 255, since PyTorch hardly knows `uint16`; a single value has
-      the shape `(1,)`.
-    - `features`: a `Box` of `float32` as `GameSpec.features` lays out.
+    - `ids`: a `Dict` with one `Box` for each field of the view, from 0 to the field's maximum, in the
+      field's shape; a single value has the shape `(1,)`. The dtype is `uint8`, or `int32` if the maximum
+      exceeds 255, because PyTorch barely supports `uint16`.
+    - `features`: a `Box` of `float32` with the layout of `GameSpec.features`.
 
-    With `mask="observation"` that is the entry `observation` of a `Dict`; the other is `action_mask`,
+    With `mask="observation"` the observation is a `Dict`: `observation` as above, and `action_mask`,
     `int8[actions]`.
     """
 
@@ -36,7 +37,7 @@ class Lens:
         """Builds the spaces.
 
         Raises:
-            ValueError: No such kind of observation, or place for the mask.
+            ValueError: `kind` or `mask` has an unknown value.
         """
         if kind not in ("ids", "features"):
             raise ValueError(f"observation={kind!r} is neither 'ids' nor 'features'")
@@ -63,7 +64,7 @@ class Lens:
         )
 
     def observation(self, view: NDArray[np.uint8], mask: NDArray[np.int8]) -> Any:
-        """What the environment shows of a view and mask, or of a batch of both: fresh arrays, in the space.
+        """Converts a view and mask, or a batch of both, to an observation in the space, with new arrays.
 
         Args:
             view: `uint8[..., bytes]`.
@@ -75,7 +76,7 @@ class Lens:
         return shown
 
     def _ids(self, view: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
-        """The fields of views in one piece, whose memory they share but for those of two bytes a value."""
+        """Cuts contiguous views into fields, which share their memory except for two-byte fields."""
         cut: NDArray[Any] = np.ndarray(view.shape[:-1], self._cuts, view.data)
         shown = {name: cut[name] for name in self._spec.fields}
         for name in self._wide:
@@ -84,14 +85,14 @@ class Lens:
 
 
 def row_of(shown: Any, row: int) -> Any:
-    """One row of what a batch of environments shows."""
+    """Returns one row of a batched observation."""
     if isinstance(shown, dict):
         return {name: row_of(part, row) for name, part in shown.items()}
     return shown[row]
 
 
 def _cuts(spec: GameSpec) -> np.dtype[np.void]:
-    """A view as numpy cuts it into its fields."""
+    """Returns the structured dtype that cuts a view into its fields."""
     fields = spec.fields.values()
     return np.dtype(
         {
@@ -107,18 +108,18 @@ def _dtype(field: ViewField) -> type[np.uint8] | type[np.int32]:
     return np.uint8 if field.width == 1 else np.int32
 
 
-# Rows of one action each, since to make an array takes longer than to play it.
+# One row for each action, because building an array takes longer than playing the action.
 _ACTIONS = np.arange(256, dtype=np.uint8)[:, None]
 
 
 def one_action(action: SupportsIndex) -> ArrayLike:
-    """An action for the one environment of a batch."""
+    """Returns the action as the array that a batch of one environment takes."""
     index = operator.index(action)
     return _ACTIONS[index] if 0 <= index < len(_ACTIONS) else [index]
 
 
 def outcome_of(step: BatchStep, flags: int) -> Outcome | None:
-    """How the episode of a batch's one environment has ended, if it has by its flags."""
+    """Returns the outcome of a single-environment batch's episode; None if its flags mark no end."""
     if not flags & (TERMINATED | TRUNCATED):
         return None
     assert step.scores is not None

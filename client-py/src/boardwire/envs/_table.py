@@ -1,4 +1,4 @@
-"""A table whose seats are all held by this process, for environments of several agents."""
+"""A match in which this process plays all seats, for environments with several agents."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from ._spaces import Lens, MaskPlace, ObservationKind, one_action, outcome_of
 
 
 class Table:
-    """All seats of a table: the one environment of a batch, whose owner may know what every seat knows.
+    """All seats of a match in a batch of one environment, whose owner may see every seat's view.
 
     Attributes:
         agents: The name of each seat's agent, in seat order: `seat_0` and so on.
-        metadata: What PettingZoo asks of every environment.
+        metadata: The metadata that PettingZoo requires of every environment.
     """
 
     def __init__(
@@ -55,15 +55,15 @@ class Table:
         address: str | Server | None,
         all_choose: bool = False,
     ) -> None:
-        """Describes the table; the first deal opens its batch.
+        """Loads the spec and builds the spaces; the first deal opens the batch.
 
-        With `all_choose` every agent is asked at every step. The mask of who owes no decision allows action 0
-        alone then, which is no choice: many algorithms cannot draw from no action at all.
+        With `all_choose`, every agent gives an action at every step. The mask of an agent that owes no
+        decision then allows only action 0, because many algorithms cannot sample from an empty mask.
 
         Raises:
-            ValueError: A mode cannot be.
-            ImportError: What shows a window is not installed.
-            BoardwireError: The game is not served at such a table.
+            ValueError: `observation`, `mask` or `render_mode` is not allowed.
+            ImportError: `render_mode` is `human` and pygame is not installed.
+            BoardwireError: The server does not serve the game with these seats and options.
         """
         self.render_mode = render_mode
         self._client = shared_client(address)
@@ -77,7 +77,7 @@ class Table:
             "name": f"{game}_v{self.spec.game.rules_version - 1}",
             "render_modes": list(RENDER_MODES),
             "render_fps": RENDER_FPS,
-            # As an AEC environment: seats choose at once, or one of them twice, and not in turn.
+            # PettingZoo must not convert it: seats decide simultaneously, or one twice in a row, not in turn.
             "is_parallelizable": False,
         }
         self._reward: Reward = reward
@@ -91,17 +91,17 @@ class Table:
         self._substituted = [False] * self.spec.seats
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The agent's own space of observations."""
+        """Returns the agent's observation space."""
         return self._lenses[agent].observation_space
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The agent's own space of actions."""
+        """Returns the agent's action space."""
         return self._lenses[agent].action_space
 
     def deal(self, seed: SupportsIndex | None) -> None:
-        """Begins an episode, in another batch when the last one is gone.
+        """Begins an episode, in a new batch if the previous one is lost.
 
-        Its seed comes from a generator that `seed` seeds, and that draws none when the deal fails.
+        The episode's seed is drawn from a generator, which `seed` seeds. A failed deal draws no seed.
         """
         if self._random is None or seed is not None:
             self._random, _ = seeding.np_random(one_seed(seed))
@@ -139,10 +139,10 @@ class Table:
         return self._batch, self._position
 
     def check(self, actions: Mapping[str, Any]) -> None:
-        """Looks at actions that are to be played together, before one of them is.
+        """Checks all actions of a step before any of them is played.
 
         Raises:
-            IllegalAction: There is no such action, or it is not legal and such are refused.
+            IllegalAction: An action does not exist, or it is illegal and `illegal_actions` is `reject`.
         """
         for agent, action in actions.items():
             index, mask = operator.index(action), self.seen(agent).mask
@@ -159,7 +159,7 @@ class Table:
                 )
 
     def act(self, agent: str, action: Any) -> Observation:
-        """Makes the decision of an agent's seat, the lowest that owes one."""
+        """Plays an action for an agent's seat, which must be the lowest that owes a decision."""
         seat = self.agents.index(agent)
         batch, position = self._there()
         assert position.first == seat, "decisions are made in the order of seats"
@@ -174,13 +174,13 @@ class Table:
         return self.seen(agent)
 
     def seen(self, agent: str) -> Observation:
-        """What the agent's seat may know now."""
+        """Returns the current `Observation` of the agent's seat."""
         seat = self.agents.index(agent)
         _, position = self._there()
         return position.seen(seat, self._decisions[seat], self._substituted[seat])
 
     def observation(self, agent: str) -> Any:
-        """The same, in the agent's space; its own from call to call."""
+        """Returns the current observation in the agent's space, in new arrays at each call."""
         seen = self.seen(agent)
         return self._lenses[agent].observation(seen.view, self._mask(seen))
 
@@ -191,13 +191,13 @@ class Table:
         return mask
 
     def pending(self, seen: Observation) -> list[str]:
-        """The agents who owe a decision."""
+        """Returns the agents that owe a decision."""
         return [self.agents[seat] for seat in seen.pending]
 
     def info(self, agent: str) -> dict[str, Any]:
-        """What is known beside the observation: always the same keys, and the mask in one place alone.
+        """Returns the agent's info: always the same keys, with the mask only if the observation has none.
 
-        Wrappers that make arrays of infos expect of them what they expect of observations.
+        Wrappers that turn infos into arrays require the same keys at every step, as in observations.
         """
         seen = self.seen(agent)
         none = (0,) * self.spec.seats
@@ -213,7 +213,7 @@ class Table:
         return info
 
     def render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:
-        """The position as these agents may know it, one below the other, as the render mode says."""
+        """Renders the position as each of these agents sees it, one below the other, in the render mode."""
         batch, _ = self._there()
         seats = [self.agents.index(agent) for agent in agents]
         try:
@@ -225,12 +225,12 @@ class Table:
             raise advised(failure) from None
 
     def close(self) -> None:
-        """Closes the batch. Another may be opened by a deal."""
+        """Closes the batch. A later deal opens another."""
         self._let_go()
         self._renderer.close()
 
     def _let_go(self) -> None:
-        # What cannot be reached needs no closing.
+        # A batch that cannot be reached needs no closing.
         with contextlib.suppress(BoardwireError):
             if self._batch is not None:
                 self._batch.close()
@@ -238,29 +238,29 @@ class Table:
 
 
 class _Position:
-    """What every seat may know at a step of a batch of one environment.
+    """The observations of all seats at one step of a batch of one environment.
 
     Attributes:
-        first: The lowest seat that owes a decision, or nobody.
-        substituted: Whether the last action was illegal and another was played for it.
+        first: The lowest seat that owes a decision, or `NOBODY` when the episode is over.
+        substituted: Whether the last action was illegal and was replaced by another.
     """
 
     def __init__(self, step: BatchStep, seats: int) -> None:
-        """Reads what does not depend on the seat."""
+        """Reads the values that are the same for all seats."""
         _, _, self._episode, self._ply, self._flags, _ = step._row(0, 0)
         assert step.oracle_mask is not None
         self._step = step
         self._seats = seats
         self.first = int(step.seat[0])
         self.substituted = self._flags & SUBSTITUTED > 0
-        # From the first seat on clockwise; 0 for all when it is over.
+        # Clockwise from the seat `first`; all 0 when the episode is over.
         self._masks = step.oracle_mask[0]
         due = self._masks.any(axis=1).nonzero()[0].tolist()
         self._pending = tuple(sorted((self.first + at) % seats for at in due))
         self._outcome = outcome_of(step, self._flags)
 
     def seen(self, seat: int, decision: int, substituted: bool) -> Observation:
-        """What a seat may know, which has made so many decisions."""
+        """Returns the observation of a seat that has made the given number of decisions."""
         step, at = self._step, (seat - self.first) % self._seats
         assert step.oracle is not None
         assert step.final_view is not None

@@ -1,4 +1,4 @@
-"""All seats of a table as a PettingZoo environment in which they choose one after the other."""
+"""All seats of a match as a PettingZoo environment in which agents act one after the other."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ._table import Table
 
 
 class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
-    """A table whose seats are all agents of this process, `seat_0` and so on.
+    """A match whose seats are all agents of this process, named `seat_0` and so on.
 
-    The agent selected is the lowest who owes a decision, so its mask is never empty. Where several owe one at
-    the same time, those who choose later see nothing of what was chosen before. Rewards come at the end.
+    The selected agent is the lowest that owes a decision, so its mask is never empty. If several agents owe
+    a decision at the same time, later agents do not see the earlier choices. Rewards come at the end.
 
-    Observations are `{"observation": ..., "action_mask": int8[actions]}`. The info of the agent selected has
-    `ply`, `decision`, `substituted`, and `scores` and `ranks`, `int32[seats]`, 0 before the end; at the end
-    every agent's has them. With `mask="info"` the mask is there instead.
+    Observations are `{"observation": ..., "action_mask": int8[actions]}`. The selected agent's info has
+    `ply`, `decision`, `substituted`, and `scores` and `ranks` (`int32[seats]`, 0 before the end). At the end
+    every agent's info has them. With `mask="info"` the mask is in the info instead.
 
-    With `max_cycles`, an agent that has made so many decisions is truncated, the others go on, and the lowest
-    legal action is played for its seat until they have made theirs.
+    With `max_cycles`, an agent that has made that many decisions is truncated, and the others continue. The
+    environment plays the lowest legal action for a truncated agent until the others have finished too.
     """
 
     def __init__(
@@ -46,29 +46,29 @@ class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
         render_mode: str | None = None,
         address: str | Server | None = None,
     ) -> None:
-        """Describes the table; its batch is opened by the first reset.
+        """Loads the game's spec and builds the spaces; the first reset opens the batch.
 
         Args:
             game: The game's id.
-            seats: How many seats; the fewest the game is played by when left out.
+            seats: The number of seats; by default the fewest that the game allows.
             options: The game's options.
-            observation: `features` for one `float32` vector, `ids` for the view by named field.
-            mask: `info` to show the legal mask in the infos instead.
-            reward: What agents are rewarded for, at the end of the episode.
-            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
-                one is warned of by a `boardwire.envs.IllegalActionWarning`.
-            max_cycles: An agent is truncated after so many decisions of its own.
-            render_mode: What `render` does with the position as the agent selected may know it: `rgb_array`
-                gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
-                too; `ansi` gives it as text.
-            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out; `local:` for an engine in it.
+            observation: `features` for one `float32` vector, `ids` for the named fields of the view.
+            mask: `observation`, or `info` to have the action mask in the infos instead.
+            reward: What agents are rewarded for at the end of the episode.
+            illegal_actions: How illegal actions are treated. By default a legal action, drawn from the
+                episode's seed, replaces them, because many checkers and wrappers ignore masks. The first
+                replacement causes a `boardwire.envs.IllegalActionWarning`.
+            max_cycles: The number of its own decisions after which an agent is truncated; None for no limit.
+            render_mode: How `render` shows the position as the selected agent sees it: `rgb_array`
+                returns a picture, `uint8[height, 960, 3]`; `human` shows the picture in a window, also after
+                each reset and step; `ansi` returns text.
+            address: The server's address, or a `boardwire.Server` if it requires TLS or a token. By default
+                all environments of this process share a private server; `local:` is an engine in the process.
 
         Raises:
-            ValueError: A mode cannot be.
-            ImportError: What shows a window is not installed.
-            BoardwireError: The game is not served at such a table.
+            ValueError: `observation`, `mask` or `render_mode` is not allowed.
+            ImportError: `render_mode` is `human` and pygame is not installed.
+            BoardwireError: The server does not serve the game with these seats and options.
         """
         super().__init__()
         self._table = Table(
@@ -91,18 +91,18 @@ class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
         self._decisions: dict[str, int] = {}
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The agent's space of observations, always the same object."""
+        """Returns the agent's observation space, always the same object."""
         return self._table.observation_space(agent)
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The agent's space of actions, always the same object."""
+        """Returns the agent's action space, always the same object."""
         return self._table.action_space(agent)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins an episode, at any time; in another batch when that of the last one is gone.
+        """Begins an episode at any time, in a new batch if the previous one is lost.
 
         Args:
-            seed: Fixes all episodes from there on.
+            seed: Determines this episode and all later ones.
             options: Ignored; the game's options are fixed when the environment is made.
         """
         self._table.deal(seed)
@@ -118,16 +118,16 @@ class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
         self._show()
 
     def observe(self, agent: str) -> Any:
-        """What the agent may know now: its own arrays from call to call."""
+        """Returns the agent's current observation, in new arrays at each call."""
         self._check_reset()
         return self._table.observation(agent)
 
     def step(self, action: Any) -> None:
-        """Makes the decision of the agent selected; None for one whose episode is over.
+        """Plays an action for the selected agent; the action is None if the agent's episode is over.
 
         Raises:
-            ResetNeeded: There was no reset.
-            IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing has been played.
+            ResetNeeded: The environment was not reset.
+            IllegalAction: The action is illegal and `illegal_actions` is `reject`. Nothing was played.
         """
         self._check_reset()
         if not self.agents:
@@ -152,7 +152,7 @@ class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
         self._show()
 
     def _play_for_those_who_left(self, seen: Observation, playing: list[str]) -> Observation:
-        """Plays until the lowest who owes a decision is one of those playing, or the episode is over."""
+        """Plays until an agent in `playing` is the lowest that owes a decision, or the episode is over."""
         while playing and not seen.over:
             lowest = self._table.pending(seen)[0]
             if lowest in playing:
@@ -168,7 +168,7 @@ class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
             self.truncations[agent] = last.truncated
 
     def _select(self, seen: Observation) -> None:
-        """Selects the lowest agent who owes a decision, but first those whose episode has just ended."""
+        """Selects first the agents whose episode has just ended, then the lowest that owes a decision."""
         live = [agent for agent in self.agents if not (self.terminations[agent] or self.truncations[agent])]
         due = [agent for agent in self._table.pending(seen) if agent in live]
         self.agent_selection = due[0] if due else self.agents[0]
@@ -184,12 +184,12 @@ class BoardwireAECEnv(Remade, AECEnv[str, Any, Any]):
             raise gymnasium.error.ResetNeeded("reset the environment first")
 
     def render(self) -> NDArray[np.uint8] | str | None:
-        """The position as the agent selected may know it; none without a render mode."""
+        """Renders the position as the selected agent sees it; returns None without a render mode."""
         self._check_reset()
         return self._table.render([self.agent_selection])
 
     def _show(self) -> None:
-        """Shows people the position that has come to be."""
+        """Shows the new position in the window, if the render mode is `human`."""
         if self.render_mode == "human":
             self.render()
 

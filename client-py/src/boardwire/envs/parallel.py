@@ -1,4 +1,4 @@
-"""All seats of a table as a PettingZoo environment in which they choose at the same time."""
+"""All seats of a match as a PettingZoo environment in which agents act at the same time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ._table import Table
 
 
 class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
-    """A table whose seats are all agents of this process, `seat_0` and so on.
+    """A match whose seats are all agents of this process, named `seat_0` and so on.
 
-    A step takes the decisions of all agents who owe one, each made without knowing the others', as at the
-    table. Who owes none, in phases that are played in turn, waits: its mask allows action 0 alone, so that
-    there is something to draw and nothing to learn, and whatever action it gives is ignored. All agents stay
-    until the episode is over. Rewards come then.
+    A step plays one action for each agent that owes a decision; no agent sees the others' choices before it
+    acts. In phases that are played in turn, the other agents wait. A waiting agent's mask allows only action
+    0, so that a policy can sample but has nothing to learn; the environment ignores the action. All agents
+    stay until the episode is over, and rewards come then.
 
     Observations are `{"observation": ..., "action_mask": int8[actions]}`. Infos have `pending` (whether the
-    agent owes a decision), `ply`, `decision`, `substituted`, and `scores` and `ranks`, `int32[seats]`, 0
-    before the end. With `mask="info"` the mask is there instead.
+    agent owes a decision), `ply`, `decision`, `substituted`, and `scores` and `ranks` (`int32[seats]`, 0
+    before the end). With `mask="info"` the mask is in the infos instead.
     """
 
     def __init__(
@@ -45,29 +45,29 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
         render_mode: str | None = None,
         address: str | Server | None = None,
     ) -> None:
-        """Describes the table; its batch is opened by the first reset.
+        """Loads the game's spec and builds the spaces; the first reset opens the batch.
 
         Args:
             game: The game's id.
-            seats: How many seats; the fewest the game is played by when left out.
+            seats: The number of seats; by default the fewest that the game allows.
             options: The game's options.
-            observation: `features` for one `float32` vector, `ids` for the view by named field.
-            mask: `info` to show the legal mask in the infos instead.
-            reward: What agents are rewarded for, at the end of the episode.
-            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
-                one is warned of by a `boardwire.envs.IllegalActionWarning`.
-            max_cycles: After so many steps the episode is truncated.
-            render_mode: What `render` does with the position as each agent may know it: `rgb_array`
-                gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
-                too; `ansi` gives it as text.
-            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out; `local:` for an engine in it.
+            observation: `features` for one `float32` vector, `ids` for the named fields of the view.
+            mask: `observation`, or `info` to have the action mask in the infos instead.
+            reward: What agents are rewarded for at the end of the episode.
+            illegal_actions: How illegal actions are treated. By default a legal action, drawn from the
+                episode's seed, replaces them, because many checkers and wrappers ignore masks. The first
+                replacement causes a `boardwire.envs.IllegalActionWarning`.
+            max_cycles: The number of steps after which the episode is truncated; None for no limit.
+            render_mode: How `render` shows the position as each agent sees it: `rgb_array`
+                returns a picture, `uint8[height, 960, 3]`; `human` shows the picture in a window, also after
+                each reset and step; `ansi` returns text.
+            address: The server's address, or a `boardwire.Server` if it requires TLS or a token. By default
+                all environments of this process share a private server; `local:` is an engine in the process.
 
         Raises:
-            ValueError: A mode cannot be.
-            ImportError: What shows a window is not installed.
-            BoardwireError: The game is not served at such a table.
+            ValueError: `observation`, `mask` or `render_mode` is not allowed.
+            ImportError: `render_mode` is `human` and pygame is not installed.
+            BoardwireError: The server does not serve the game with these seats and options.
         """
         self._table = Table(
             game,
@@ -90,20 +90,20 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
         self._cycles = -1
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The agent's space of observations, always the same object."""
+        """Returns the agent's observation space, always the same object."""
         return self._table.observation_space(agent)
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The agent's space of actions, always the same object."""
+        """Returns the agent's action space, always the same object."""
         return self._table.action_space(agent)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begins an episode, at any time; in another batch when that of the last one is gone.
+        """Begins an episode at any time, in a new batch if the previous one is lost.
 
         Args:
-            seed: Fixes all episodes from there on.
+            seed: Determines this episode and all later ones.
             options: Ignored; the game's options are fixed when the environment is made.
 
         Returns:
@@ -117,19 +117,19 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Makes the decisions that are due.
+        """Plays one action for each agent that owes a decision.
 
         Args:
-            actions: An action for each agent who owes a decision; those of others are ignored.
+            actions: An action for each agent that owes a decision; actions of other agents are ignored.
 
         Returns:
-            Observations, rewards, terminations, truncations and infos; empty when the episode was over.
+            Observations, rewards, terminations, truncations and infos; all empty if the episode was over.
 
         Raises:
-            ResetNeeded: There was no reset.
-            ValueError: An agent owes a decision and gives none; nothing has been played.
-            IllegalAction: There is no such action, or it is illegal and `illegal_actions` is `reject`; no
-                action has been played.
+            ResetNeeded: The environment was not reset.
+            ValueError: An agent owes a decision and has no action. Nothing was played.
+            IllegalAction: An action does not exist, or it is illegal and `illegal_actions` is `reject`.
+                Nothing was played.
         """
         if self._cycles < 0:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
@@ -141,7 +141,7 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
             raise ValueError(f"{', '.join(missing)} owes a decision and has no action")
         table.check({agent: actions[agent] for agent in due})
         for agent in due:
-            # An illegal action may end the episode before the others have chosen.
+            # An illegal action may end the episode before the other actions are played.
             if table.act(agent, actions[agent]).over:
                 break
         self._cycles += 1
@@ -169,7 +169,7 @@ class BoardwireParallelEnv(Remade, ParallelEnv[str, Any, Any]):
         return observations, infos
 
     def render(self) -> NDArray[np.uint8] | str | None:
-        """The position as each agent may know it, one after the other; none without a render mode."""
+        """Renders the position as each agent sees it, one below the other; None without a render mode."""
         if self._cycles < 0:
             raise gymnasium.error.ResetNeeded("reset the environment first")
         return self._table.render(self.possible_agents)

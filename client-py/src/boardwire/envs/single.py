@@ -1,4 +1,4 @@
-"""One seat of a table as a Gymnasium environment, with bots or policies at the others."""
+"""One seat of a match as a Gymnasium environment, with bots or policies at the other seats."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ._spaces import Lens, MaskPlace, ObservationKind, one_action, outcome_of
 
 
 class _Seen(NamedTuple):
-    """What the agent's seat saw last: less than an `Observation`, which takes longer to make than a step."""
+    """The last view and state of the agent's seat; an `Observation` takes longer to build than a step."""
 
     view: NDArray[np.uint8]
     mask: NDArray[np.int8]
@@ -45,16 +45,16 @@ class _Seen(NamedTuple):
 
 
 class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
-    """A table of one agent and others: bots, or policies of this process.
+    """A match in which one agent plays against opponents: bots, or policies of this process.
 
-    A step is one decision of the agent: what bots decide in between happens in the server. The legal
-    actions are in `info["action_mask"]` and `action_masks()`, `int8[actions]`; at the end of an episode the
-    mask is all 0. `info` also has `ply`, `decision` and `substituted`, and at the end of an episode
-    `scores` and `ranks` (`int32[seats]`, in the order of the seats).
+    A step is one decision of the agent; the server plays the bots' decisions in between. The action mask,
+    `int8[actions]`, is in `info["action_mask"]` and `action_masks()`; at the end of an episode it is all 0.
+    `info` also has `ply`, `decision` and `substituted`, and at the end of an episode `scores` and `ranks`
+    (`int32[seats]`, in the order of the seats).
 
-    The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on, also
-    when the server has ended in between and lost the batch. A reset then opens another batch, and shows
-    what it would have shown in that one; it draws no seed when it fails.
+    Each episode's seed is drawn from `np_random`, so `reset(seed=...)` determines all later episodes too.
+    This also holds if the server ends and the batch is lost. The next reset then opens a new batch and
+    shows the same episode that the lost batch would have shown. A failed reset draws no seed.
     """
 
     metadata = {  # noqa: RUF012 - as Gymnasium declares it
@@ -78,32 +78,33 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         render_mode: str | None = None,
         address: str | Server | None = None,
     ) -> None:
-        """Describes the table; its batch is opened by the first reset.
+        """Loads the game's spec and builds the spaces; the first reset opens the batch.
 
         Args:
             game: The game's id.
-            seats: How many seats; the fewest the game is played by when left out.
-            opponents: Who plays at every other seat, or at each of the others in order: bots by name, and
-                policies of this process, functions of `boardwire.Decisions` that give an action for each row.
+            seats: The number of seats; by default the fewest that the game allows.
+            opponents: One opponent for every other seat, or one for each of them in order: the name of a bot,
+                or a policy of this process, a function that returns an action for each row of
+                `boardwire.Decisions`.
             agent_seat: The agent's seat.
             options: The game's options.
-            observation: `features` for one `float32` vector, `ids` for the view by named field.
-            mask: `observation` to show the legal mask in the observation, too.
-            reward: What the agent is rewarded for, at the end of the episode.
-            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
-                one is warned of by an `IllegalActionWarning`.
-            skip_forced: Whether decisions with a single legal action are skipped.
-            render_mode: What `render` does with the position as the agent's seat may know it: `rgb_array`
-                gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
-                too; `ansi` gives it as text.
-            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out; `local:` for an engine in it.
+            observation: `features` for one `float32` vector, `ids` for the named fields of the view.
+            mask: `info`, or `observation` to have the action mask in the observation as well.
+            reward: What the agent is rewarded for at the end of the episode.
+            illegal_actions: How illegal actions are treated. By default a legal action, drawn from the
+                episode's seed, replaces them, because many checkers and wrappers ignore masks. The first
+                replacement causes an `IllegalActionWarning`.
+            skip_forced: Whether the engine plays decisions with a single legal action.
+            render_mode: How `render` shows the position as the agent's seat sees it: `rgb_array` returns a
+                picture, `uint8[height, 960, 3]`; `human` shows the picture in a window, also after each
+                reset and step; `ansi` returns text.
+            address: The server's address, or a `boardwire.Server` if it requires TLS or a token. By default
+                all environments of this process share a private server; `local:` is an engine in the process.
 
         Raises:
-            ValueError: The opponents, the agent's seat or a mode cannot be.
-            ImportError: What shows a window is not installed.
-            BoardwireError: The game is not served at such a table.
+            ValueError: `opponents`, `agent_seat`, `observation`, `mask` or `render_mode` is not allowed.
+            ImportError: `render_mode` is `human` and pygame is not installed.
+            BoardwireError: The server does not serve the game with these seats and options.
         """
         self.render_mode = render_mode
         self._client = shared_client(address)
@@ -125,7 +126,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
     def reset(
         self, *, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode, at any time; in another batch when the last one is gone.
+        """Begins an episode at any time, in a new batch if the previous one is lost.
 
         Args:
             seed: Seeds `np_random`, from which the episode's seed is drawn.
@@ -169,15 +170,15 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         return _Seen(view, mask, ply, decision, reward, flags, outcome_of(step, flags))
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Makes the agent's decision, and those of the others up to its next one.
+        """Plays the agent's action and the opponents' actions up to the agent's next decision.
 
         Raises:
-            ResetNeeded: There was no reset.
-            ValueError: A policy that is an opponent has chosen what is not legal: a reset begins anew.
-            IllegalAction: There is no such action, or it is illegal now and `illegal_actions` is `reject`.
+            ResetNeeded: The environment was not reset.
+            ValueError: An opponent's policy chose an illegal action; reset the environment.
+            IllegalAction: The action does not exist, or it is illegal now and `illegal_actions` is `reject`.
             EpisodeOver: The episode has ended.
-            ConnectionLost: Nobody answers, so that the batch is gone: a reset begins anew.
-            Gone: The batch is gone: a reset begins anew.
+            ConnectionLost: The server does not answer, so the batch is lost; reset the environment.
+            Gone: The server no longer has the batch; reset the environment.
         """
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
@@ -192,11 +193,11 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         return shown, seen.reward, seen.flags & TERMINATED > 0, seen.flags & TRUNCATED > 0, info
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The legal actions now: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
+        """Returns the current action mask: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
         return np.array(self._last().mask)
 
     def render(self) -> NDArray[np.uint8] | str | None:
-        """The position as the agent's seat may know it, as the render mode says."""
+        """Renders the position as the agent's seat sees it, in the render mode."""
         if self.render_mode is None:
             return None
         seen = self._last()
@@ -210,7 +211,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         return self._table.batch.text(0, seat=self._agent_seat)
 
     def _show(self) -> None:
-        """Shows people the position that has come to be."""
+        """Shows the new position in the window, if the render mode is `human`."""
         if self.render_mode == "human":
             self.render()
 
@@ -221,7 +222,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
         self._seen = None
 
     def _let_go(self) -> None:
-        # What cannot be reached needs no closing.
+        # A batch that cannot be reached needs no closing.
         with contextlib.suppress(BoardwireError):
             if self._table is not None:
                 self._table.batch.close()
@@ -240,7 +241,7 @@ class BoardwireEnv(Remade, gymnasium.Env[Any, np.int64]):
             "substituted": seen.flags & SUBSTITUTED > 0,
         }
         if seen.outcome is not None:
-            # Zeros where there are none, as in a vector environment.
+            # Missing scores and ranks are zeros, as in a vector environment.
             none = (0,) * self.game_spec.seats
             info["scores"] = np.array(seen.outcome.scores or none, dtype=np.int32)
             info["ranks"] = np.array(seen.outcome.ranks or none, dtype=np.int32)

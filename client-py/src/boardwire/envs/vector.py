@@ -1,4 +1,4 @@
-"""One seat of many matches as a Gymnasium vector environment, stepped in the server."""
+"""One seat of many matches as a Gymnasium vector environment, which the server steps."""
 
 from __future__ import annotations
 
@@ -45,24 +45,25 @@ _ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: 
 
 
 class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
-    """Matches between one agent and others, one in each environment, all stepped by one message.
+    """Matches of one agent against opponents, one match in each environment; one message steps them all.
 
-    The others are bots in the server, or policies of this process: these are asked for the decisions of all
-    environments together, and each round of theirs is a message more.
+    The opponents are bots in the server, or policies of this process. A policy decides for all environments
+    together, and each round of such decisions takes one more message.
 
-    The legal actions are in `infos["action_mask"]` and `action_masks()`, `int8[num_envs, actions]`; all 0
+    The action masks, `int8[num_envs, actions]`, are in `infos["action_mask"]` and `action_masks()`; all 0
     where an episode is over. `infos` also has `ply` and `substituted`, and `scores` and `ranks`
-    (`int32[num_envs, seats]`) of the episodes that ended. With `AutoresetMode.SAME_STEP` those are in
-    `infos["final_info"]`, with the `substituted` of the last actions, beside the last observations in
-    `infos["final_obs"]`; all else is then of the episodes that have begun. The `ply` at which an episode
-    ended is not told there, nor its last mask, which is all 0.
+    (`int32[num_envs, seats]`) of the episodes that ended.
 
-    `reset(seed=7)` seeds environment i with 7 + i; a list or array has a seed for each, or None. An
-    environment begins with the episode that a single one with its seed begins with, and the seeds fix all
-    episodes that follow, too. `options={"reset_mask": bool[num_envs]}` resets those alone.
+    With `AutoresetMode.SAME_STEP`, `infos["final_info"]` has `scores`, `ranks` and the `substituted` of the
+    last actions, and `infos["final_obs"]` has the last observations. All other values are then of the new
+    episodes. The last `ply` of an ended episode is not in the infos, nor its last mask, which is all 0.
 
-    When the server has ended, or the batch was idle for too long, a reset of all environments opens another
-    batch. One of some cannot: the episodes of the others are gone, too, so that it is refused.
+    `reset(seed=7)` seeds environment i with 7 + i; a list or array has one seed or None for each environment.
+    An environment begins with the same episode as a single environment with its seed. The seeds determine
+    all later episodes, too. `options={"reset_mask": bool[num_envs]}` resets only the selected environments.
+
+    If the server ended or the batch was idle for too long, a reset of all environments opens a new batch. A
+    reset of some environments then raises an error, because the other environments lost their episodes too.
     """
 
     def __init__(
@@ -83,31 +84,33 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         render_mode: None = None,
         address: str | Server | None = None,
     ) -> None:
-        """Describes the matches; they are created by the first reset.
+        """Loads the game's spec and builds the spaces; the first reset creates the matches.
 
         Args:
             game: The game's id.
-            num_envs: How many environments.
-            seats: How many seats; the fewest the game is played by when left out.
-            opponents: Who plays at every other seat, or at each of the others in order: bots by name, and
-                policies of this process, functions of `boardwire.Decisions` that give an action for each row.
+            num_envs: The number of environments.
+            seats: The number of seats; by default the fewest that the game allows.
+            opponents: One opponent for every other seat, or one for each of them in order: the name of a bot,
+                or a policy of this process, a function that returns an action for each row of
+                `boardwire.Decisions`.
             agent_seat: The agent's seat.
             options: The game's options.
-            observation: `features` for one `float32` vector, `ids` for the view by named field.
-            mask: `observation` to show the legal mask in the observation, too.
-            reward: What the agent is rewarded for, at the end of the episode.
-            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
-                one is warned of by an `IllegalActionWarning`.
-            skip_forced: Whether decisions with a single legal action are skipped.
-            autoreset_mode: What becomes of an environment whose episode has ended.
-            render_mode: None: what is stepped by the thousand is not looked at.
-            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out.
+            observation: `features` for one `float32` vector, `ids` for the named fields of the view.
+            mask: `info`, or `observation` to have the action mask in the observation as well.
+            reward: What the agent is rewarded for at the end of the episode.
+            illegal_actions: How illegal actions are treated. By default a legal action, drawn from the
+                episode's seed, replaces them, because many checkers and wrappers ignore masks. The first
+                replacement causes an `IllegalActionWarning`.
+            skip_forced: Whether the engine plays decisions with a single legal action.
+            autoreset_mode: When an environment begins its next episode after one ended.
+            render_mode: Only None is allowed: a vector environment renders nothing.
+            address: The server's address, or a `boardwire.Server` if it requires TLS or a token. By default
+                all environments of this process share a private server.
 
         Raises:
-            ValueError: The opponents, the agent's seat or a mode cannot be.
-            BoardwireError: The game is not served at such a table.
+            ValueError: `num_envs`, `opponents`, `agent_seat`, `observation`, `mask`, `autoreset_mode` or
+                `render_mode` is not allowed.
+            BoardwireError: The server does not serve the game with these seats and options.
         """
         if render_mode is not None:
             raise ValueError(f"render_mode={render_mode!r}: a vector environment renders nothing")
@@ -138,22 +141,23 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         seed: Seeds = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins episodes, at any time; in another batch when the last one is gone.
+        """Begins episodes at any time, in a new batch if the previous one is lost.
 
         Args:
-            seed: One number, which seeds environment i with it plus i; or a list or array with a seed for
-                each environment, where None lets it go on to its next episode.
-            options: `reset_mask`, a `bool[num_envs]` of the environments to reset; all when left out.
+            seed: One number `n`, which seeds environment i with `n + i`; or a list or array with a seed for
+                each environment. An environment whose seed is None begins its next episode.
+            options: `reset_mask`, a `bool[num_envs]` of the environments to reset; by default all.
 
         Returns:
             The observations and infos of all environments.
 
         Raises:
-            TypeError: The mask is no array of bools.
-            ValueError: The mask or the seeds are not as many as there are environments.
+            TypeError: The mask is not an array of bools.
+            ValueError: The mask or the list of seeds has not `num_envs` entries, or no mask entry is True.
             gymnasium.error.Error: A seed is negative.
-            ConnectionLost: Nobody answers; or the batch is gone, and the mask leaves some environments alone.
-            Gone: The batch is gone, and the mask leaves some environments alone: reset all of them.
+            ConnectionLost: The server does not answer; or the batch is lost and the mask excludes some
+                environments.
+            Gone: The batch is lost and the mask excludes some environments; reset all of them.
         """
         chosen = self._chosen(options or {})
         seeds = for_each(seed, self.num_envs)
@@ -168,7 +172,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
                 return self._reset(self._table, seeds, chosen)
             except LOST as failure:
                 if chosen is not None and not chosen.all():
-                    # Dealing to the others as well would end their episodes without a word.
+                    # A reset of the excluded environments as well would silently end their episodes.
                     raise advised(failure, _ALL_LOST) from None
                 self._let_go(self._table)
         with unspent(self.np_random):
@@ -212,18 +216,18 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
     def step(
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Makes the agent's decision in every environment, and those of the others up to its next one.
+        """Plays the actions of agent and opponents in every environment, up to the agent's next decision.
 
         Args:
             actions: `int[num_envs]`.
 
         Raises:
-            ResetNeeded: There was no reset.
-            ValueError: A policy that is an opponent has chosen what is not legal: a reset of all begins anew.
-            EpisodeOver: The mode is `DISABLED` and an episode has ended; none was stepped.
-            IllegalAction: An action is illegal, and `illegal_actions` is `reject`; none was stepped.
-            ConnectionLost: Nobody answers, so that the batch is gone: a reset of all begins anew.
-            Gone: The batch is gone: a reset of all begins anew.
+            ResetNeeded: The environment was not reset.
+            ValueError: An opponent's policy chose an illegal action; reset all environments.
+            EpisodeOver: The mode is `DISABLED` and an episode has ended; no environment was stepped.
+            IllegalAction: An action is illegal and `illegal_actions` is `reject`; no environment was stepped.
+            ConnectionLost: The server does not answer, so the batch is lost; reset all environments.
+            Gone: The server no longer has the batch; reset all environments.
         """
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environments before their first step")
@@ -237,7 +241,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         return self._shown(step), reward, step.terminated, step.truncated, self._infos(step)
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The legal actions now: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
+        """Returns the action masks: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
         if self._step is None:
             raise gymnasium.error.ResetNeeded("reset the environments first")
         return unpacked_mask(self._step.packed_mask, self._step.action_count)
@@ -249,15 +253,15 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         self._table = self._step = None
 
     def __del__(self) -> None:
-        """Leaves the batch, which ends with its connection or idle, as Gymnasium does from 1.3 on.
+        """Leaves the batch open, like Gymnasium from 1.3 on; it ends with its connection or when idle.
 
-        Before, it closes here: a forked process would end the batch of its parent, and a constructor that
-        has refused would fail once more.
+        Older versions of Gymnasium close the environment here. A forked process would then end its parent's
+        batch, and a constructor that raised an error would raise another.
         """
 
     @staticmethod
     def _let_go(table: Opposed) -> None:
-        # What cannot be closed ends by itself.
+        # A batch that cannot be closed ends by itself.
         with contextlib.suppress(BoardwireError):
             table.batch.close()
 
@@ -284,7 +288,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
 
     def _infos(self, step: BatchStep) -> dict[str, Any]:
         infos: dict[str, Any] = {
-            # The step's own, which nothing else reads.
+            # Needs no copy, because nothing else reads the array.
             "action_mask": step.mask,
             "ply": step.ply.astype(np.int64),
             "substituted": step.substituted,
@@ -309,7 +313,7 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         final = self._lens.observation(
             step.final_view[:, 0], np.zeros((len(step.ended), step.action_count), np.int8)
         )
-        # An object for each episode that ended, as Gymnasium's wrappers expect.
+        # One object for each episode that ended, as Gymnasium's wrappers expect.
         last = np.full(self.num_envs, None, dtype=object)
         for row, environment in enumerate(step.ended.tolist()):
             last[environment] = row_of(final, row)
