@@ -1,4 +1,4 @@
-//! Arrays of numpy over memory that a step owns: nothing is copied.
+//! Arrays of numpy: zero-copy arrays over memory that a step owns, and copies of actions.
 #![expect(unsafe_code, reason = "numpy takes pointers")]
 
 use std::ptr::null_mut;
@@ -7,10 +7,10 @@ use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
 use numpy::{Element, PyArray1, PyArrayDescrMethods as _, PyArrayMethods as _};
 use pyo3::prelude::*;
 
-/// A read-only array of this shape over `bytes`, which `owner` keeps where they are as long as it lives.
+/// Returns a read-only array of the given shape over `bytes`, without a copy. The array keeps `owner` alive.
 ///
 /// # Safety
-/// `bytes` belong to `owner`, and never change or move before it is gone.
+/// `owner` must own `bytes`, and `bytes` must neither change nor move while `owner` lives.
 pub(crate) unsafe fn over<'py, T: Element>(
     owner: &Bound<'py, PyAny>,
     bytes: &[u8],
@@ -28,8 +28,8 @@ pub(crate) unsafe fn over<'py, T: Element>(
         (dims[axis], strides[axis]) = (whole(length), whole(stride));
         stride *= length;
     }
-    // SAFETY: the array covers `bytes` and no more. numpy sees by the address whether it is aligned, and, without the
-    // flag that allows it, writes nothing there. It holds `owner` as its base, which holds the bytes.
+    // SAFETY: the array covers exactly `bytes`. NumPy derives the alignment from the address, and does not write to an
+    // array without the writeable flag. The array holds `owner` as its base object, and `owner` holds the bytes.
     unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
@@ -48,8 +48,9 @@ pub(crate) unsafe fn over<'py, T: Element>(
     }
 }
 
-/// A copy of the actions in a contiguous array of `uint8`, `int64` or `int32`. `None` for another array, and if an action is
-/// not in 0..=255.
+/// Copies the actions in a contiguous array of `uint8`, `int64` or `int32`.
+///
+/// Returns `None` for any other array, and if an action is not in 0..=255.
 pub(crate) fn actions(array: &Bound<'_, PyAny>) -> Option<bytes::Bytes> {
     actions_of::<u8>(array).or_else(|| actions_of::<i64>(array)).or_else(|| actions_of::<i32>(array))
 }
@@ -59,8 +60,8 @@ where
     u8: TryFrom<T>,
 {
     let array = array.cast_exact::<PyArray1<T>>().ok()?;
-    // SAFETY: the array keeps its memory while it is borrowed. A thread that writes there at the same time, without Python's
-    // lock, changes which actions are copied; each is checked after the copy.
+    // SAFETY: the array keeps its memory while it is borrowed. A thread that writes to the array at the same time, without
+    // Python's lock, changes which actions are copied. Each action is checked after it is copied.
     let actions = unsafe { array.as_slice() }.ok()?;
     let mut copied = Vec::with_capacity(actions.len());
     for &action in actions {

@@ -1,7 +1,7 @@
-//! What comes of work in another thread, as futures of an asyncio event loop.
+//! Returns the results of work in another thread as futures of an asyncio event loop.
 //!
-//! `pyo3-async-runtimes` does the same over one runtime for the whole process, whose threads a fork does not copy: a
-//! child would wait for ever. Here each connection has its own.
+//! `pyo3-async-runtimes` uses one runtime for the whole process. A fork does not copy the runtime's threads, so a child
+//! would wait forever. Here each connection has its own runtime.
 
 use std::future::Future;
 
@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-/// Begins work on a runtime and gives an `asyncio.Future` of the running loop for what `give` makes of its outcome.
+/// Starts work on a runtime and returns an `asyncio.Future` of the running event loop.
 ///
-/// To cancel the future drops the work.
+/// `give` converts the work's outcome to the future's result. Cancelling the future drops the work.
 ///
 /// # Errors
 /// No event loop runs in this thread.
@@ -26,14 +26,14 @@ pub(crate) fn begin<'py, T: Send + 'static>(
     let (event_loop, given) = (event_loop.unbind(), future.clone().unbind());
     let task = runtime.spawn(async move {
         let done = work.await;
-        // Nothing is attached to an interpreter that ends.
+        // Does nothing while the interpreter shuts down.
         Python::try_attach(|py| {
             let (name, value) = match give(py, done) {
                 Ok(value) => ("set_result", value),
                 Err(error) => ("set_exception", error.into_value(py).into_any()),
             };
             let settle = wrap_pyfunction!(settle, py).map(Bound::unbind);
-            // A loop that was closed waits for nothing.
+            // Fails if the event loop is closed: then no task waits for the future.
             let _ = settle.and_then(|settle| {
                 event_loop.call_method1(py, "call_soon_threadsafe", (settle, given, name, value))
             });
@@ -43,7 +43,7 @@ pub(crate) fn begin<'py, T: Send + 'static>(
     Ok(future)
 }
 
-/// Gives a future what it waits for, unless it was cancelled in the meantime.
+/// Calls the method `name` of a future with `value`, unless the future was cancelled in the meantime.
 #[pyfunction]
 fn settle(future: &Bound<'_, PyAny>, name: &str, value: Py<PyAny>) -> PyResult<()> {
     if !future.call_method0("done")?.is_truthy()? {
@@ -52,7 +52,7 @@ fn settle(future: &Bound<'_, PyAny>, name: &str, value: Py<PyAny>) -> PyResult<(
     Ok(())
 }
 
-/// Ends work that nobody waits for any more.
+/// A done callback of a future: aborts the work if the future was cancelled.
 #[pyclass(frozen, module = "boardwire._core")]
 struct Abort(AbortHandle);
 

@@ -1,4 +1,4 @@
-//! A batch, as its carrier has it.
+//! A batch that the engine in this process plays, as a Python class.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::shape::Shape;
 use crate::step::Step;
 use crate::wait::Doing;
 
-/// Up to so many environments are stepped while Python waits: to let its other threads go on takes longer.
+/// A step of at most this many environments keeps Python's lock: releasing the lock takes longer.
 const FEW: usize = 16;
 
-/// Many environments of one table. It ends with this object.
+/// A batch of environments of one table. Dropping this object ends the batch.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Batch {
     inner: Arc<Inner>,
     shape: Arc<Shape>,
     core: Arc<Core>,
     uses: Arc<Uses>,
-    /// Whether something has been asked for that is not done, or not begun: its turn comes first.
+    /// Whether an earlier request is unfinished or not started. Such a request comes first.
     busy: AtomicBool,
 }
 
@@ -55,13 +55,13 @@ impl Batch {
         self.uses.begin(py, &self.inner)
     }
 
-    /// Begins what gives a step, as far as needs no waiting.
+    /// Starts work that results in a step, and runs it as far as possible without waiting.
     fn begin(&self, py: Python<'_>, work: impl Future<Output = Stepped> + Send + 'static) -> PyResult<Sent> {
         let used = self.used(py)?;
         Ok(Sent::new(&self.shape, py.detach(|| Doing::begin(work)), used))
     }
 
-    /// Does what gives no step.
+    /// Runs work and waits at most `timeout` seconds for its result.
     fn wait_for<T: Send>(
         &self,
         py: Python<'_>,
@@ -75,8 +75,10 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// Steps all environments at once. Returns `None` if that would wait, or if `actions` is not a contiguous
-    /// `uint8[environments]`, `int64[environments]` or `int32[environments]` of actions in 0..=255.
+    /// Steps all environments without waiting.
+    ///
+    /// Returns `None` if the step has to wait, or if `actions` is not a contiguous `uint8[environments]`,
+    /// `int64[environments]` or `int32[environments]` of actions in 0..=255.
     fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         if self.busy.load(Ordering::Relaxed) {
             return Ok(None);
@@ -97,13 +99,13 @@ impl Batch {
         }
     }
 
-    /// Whether what is asked for now has to wait for its turn.
+    /// Sets whether new requests have to wait for earlier ones.
     #[setter]
     fn set_busy(&self, busy: bool) {
         self.busy.store(busy, Ordering::Relaxed);
     }
 
-    /// Sends actions for `count` environments from `first` on.
+    /// Sends actions for `count` environments, starting at environment `first`.
     fn send(&self, py: Python<'_>, first: u32, count: u32, actions: &[u8], mask: &[u8]) -> PyResult<Sent> {
         let actions =
             Actions { indices: Bytes::copy_from_slice(actions), mask: Bytes::copy_from_slice(mask) };
@@ -111,7 +113,7 @@ impl Batch {
         self.begin(py, async move { batch.step(first, count, actions, None).await })
     }
 
-    /// Asks for episodes to be begun.
+    /// Requests new episodes.
     #[pyo3(signature = (mask, seed, seeds))]
     fn reset(&self, py: Python<'_>, mask: &[u8], seed: Option<u64>, seeds: Vec<u64>) -> PyResult<Sent> {
         let (batch, asked) =
@@ -119,20 +121,20 @@ impl Batch {
         self.begin(py, async move { batch.reset(asked, None).await })
     }
 
-    /// Saves environments.
+    /// Saves environments as a snapshot.
     fn save<'py>(&self, py: Python<'py>, mask: &[u8], timeout: f64) -> PyResult<Bound<'py, PyBytes>> {
         let (batch, mask) = (Arc::clone(&self.inner), mask.to_vec());
         let saved = self.wait_for(py, timeout, async move { batch.save(engine::key(), &mask).await })?;
         Ok(PyBytes::new(py, &saved))
     }
 
-    /// The position of an environment as a seat may know it, for people.
+    /// Returns an environment's position as readable text that shows only what the seat may know.
     fn text(&self, py: Python<'_>, environment: u32, seat: u32, timeout: f64) -> PyResult<String> {
         let batch = Arc::clone(&self.inner);
         self.wait_for(py, timeout, async move { batch.text(environment, seat).await })
     }
 
-    /// Puts saved environments in the places of some.
+    /// Replaces environments with those saved in a snapshot.
     fn load(&self, py: Python<'_>, snapshot: &[u8], mask: &[u8], timeout: f64) -> PyResult<Step> {
         let batch = Arc::clone(&self.inner);
         let (snapshot, mask) = (Bytes::copy_from_slice(snapshot), mask.to_vec());
@@ -140,7 +142,7 @@ impl Batch {
         Ok(Step::new(&self.shape, Columns::Played(self.wait_for(py, timeout, load)?)))
     }
 
-    /// Ends the batch: what is under way, or asked for later, is refused.
+    /// Ends the batch. Pending and later requests are refused.
     fn close(&self, py: Python<'_>) {
         if let Ok(_used) = self.used(py) {
             py.detach(|| self.core.close_batch(&self.inner));
@@ -151,11 +153,11 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         if self.uses.is_inherited() {
-            // Its pool's lock may be held for ever: the parent ends it.
+            // In this process the lock of the batch's pool may stay locked forever. The parent ends the batch.
             std::mem::forget(Arc::clone(&self.inner));
             return;
         }
-        // Not with Python's lock: threads of the pool may wait for it no more than this one for them.
+        // Releases Python's lock first: otherwise this thread and the pool's threads could wait for each other.
         Python::attach(|py| py.detach(|| self.core.close_batch(&self.inner)));
     }
 }

@@ -1,4 +1,4 @@
-//! The calls of the protocol that need no server: the catalogue, batches but for their steps, and searches.
+//! The calls of the protocol that need no server: the catalogue, batches (except steps), and searches.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::fork::{Uses, pool};
 
 const CREATE_SEARCH: &str = "SearchService/CreateSearch";
 
-/// The most places of a search: as many as a server has for all, unless it is told otherwise. They take memory before
-/// anything is in them.
+/// The most places that a search may have. A server's default limit for all its searches together is the same.
+/// Places take memory even while they are empty.
 const MOST_PLACES: usize = 1 << 18;
 
-/// The answer to a call, by the name of its method and its request; none of a method that is not known here.
+/// Answers a call, given the name of its method and its request. Returns `None` for a method that the engine lacks.
 ///
 /// # Errors
-/// What the method refuses.
+/// The method refuses the request.
 pub(crate) async fn answer(
     core: Arc<Core>,
     method: String,
@@ -45,7 +45,9 @@ pub(crate) async fn answer(
     }))
 }
 
-/// The id of the batch that a search is to be drawn from, where that is what a call asks for.
+/// Returns the id of the batch that a `CreateSearch` request samples from.
+///
+/// Returns `None` for another method, and if the request names no batch.
 pub(crate) fn batch_of(method: &str, request: &Bytes) -> Option<String> {
     let asked: v1::CreateSearchRequest = (method == CREATE_SEARCH).then(|| read(request.clone()))?.ok()?;
     match asked.of? {
@@ -62,7 +64,7 @@ fn read<T: Message + Default>(request: Bytes) -> Result<T, Error> {
     T::decode(request).map_err(broken)
 }
 
-/// What this engine is, and what it does not have: a limit of 0 stands for none.
+/// Describes this engine: it reports no optional features, and limits of 0, which mean no limit.
 fn server() -> v1::GetServerResponse {
     let server = v1::Server {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -136,7 +138,7 @@ async fn roll_out(core: &Core, asked: &v1::RolloutRequest) -> Result<v1::Rollout
     Ok(v1::RolloutResponse { reward: messages::rewards(&rewards) })
 }
 
-/// A seed that nobody knows.
+/// Returns a random seed from the operating system.
 fn seed() -> u64 {
     getrandom::u64().expect("the system has random numbers")
 }

@@ -1,17 +1,17 @@
-//! The columns of a step, wherever they come from.
+//! The columns of a step, from the engine in this process or from a server.
 
 use boardwire_api::v1;
 use boardwire_batch::batch;
 
-/// A step's columns, in memory that nobody changes.
+/// A step's columns, in memory that never changes.
 #[expect(
     clippy::large_enum_variant,
     reason = "memory of its own for the engine's would cost a step of one environment"
 )]
 pub(crate) enum Columns {
-    /// The engine of this process has written them.
+    /// The engine in this process wrote the columns.
     Played(batch::Step),
-    /// A server has sent them, and they have the lengths of its table.
+    /// A server sent the columns, and their lengths fit its table.
     Received(Box<v1::Step>),
 }
 
@@ -31,7 +31,7 @@ impl Columns {
         seat flags ply reward mask episode ended scores ranks final_view advice advice_shares oracle oracle_mask view
     );
 
-    /// The environment of the first row.
+    /// Returns the environment of the first row.
     pub(crate) fn first(&self) -> u32 {
         match self {
             Self::Played(step) => step.first,
@@ -39,7 +39,7 @@ impl Columns {
         }
     }
 
-    /// The number of the answer.
+    /// Returns the sequence number of the response.
     pub(crate) fn sequence(&self) -> u64 {
         match self {
             Self::Played(step) => step.sequence,

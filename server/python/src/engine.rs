@@ -1,4 +1,4 @@
-//! An engine: what a client has in the place of a server.
+//! The engine that a client uses in its own process instead of a server.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -22,44 +22,44 @@ use crate::sent::seconds;
 use crate::wait::Doing;
 use crate::{calls, fork, refuse};
 
-/// The key of all snapshots: who has them and this package can read and write them anyway.
+/// The key of all snapshots. It is not secret: a user with a snapshot and this package can read and write it anyway.
 static KEY: LazyLock<SnapshotKey> = LazyLock::new(|| SnapshotKey::derive(b"local"));
 
-/// How many batches and searches this process and those that it was forked from have begun.
+/// How many batches and searches this process and the processes that it was forked from have started.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// The key of snapshots.
+/// Returns the key of all snapshots.
 pub(crate) fn key() -> &'static SnapshotKey {
     &KEY
 }
 
-/// An id that no other batch or search of this process has, nor one that it has inherited.
+/// Returns an id that differs from those of all other batches and searches of this process, inherited ones included.
 pub(crate) fn id() -> String {
     format!("local-{}", BEGUN.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
-/// Games, and the batches and searches of one client.
+/// The games, batches and searches of one client.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Engine(Arc<Core>);
 
-/// The same, for whoever works on it.
+/// The state of an [`Engine`], which the engine shares with its batches and calls.
 pub(crate) struct Core {
     pub(crate) tables: Tables,
     held: Mutex<Held>,
-    /// The process that it belongs to.
+    /// The fork depth of the process that created the engine.
     forks: u64,
 }
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // To drop a search is to tell the parent's pool, which a fork may leave locked for ever.
+        // Dropping a search notifies the parent's pool, which a fork may leave locked forever.
         if self.forks != fork::forks() {
             std::mem::forget(std::mem::take(&mut self.held));
         }
     }
 }
 
-/// A batch, and the calls of it that are under way.
+/// A batch, and the count of its pending calls.
 type Used = (Arc<Inner>, Arc<Uses>);
 
 #[derive(Default)]
@@ -78,13 +78,13 @@ impl Core {
     }
 
     /// # Errors
-    /// No such batch.
+    /// There is no batch with this id.
     pub(crate) fn batch(&self, id: &str) -> Result<Used, Error> {
         self.lock().batches.get(id).cloned().ok_or_else(|| Error::BatchUnknown { batch_id: id.to_owned() })
     }
 
     pub(crate) fn close_batch(&self, batch: &Arc<Inner>) {
-        // A fork may leave it locked for ever; the child has an engine of its own.
+        // A fork may leave `held` locked forever. The child has its own engine.
         if self.forks == fork::forks() {
             self.lock().batches.remove(batch.id());
         }
@@ -96,13 +96,13 @@ impl Core {
     }
 
     /// # Errors
-    /// No such search.
+    /// There is no search with this id.
     pub(crate) fn search(&self, id: &str) -> Result<Arc<Search>, Error> {
         self.lock().searches.get(id).cloned().ok_or_else(|| Error::SearchUnknown { search_id: id.to_owned() })
     }
 
     /// # Errors
-    /// No such search.
+    /// There is no search with this id.
     pub(crate) fn release(&self, id: &str) -> Result<(), Error> {
         let gone = self.lock().searches.remove(id);
         let unknown = || Error::SearchUnknown { search_id: id.to_owned() };
@@ -121,10 +121,10 @@ impl Engine {
         }))
     }
 
-    /// Answers a call of a method, such as `CatalogService/GetGame`.
+    /// Calls a method, such as `CatalogService/GetGame`, and returns its response.
     ///
     /// Raises:
-    ///     `KeyError`: It needs a server.
+    ///     `KeyError`: The method does not exist or needs a server.
     fn call<'py>(
         &self,
         py: Python<'py>,
@@ -141,13 +141,13 @@ impl Engine {
         messages::read(py, &method.output, answer.into())
     }
 
-    /// The batch of this id.
+    /// Returns the batch with the given id.
     fn batch(&self, py: Python<'_>, id: &str) -> PyResult<Batch> {
         let (batch, uses) = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
         Ok(Batch::new(batch, uses, Arc::clone(&self.0)))
     }
 
-    /// Takes in a batch that was opened before this process was forked, so that it can be searched.
+    /// Registers a batch that was opened before this process was forked, so that searches can sample from it.
     fn adopt(&self, batch: &Bound<'_, Batch>) {
         self.0.enter_batch(batch.get().inner(), batch.get().uses());
     }
@@ -167,18 +167,19 @@ impl Engine {
 }
 
 impl Engine {
-    /// A use of the batch that a call works on, if there is one.
+    /// Starts a use of the batch that a call works on. Returns `None` if the call works on no batch.
     fn used(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<Use>> {
         let named = calls::batch_of(method, request).and_then(|id| self.0.batch(&id).ok());
         named.map(|(batch, uses)| uses.begin(py, &batch)).transpose()
     }
 }
 
-/// What comes of some work that uses a batch, or none, once it has, a refusal included; without Python's lock in the
-/// meantime.
+/// Runs work and waits for its result, which may be a refusal. Meanwhile Python's lock is released.
+///
+/// `used` is the use of a batch, if the work uses one.
 ///
 /// # Errors
-/// It takes too long, or a signal's handler has raised: threads may go on with it, so it stays under way.
+/// The work exceeds the timeout, or a signal handler raises. Threads may continue the work, so `used` stays pending.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     timeout: f64,

@@ -1,37 +1,41 @@
-//! The features of views, as `boardwire.FeatureLayout` lays them out and, without this extension, writes them itself.
+//! Converts views to features in the layout of `boardwire.FeatureLayout`.
+//!
+//! Without this extension, `boardwire.FeatureLayout` itself computes the same features.
 
 use numpy::{PyArrayDyn, PyArrayMethods as _, PyReadwriteArrayDyn, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// From so many views on, Python's other threads go on meanwhile.
+/// From this number of views on, the conversion releases Python's lock.
 const MANY: usize = 16;
 
-/// The first byte of a value, and whether another one follows it.
+/// The index of a value's first byte, and whether the value has a second byte.
 type Value = (usize, bool);
 
-/// The features that a value may be about: the first, for 0, and how many there are.
+/// A range of features with one feature for each possible value: the feature for 0, and the number of features.
 type Block = (usize, usize);
 
-/// Where the values of a view go, as `boardwire._feature_parts.Plan` has it; they are written in this order, over zeros.
+/// How the values of a view become features, as `boardwire._feature_parts.Plan` defines it.
+///
+/// The fields are applied in this order, to features that are zero at first.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Plan {
-    /// What is written to the feature that a value is about.
+    /// A value, its block, and the number that is written to the value's feature.
     ones: Vec<(Value, Block, f32)>,
-    /// Values that are counted, each in the feature that it is about.
+    /// Values that are counted: each adds 1 to its feature.
     copies: Vec<(Value, Block)>,
-    /// What each count is divided by.
+    /// A feature that holds a count, and the count's divisor.
     greatest: Vec<(usize, f32)>,
-    /// What a table says of the component that each value names.
+    /// Values that name components, and a table with the features of each component.
     described: Vec<Described>,
-    /// Numbers, each divided by what few exceed.
+    /// A number, its feature, and its divisor, which few numbers exceed.
     numbers: Vec<(Value, usize, f32)>,
-    /// The bytes that are 0 where a place is empty, and its feature.
+    /// A byte that is 0 if a place is empty, and the feature that is 1 in that case.
     empty: Vec<(usize, usize)>,
 }
 
-/// Writes the features of views.
+/// A converter of views to features.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Features {
     view_bytes: usize,
@@ -39,7 +43,7 @@ pub(crate) struct Features {
     plan: Plan,
 }
 
-/// Components described side by side.
+/// Values whose component features are written one after another, starting at feature `first`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Described {
@@ -48,7 +52,7 @@ struct Described {
     table: Vec<Vec<f32>>,
 }
 
-/// A number that no view has there.
+/// A number that no valid view has at this byte.
 struct Unknown {
     byte: usize,
     number: usize,
@@ -61,7 +65,7 @@ impl From<Unknown> for PyErr {
 }
 
 impl Plan {
-    /// Writes the features of a view over zeros.
+    /// Writes the features of a view to `out`, which must contain zeros.
     fn write(&self, view: &[u8], out: &mut [f32]) -> Result<(), Unknown> {
         for &(value, block, written) in &self.ones {
             out[about(view, value, block)?] = written;
@@ -104,7 +108,7 @@ fn number(view: &[u8], (byte, wide): Value) -> u16 {
     u16::from_le_bytes([view[byte], if wide { view[byte + 1] } else { 0 }])
 }
 
-/// The feature that a value is about.
+/// Returns the feature for a value.
 fn about(view: &[u8], value: Value, (first, count): Block) -> Result<usize, Unknown> {
     let number = usize::from(number(view, value));
     if number < count { Ok(first + number) } else { Err(Unknown { byte: value.0, number }) }
@@ -117,7 +121,9 @@ impl Features {
         Self { view_bytes, size, plan }
     }
 
-    /// Turns `uint8[..., bytes]` into `float32[..., features]`, written to `out` if there is one; both in one piece.
+    /// Converts `uint8[..., bytes]` to `float32[..., features]`, written to `out` if it is given.
+    ///
+    /// Both arrays must be contiguous.
     #[pyo3(signature = (view, out=None))]
     fn __call__<'py>(
         &self,

@@ -1,8 +1,8 @@
-//! Forks: a child has copies of all batches, and none of the threads that work on them.
+//! Forks: a child has copies of all batches, but none of the threads that work on them.
 //!
-//! What no thread worked on goes on in the child, in a pool of its own. What was under way is torn: blocks are gone with the
-//! threads that held them, and locks may be held for ever. So it is the parent's alone, and nothing here touches it, not
-//! even to drop it.
+//! A batch without pending calls continues in the child, in the child's own pool. A batch with pending calls is torn:
+//! its blocks are lost with the threads that held them, and its locks may stay locked forever. A torn batch belongs to
+//! the parent alone. The child never touches its copy, not even to drop it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Once, OnceLock};
@@ -14,24 +14,24 @@ use pyo3::prelude::*;
 
 use crate::refuse;
 
-/// Forks that may lie between a process that works and the first one: the pool of a process is that of its depth.
+/// The number of pools, one for each fork depth. A process whose fork depth is `DEPTH` or more cannot work.
 const DEPTH: usize = 64;
 
-/// The threads of each process. A child never looks at those of its parent.
+/// The pools by fork depth. A child never touches its parent's pool.
 static POOLS: [OnceLock<Pool>; DEPTH] = [const { OnceLock::new() }; DEPTH];
 
-/// How many forks lie between this process and the first one that has loaded this module.
+/// The fork depth: how many forks lie between this process and the first process that loaded this module.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
-/// The number of this process, as forks count.
+/// Returns the fork depth of this process.
 pub(crate) fn forks() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// The threads of this process, which start with the first work that is worth them.
+/// Returns the pool of this process. Its threads start with the first work that is large enough for them.
 ///
 /// # Errors
-/// Too many forks lie between this process and the first one.
+/// The fork depth of this process is `DEPTH` or more.
 pub(crate) fn pool() -> Result<&'static Pool, Error> {
     let pool = usize::try_from(forks()).ok().and_then(|depth| POOLS.get(depth));
     let too_deep = || Error::Internal {
@@ -45,26 +45,26 @@ extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Sees to it that this library hears of forks, those of C programs included. Python's own hooks hear of Python's alone.
+/// Registers a hook that counts forks, including forks by C code. Python's own hooks see only Python's forks.
 #[allow(unsafe_code, reason = "the system tells of forks by no safe function")]
 pub(crate) fn register() {
     static REGISTERED: Once = Once::new();
-    // A module that is imported anew is the same library.
+    // A second import of the module uses the same loaded library.
     REGISTERED.call_once(|| {
-        // SAFETY: The function lives as long as the library, which is never unloaded, and only counts.
+        // SAFETY: The function lives as long as the library, which is never unloaded. It only increments a counter.
         let failed = unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
         assert_eq!(failed, 0, "there is memory for a hook");
     });
 }
 
-/// How many calls of a batch are under way. It changes while Python's lock is held, as forks do.
+/// The number of pending calls of a batch. It changes while Python's lock is held; forks also happen under that lock.
 #[derive(Debug)]
 pub(crate) struct Uses {
     forks: AtomicU64,
     under_way: AtomicUsize,
 }
 
-/// A call under way.
+/// A pending call of a batch.
 #[derive(Debug)]
 pub(crate) struct Use {
     uses: Arc<Uses>,
@@ -76,20 +76,20 @@ impl Uses {
         Arc::new(Self { forks: AtomicU64::new(forks()), under_way: AtomicUsize::new(0) })
     }
 
-    /// Whether a fork has torn it.
+    /// Returns whether a fork has torn the batch.
     pub(crate) fn is_torn(&self) -> bool {
         self.is_inherited() && self.under_way.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether it was opened in another process than this one, and has not been used here yet.
+    /// Returns whether another process opened the batch and this process has not used it yet.
     pub(crate) fn is_inherited(&self) -> bool {
         self.forks.load(Ordering::Relaxed) != forks()
     }
 
-    /// Begins a call of the batch that these are the uses of. In a child the first one takes over what the parent had.
+    /// Starts a call of `batch`, whose uses these are. In a child, the first call moves the batch to the child's pool.
     ///
     /// # Errors
-    /// It is torn.
+    /// The batch is torn, or the fork depth of this process is `DEPTH` or more.
     pub(crate) fn begin(self: &Arc<Self>, py: Python<'_>, batch: &Batch) -> PyResult<Use> {
         if self.is_inherited() {
             if self.is_torn() {
@@ -105,12 +105,12 @@ impl Uses {
 }
 
 impl Use {
-    /// Leaves it under way for good: threads may still work on what nobody waits for any more.
+    /// Leaves the call pending forever: threads may still work on it although no caller waits for it.
     pub(crate) fn leave(self) {
         std::mem::forget(self);
     }
 
-    /// Whether it was begun in another process.
+    /// Returns whether the call started in another process.
     pub(crate) fn is_torn(&self) -> bool {
         self.forks != forks()
     }
@@ -118,14 +118,16 @@ impl Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        // One that was begun in another process is under way for ever in this one.
+        // A call that started in another process stays pending forever in this one.
         if !self.is_torn() {
             self.uses.under_way.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-/// What belongs to the process that made it. A child neither uses nor drops its copy: that would speak for the parent.
+/// A value that belongs to the process that created it.
+///
+/// A child neither uses nor drops its copy: either would act on the parent's behalf.
 #[derive(Debug)]
 pub(crate) struct Own<T> {
     held: Option<T>,
@@ -138,7 +140,7 @@ impl<T> Own<T> {
     }
 
     /// # Errors
-    /// This is another process.
+    /// Another process created the value.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
         let own = self.held.as_ref().filter(|_| self.forks == forks());
         own.ok_or_else(|| refuse::foreign(py))

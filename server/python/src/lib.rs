@@ -1,9 +1,9 @@
-//! The extension of the Python package `boardwire`: the engine in the process, connections to servers, features of views, pictures, and
-//! the program.
+//! The native extension of the Python package `boardwire`: the in-process engine, connections to servers, features of
+//! views, pictures, and the command-line program.
 //!
-//! The engine plays what the server plays: the same batches and searches, refused in the same words. The client calls it
-//! by the messages of the protocol, but for steps, whose columns it is given as arrays over the memory that they were
-//! written to. Nothing is secret here: a process can read all its own memory, so it has no matches.
+//! The engine plays the same batches and searches as the server, and refuses requests with the same messages. The
+//! client calls the engine with the messages of the protocol. Steps are the exception: the client receives their columns
+//! as arrays over the memory that the engine wrote. A process can read all its own memory, so the engine has no matches.
 
 mod array;
 mod awaiting;
@@ -27,18 +27,18 @@ use std::io::Write as _;
 
 use pyo3::prelude::*;
 
-/// Matches are many small, short-lived allocations on several threads.
+/// Matches make many small, short-lived allocations on several threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Runs a command line of the program and returns its exit code. The first word is the program's name.
+/// Runs the command-line program and returns its exit code. The first argument is the program's name.
 ///
 /// Ends the process after help and usage errors.
 #[pyfunction]
 fn main(py: Python<'_>, line: Vec<OsString>) -> u8 {
     py.detach(|| {
         let code = boardwire::main(line);
-        // A Rust program flushes when it ends; Python does not for it.
+        // A Rust program flushes its stdout when it ends. Python does not flush Rust's stdout.
         let _ = std::io::stdout().flush();
         code
     })
@@ -47,7 +47,7 @@ fn main(py: Python<'_>, line: Vec<OsString>) -> u8 {
 /// The compiled part of the package `boardwire`.
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // Not in the midst of a fork.
+    // Derives the key now, so that a fork cannot interrupt it later.
     engine::key();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<engine::Engine>()?;

@@ -1,13 +1,15 @@
-//! Messages of the protocol as dictionaries of Python, by the protocol's own description of them.
+//! Converts protocol messages to and from Python dictionaries, by the protocol's descriptors.
 //!
-//! A dictionary has the names of a message's fields. In requests what is left out or `None` is not set. In answers every
-//! field is there: `None` where it is not set, else the value or its default. Beside numbers, words and bytes
-//! - an enum is the end of its name in lower case: `rank` is `REWARD_KIND_RANK`; `None` if unspecified, `unknown` if a
-//!   newer server has sent it;
-//! - a list is a tuple, a map a dictionary, another message a dictionary;
+//! The keys of a dictionary are the names of the message's fields. A request field that is missing or `None` is not set.
+//! A response has every field: `None` if the field is not set, otherwise its value or default. Numbers, strings and
+//! bytes are Python's own. Other types convert like this:
+//! - an enum value is the end of its name in lower case: `rank` is `REWARD_KIND_RANK`; `None` if unspecified, `unknown`
+//!   if a newer server sent it;
+//! - a list is a tuple, a map is a dictionary, and any other message is a dictionary;
 //! - a `Duration` is a number of seconds, a `Timestamp` a `datetime` in UTC, a `Player` its name, such as `mc:160`;
-//! - a `google.rpc.Status` is the exception for it;
-//! - the rows of a `Step` are its bytes, for [`Rows`](crate::shape::Rows); a `Replay` has its bytes as `raw`, too.
+//! - a `google.rpc.Status` is the exception for that status;
+//! - a `Step` is its encoded bytes, for [`Rows`](crate::shape::Rows);
+//! - a `Replay` is a dictionary that also contains its encoded bytes, as `raw`.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -50,10 +52,10 @@ pub(crate) struct Method {
 }
 
 impl Method {
-    /// The method of a name such as `MatchService/Act`.
+    /// Returns the method with a name such as `MatchService/Act`.
     ///
     /// # Errors
-    /// `KeyError`: There is none.
+    /// `KeyError`: There is no such method.
     pub(crate) fn named(name: &str) -> PyResult<Self> {
         let unknown = || PyKeyError::new_err(name.to_owned());
         let (service, method) = name.split_once('/').ok_or_else(unknown)?;
@@ -63,19 +65,19 @@ impl Method {
         Ok(Self { path, input: method.input(), output: method.output() })
     }
 
-    /// A request as it is sent.
+    /// Encodes a request.
     ///
     /// # Errors
-    /// A value is not what its field takes.
+    /// A field does not exist, or a value does not fit its field.
     pub(crate) fn request(&self, fields: &Bound<'_, PyDict>) -> PyResult<Bytes> {
         Ok(message(fields, &self.input)?.encode_to_vec().into())
     }
 }
 
-/// A message as a dictionary.
+/// Decodes a message to a dictionary.
 ///
 /// # Errors
-/// It cannot be read.
+/// The bytes are not a message of this type.
 pub(crate) fn read<'py>(
     py: Python<'py>,
     kind: &MessageDescriptor,
@@ -86,19 +88,19 @@ pub(crate) fn read<'py>(
     dictionary(py, &message)
 }
 
-/// A message of a name such as `Replay`, from its fields, as it is sent.
+/// Encodes a message, given the name of its type, such as `Replay`, and its fields.
 #[pyfunction]
 pub(crate) fn encode(name: &str, fields: &Bound<'_, PyDict>) -> PyResult<Cow<'static, [u8]>> {
     Ok(message(fields, &kind(name)?)?.encode_to_vec().into())
 }
 
-/// The fields of a message.
+/// Decodes a message to its fields.
 #[pyfunction]
 pub(crate) fn decode<'py>(py: Python<'py>, name: &str, bytes: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     read(py, &kind(name)?, Bytes::copy_from_slice(bytes))
 }
 
-/// A message as text: its canonical JSON.
+/// Converts an encoded message to its canonical JSON.
 #[pyfunction]
 pub(crate) fn to_json(name: &str, bytes: &[u8]) -> PyResult<String> {
     let wrong = |error: String| PyValueError::new_err(error);
@@ -106,10 +108,10 @@ pub(crate) fn to_json(name: &str, bytes: &[u8]) -> PyResult<String> {
     serde_json::to_string_pretty(&message).map_err(|error| wrong(error.to_string()))
 }
 
-/// The fields of a message that is given as that text.
+/// Converts canonical JSON to the fields of a message.
 ///
 /// Raises:
-///     `ValueError`: It is no such message.
+///     `ValueError`: The text is not a message of this type.
 #[pyfunction]
 pub(crate) fn from_json<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Bound<'py, PyDict>> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
@@ -124,7 +126,7 @@ fn kind(name: &str) -> PyResult<MessageDescriptor> {
         .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
 }
 
-/// A message of these fields.
+/// Builds a message from its fields.
 fn message(fields: &Bound<'_, PyDict>, kind: &MessageDescriptor) -> PyResult<DynamicMessage> {
     let mut message = DynamicMessage::new(kind.clone());
     for (name, value) in fields {
@@ -146,7 +148,7 @@ fn message(fields: &Bound<'_, PyDict>, kind: &MessageDescriptor) -> PyResult<Dyn
     Ok(message)
 }
 
-/// A map, whose keys are words.
+/// Builds a map, whose keys are strings.
 fn map(field: &FieldDescriptor, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let Kind::Message(entry) = field.kind() else { unreachable!("a map is a list of messages") };
     let values = entry.map_entry_value_field();
@@ -158,7 +160,7 @@ fn map(field: &FieldDescriptor, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     Ok(Value::Map(map))
 }
 
-/// One value of a field.
+/// Converts one Python value of a field.
 fn single(field: &FieldDescriptor, kind: &Kind, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wrong = |error: PyErr| unfit(given.py(), field, given, &error);
     Ok(match kind {
@@ -187,7 +189,7 @@ fn single(field: &FieldDescriptor, kind: &Kind, given: &Bound<'_, PyAny>) -> PyR
     })
 }
 
-/// The exception for a value that a field does not take.
+/// Returns the exception for a value that does not fit its field.
 fn unfit(py: Python<'_>, field: &FieldDescriptor, given: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
     let name = field.name();
     if error.is_instance_of::<PyOverflowError>(py) {
@@ -208,14 +210,14 @@ fn duration(field: &FieldDescriptor, kind: &MessageDescriptor, seconds: f64) -> 
     Err(PyValueError::new_err(format!("{} is a number of seconds, not {seconds}", field.name())))
 }
 
-/// What the names of an enum's values begin with.
+/// Returns the common prefix of the names of an enum's values.
 fn prefix(kind: &EnumDescriptor) -> String {
     let first = kind.get_value(0).expect("an enum of proto3 has 0");
     first.name().trim_end_matches("UNSPECIFIED").to_owned()
 }
 
 /// # Errors
-/// The word is none of the enum's.
+/// The enum has no value with this name.
 fn number(kind: &EnumDescriptor, word: &str) -> PyResult<i32> {
     let prefix = prefix(kind);
     let name = format!("{prefix}{}", word.to_uppercase());
@@ -230,7 +232,7 @@ fn number(kind: &EnumDescriptor, word: &str) -> PyResult<i32> {
     })
 }
 
-/// A message as a dictionary of all its fields.
+/// Converts a message to a dictionary of all its fields.
 fn dictionary<'py>(py: Python<'py>, message: &DynamicMessage) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     for field in message.descriptor().fields() {
@@ -284,7 +286,7 @@ fn word<'py>(py: Python<'py>, kind: &Kind, number: i32) -> Bound<'py, PyAny> {
     }
 }
 
-/// A message inside another one.
+/// Converts a nested message.
 fn special<'py>(py: Python<'py>, message: &DynamicMessage) -> PyResult<Bound<'py, PyAny>> {
     let number = |name| match message.get_field_by_name(name).as_deref() {
         Some(Value::I64(value)) => *value,

@@ -1,4 +1,4 @@
-//! Positions as people look at them, drawn from the views that clients are sent.
+//! Draws positions as pictures, from the views that clients receive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::refuse::refused;
 
-/// Draws what the views of one table show.
+/// A painter for the views of one table.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Painter {
     table: Arc<Table>,
@@ -37,7 +37,7 @@ impl Painter {
 
 #[pymethods]
 impl Painter {
-    /// For the table whose facts have this digest.
+    /// Creates a painter for a table. The table must have the given digest.
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "what Python gives is taken over")]
     fn new(
@@ -59,13 +59,13 @@ impl Painter {
         Ok(Self { table })
     }
 
-    /// What a view shows a seat, or the public, as SVG.
+    /// Draws a view as SVG, for a seat, or for the public if `seat` is `None`.
     #[pyo3(signature = (view, seat))]
     fn svg(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
         self.draw(view, seat)
     }
 
-    /// The same as `uint8[height, width, 3]`.
+    /// Draws the same picture as `uint8[height, width, 3]`.
     #[pyo3(signature = (view, seat))]
     fn pixels<'py>(
         &self,

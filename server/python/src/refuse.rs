@@ -1,50 +1,50 @@
-//! What the engine refuses, as the exceptions that the client raises for a server's refusals.
+//! Converts the engine's refusals to the exceptions that the client raises for a server's refusals.
 
 use boardwire_api::Error;
 use boardwire_api::error::Report;
 use pyo3::types::{IntoPyDict as _, PyAnyMethods as _};
 use pyo3::{PyErr, Python};
 
-/// A refusal without metadata.
+/// Empty metadata.
 const NONE: [(&str, String); 0] = [];
 
-/// The reason of a call that takes too long, whoever notices it first.
+/// The reason of a call that exceeds its timeout, whether the client or the server detects it first.
 pub(crate) const TIMED_OUT: &str = "TIMED_OUT";
 
-/// The exception for a refusal.
+/// Returns the exception for a refusal.
 pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
     let Report { code, reason, mut message, metadata, field: _ } = error.report();
     if let Error::Internal { what, .. } = error {
-        // Nobody else keeps a log.
+        // The engine writes no log, so the message contains the details.
         message = format!("{message}: {what}");
     }
     raised(py, code.name(), reason, &message, metadata)
 }
 
-/// The exception for work that has taken too long.
+/// Returns the exception for work that exceeded its timeout.
 pub(crate) fn too_late(py: Python<'_>, seconds: f64) -> PyErr {
     let message = format!("no answer within {seconds} s");
     raised(py, "DEADLINE_EXCEEDED", TIMED_OUT, &message, NONE)
 }
 
-/// The exception for what was under way when this process was forked.
+/// Returns the exception for a batch or call that was in use when this process was forked.
 pub(crate) fn torn(py: Python<'_>) -> PyErr {
     let message = "it was under way when this process was forked, and is the parent's: open another batch";
     raised(py, "UNAVAILABLE", "", message, NONE)
 }
 
-/// The exception for what belongs to another process.
+/// Returns the exception for an object that belongs to another process.
 pub(crate) fn foreign(py: Python<'_>) -> PyErr {
     let message = "it belongs to the process that this one was forked from: connect anew";
     raised(py, "UNAVAILABLE", "", message, NONE)
 }
 
-/// The exception for an answer that no server gives.
+/// Returns the exception for an invalid response.
 pub(crate) fn fault(py: Python<'_>, message: &str) -> PyErr {
     raised(py, "INTERNAL", "", message, NONE)
 }
 
-/// The exception of the package for a refusal.
+/// Creates the Python package's exception for a refusal.
 pub(crate) fn raised<K: AsRef<str>>(
     py: Python<'_>,
     code: &str,

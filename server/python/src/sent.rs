@@ -1,4 +1,4 @@
-//! What has been sent to the engine, and its answer.
+//! Requests to the engine, and their responses.
 
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -15,14 +15,14 @@ use crate::shape::Shape;
 use crate::step::Step;
 use crate::wait::Doing;
 
-/// What comes of a step.
+/// The result of a step.
 pub(crate) type Stepped = Result<batch::Step, Error>;
 
-/// A step or reset under way.
+/// A pending step or reset.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Sent {
     shape: Arc<Shape>,
-    /// Until the answer has been received.
+    /// `None` once the caller has received the response.
     doing: Mutex<Option<(Doing<Stepped>, Use)>>,
 }
 
@@ -36,7 +36,7 @@ impl Drop for Sent {
     fn drop(&mut self) {
         let held = self.doing.get_mut().unwrap_or_else(PoisonError::into_inner);
         match held.take() {
-            // To drop it would take locks that nobody gives back here.
+            // To drop it would take locks that no thread of this process releases.
             Some(torn) if torn.1.is_torn() => std::mem::forget(torn),
             Some((Doing::Waiting(..), used)) => used.leave(),
             Some((Doing::Done(_), _)) | None => {}
@@ -46,18 +46,18 @@ impl Drop for Sent {
 
 #[pymethods]
 impl Sent {
-    /// Whether the answer can be had without waiting, or has been had.
+    /// Whether the response is available without waiting, or was already received.
     #[getter]
     fn done(&self) -> bool {
         match self.doing.try_lock() {
             Ok(doing) => !matches!(*doing, Some((Doing::Waiting(..), _))),
-            // Whoever holds it waits for the answer; it is there if that has failed.
+            // Another thread holds the lock while it waits for the response. If that thread panicked, the wait is over.
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Poisoned(_)) => true,
         }
     }
 
-    /// Waits for the answer, at most so many seconds; whether it is there.
+    /// Waits for the response, at most `timeout` seconds. Returns whether the response is available.
     fn wait(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
         let due = Instant::now().checked_add(seconds(timeout));
         loop {
@@ -71,7 +71,7 @@ impl Sent {
                     return doing.wait(py, left);
                 }
                 Err(TryLockError::Poisoned(_)) => return Err(failed()),
-                // Another thread waits for it: one whose caller has given up, it may be.
+                // Another thread waits for the response, perhaps one whose caller has given up.
                 Err(TryLockError::WouldBlock) if left.is_zero() => return Ok(false),
                 Err(TryLockError::WouldBlock) => {
                     py.detach(|| std::thread::sleep(left.min(Duration::from_millis(5))));
@@ -81,7 +81,7 @@ impl Sent {
         }
     }
 
-    /// Gives the answer, once, after it has been waited for.
+    /// Returns the response. The caller must have waited for it, and can take it once.
     fn take(&self, py: Python<'_>) -> PyResult<Step> {
         let mut held = self.doing.try_lock().map_err(|_| failed())?;
         match held.take() {
@@ -96,12 +96,12 @@ impl Sent {
     }
 }
 
-/// What is said where the engine itself has failed.
+/// Returns the exception for a failure of the engine itself.
 fn failed() -> PyErr {
     PyRuntimeError::new_err("the engine has failed: open another batch")
 }
 
-/// A time that Python states; what is none is no time at all.
+/// Converts a timeout in seconds. Too large a number gives `Duration::MAX`, a negative number or NaN gives zero.
 pub(crate) fn seconds(timeout: f64) -> Duration {
     Duration::try_from_secs_f64(timeout).unwrap_or(if timeout > 0.0 { Duration::MAX } else { Duration::ZERO })
 }

@@ -1,4 +1,4 @@
-//! How wide the columns of a batch are, and which of them it writes.
+//! The widths of a batch's columns, and which columns the batch writes.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::columns::Columns;
 use crate::refuse;
 use crate::step::Step;
 
-/// What is said of rows of another shape.
+/// The error message for rows of another shape.
 pub(crate) const WRONG: &str =
     "a batch was answered with nonsense: its columns have other lengths than this table's";
 
-/// What tells the shape of every column.
+/// The sizes and options that determine the shape of every column.
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) seats: usize,
@@ -33,9 +33,9 @@ impl Shape {
         Self { seats, view_bytes, actions, mask_bytes: actions.div_ceil(8), agents, columns }
     }
 
-    /// Whether the columns are as long as they should be.
+    /// Returns whether every column has the right length.
     pub(crate) fn fits(&self, step: &v1::Step) -> bool {
-        // Wide enough for what any server may say.
+        // `u128` is wide enough for any numbers that a server may send.
         let [n, k] = [step.seat.len(), step.ended.len() / size_of::<u32>()].map(|count| count as u128);
         let [seats, view, mask] = [self.seats, self.view_bytes, self.mask_bytes].map(|count| count as u128);
         let [agents, actions] = [self.agents, self.actions].map(|count| count as u128);
@@ -61,15 +61,16 @@ impl Shape {
     }
 }
 
-/// The shape of a server's batch.
+/// The shape of the rows of a server's batch.
 #[derive(Clone)]
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Rows(pub(crate) Arc<Shape>);
 
 #[pymethods]
 impl Rows {
-    /// Of a table with so many seats, bytes of a view and actions; for a batch with so many agents and these columns, as
-    /// its `BatchColumns` say.
+    /// Creates the shape from a table's `seats`, `view_bytes` and `actions`, and a batch's `agents` and `columns`.
+    ///
+    /// `columns` has the fields of the batch's `BatchColumns`.
     #[new]
     #[pyo3(signature = (seats, view_bytes, actions, agents=0, columns=None))]
     fn new(
@@ -95,10 +96,10 @@ impl Rows {
         Ok(Self(Arc::new(Shape { seats, view_bytes, actions, mask_bytes, agents, columns })))
     }
 
-    /// The rows of a `boardwire.v1.Step`.
+    /// Decodes the rows of a `boardwire.v1.Step`.
     ///
     /// Raises:
-    ///     `ServerFault`: They are of another shape.
+    ///     `ServerFault`: The bytes are not a `Step`, or its columns have another shape.
     fn step(&self, py: Python<'_>, rows: &[u8]) -> PyResult<Step> {
         match v1::Step::decode(rows) {
             Ok(step) if self.0.fits(&step) => Ok(Step::new(&self.0, Columns::Received(Box::new(step)))),

@@ -1,4 +1,4 @@
-//! The rows of a step, as arrays over the memory that they were written to.
+//! The rows of a step, as zero-copy arrays over the memory that they were written to.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::array;
 use crate::columns::Columns;
 use crate::shape::Shape;
 
-/// `boardwire.BatchStep`, whose columns are made when they are asked for.
+/// A `boardwire.BatchStep` that creates the array of a column on access.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Step {
     shape: Arc<Shape>,
-    /// Nothing here ever changes: arrays lie over it.
+    /// These columns never change, because arrays use their memory.
     rows: Columns,
     mask: PyOnceLock<Py<PyAny>>,
 }
 
-/// The names of the columns, in the order of `boardwire.BatchStep`, and those of them that have a row an end.
+/// The names of the fields, in the order of `boardwire.BatchStep`.
 const FIELDS: &[&str] = &[
     "first",
     "seat",
@@ -58,29 +58,29 @@ impl Step {
         self.rows.ended().len() / size_of::<u32>()
     }
 
-    /// Some bits of every row's flags, as `bool[n]`.
+    /// Returns, as `bool[n]`, whether each row's flags contain any of `bits`.
     fn flagged<'py>(&self, py: Python<'py>, bits: u8) -> Bound<'py, PyAny> {
         PyArray1::from_iter(py, self.rows.flags().iter().map(|flags| flags & bits > 0)).into_any()
     }
 }
 
-/// A column as an array, or a part of it.
+/// Returns a column, or a part of it, as an array.
 #[expect(unsafe_code, reason = "a step owns its columns")]
 fn column<'py, T: Element>(
     step: &Bound<'py, Step>,
     bytes: impl Fn(&Columns) -> &[u8],
     shape: &[usize],
 ) -> Column<'py> {
-    // SAFETY: a step is frozen, and its columns are `Bytes`, which nobody changes.
+    // SAFETY: a step is frozen, and its columns are `Bytes`, which never change.
     unsafe { array::over::<T>(step.as_any(), bytes(&step.get().rows), shape) }
 }
 
-/// View, mask, episode, ply, flags and reward of a row.
+/// A row's view, mask, episode, ply, flags and reward.
 type Row<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i8>>, Option<u32>, u32, u8, f32);
 
 #[pymethods]
 impl Step {
-    /// The number of the request that was answered last, as requests of a batch that outlives its stream have it.
+    /// The sequence number of the last answered request, for a batch that outlives its stream.
     #[getter]
     fn sequence(&self) -> u64 {
         self.rows.sequence()
@@ -121,7 +121,7 @@ impl Step {
         Ok(mask.bind(py).clone())
     }
 
-    /// The legal actions of a row, ascending.
+    /// Returns the legal actions of a row in ascending order.
     fn legal(&self, row: isize) -> PyResult<Vec<usize>> {
         let from_end = if row < 0 { self.n() } else { 0 };
         let row = row.checked_add_unsigned(from_end).and_then(|row| usize::try_from(row).ok());
@@ -139,7 +139,7 @@ impl Step {
         Ok(legal)
     }
 
-    /// A row by itself: view, mask, episode where it was asked for, ply, flags, and reward of a seat.
+    /// Returns one row: view, mask, episode (`None` unless the batch writes it), ply, flags, and the reward of a seat.
     #[pyo3(name = "_row")]
     fn row<'py>(this: &Bound<'py, Self>, row: usize, seat: usize) -> PyResult<Row<'py>> {
         let step = this.get();
@@ -274,12 +274,12 @@ impl Step {
         self.flagged(py, flag::FORFEITED)
     }
 
-    /// Some neighbouring rows, with what has ended among them.
+    /// Returns neighbouring rows, together with the ends of episodes among them.
     fn part<'py>(this: &Bound<'py, Self>, rows: &Bound<'py, PySlice>) -> PyResult<Bound<'py, PyAny>> {
         as_batch_step(this)?.call_method1("part", (rows,))
     }
 
-    /// As `boardwire.BatchStep`, with copies of the columns, whichever carrier they came by.
+    /// Pickles the step as a `boardwire.BatchStep` with copies of the columns, for every transport.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let columns: Vec<_> = FIELDS.iter().map(|name| this.getattr(*name)).collect::<PyResult<_>>()?;
         Ok((kind(this.py())?, PyTuple::new(this.py(), columns)?))
@@ -294,7 +294,7 @@ fn kind(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("boardwire._types")?.getattr("BatchStep")
 }
 
-/// The same rows as the client's own class.
+/// Converts a step to the client's own class, `BatchStep`.
 fn as_batch_step<'py>(step: &Bound<'py, Step>) -> PyResult<Bound<'py, PyAny>> {
     let columns = PyDict::new(step.py());
     for name in FIELDS {
@@ -303,7 +303,7 @@ fn as_batch_step<'py>(step: &Bound<'py, Step>) -> PyResult<Bound<'py, PyAny>> {
     kind(step.py())?.call((), Some(&columns))
 }
 
-/// The bits of every byte, low bit first.
+/// The bits of every byte value, lowest bit first.
 const BITS: [[i8; 8]; 256] = {
     let mut bits = [[0; 8]; 256];
     let mut byte = 0;
@@ -318,7 +318,7 @@ const BITS: [[i8; 8]; 256] = {
     bits
 };
 
-/// Masks of actions from their bits, row by row.
+/// Unpacks action masks from their bits, row by row.
 fn unpacked(packed: &[u8], bytes: usize, actions: usize) -> Vec<i8> {
     let mut mask = Vec::with_capacity(packed.len() / bytes.max(1) * actions);
     for row in packed.chunks_exact(bytes.max(1)) {

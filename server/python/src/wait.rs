@@ -1,4 +1,4 @@
-//! Waiting for the engine: without Python's lock, and so that Ctrl-C is heard.
+//! Waits for the engine without Python's lock, so that Ctrl-C interrupts the wait.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use pyo3::{PyResult, Python};
 
-/// How long Python's signals may wait.
+/// The longest delay before Python handles a signal.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Tells the thread that waits that there is something to go on with.
+/// A waker that wakes the waiting thread when its work can continue.
 #[derive(Default)]
 pub(crate) struct Bell {
     rung: Mutex<bool>,
@@ -23,7 +23,7 @@ impl Bell {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it rings, or so long.
+    /// Waits for a wake-up, at most `time`.
     fn wait(&self, time: Duration) {
         let waited = self.heard.wait_timeout_while(self.lock(), time, |rung| !*rung);
         *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
@@ -37,23 +37,23 @@ impl Wake for Bell {
     }
 }
 
-/// Something that the engine does, as far as it has come.
+/// A call of the engine, pending or done.
 pub(crate) enum Doing<T> {
-    /// It goes on in other threads, or waits for them.
+    /// The work continues in other threads, or waits for them.
     Waiting(Pin<Box<dyn Future<Output = T> + Send>>, Arc<Bell>),
-    /// It is done.
+    /// The work is done, with this result.
     Done(T),
 }
 
 impl<T: Send> Doing<T> {
-    /// Does as much as needs no waiting.
+    /// Starts work, and runs it as far as possible without waiting.
     pub(crate) fn begin(work: impl Future<Output = T> + Send + 'static) -> Self {
         let mut doing = Self::Waiting(Box::pin(work), Arc::default());
         doing.go_on();
         doing
     }
 
-    /// Does as much as needs no waiting now.
+    /// Continues the work as far as possible without waiting.
     fn go_on(&mut self) {
         if let Self::Waiting(work, bell) = self
             && let waker = Waker::from(Arc::clone(bell))
@@ -63,10 +63,10 @@ impl<T: Send> Doing<T> {
         }
     }
 
-    /// Waits for its end, at most so long; whether it has come.
+    /// Waits for the work, at most `time`. Returns whether the work is done.
     ///
     /// # Errors
-    /// What a handler of a signal has raised: it goes on, and may be waited for again.
+    /// A signal handler raises. The work continues, and the caller may wait for it again.
     pub(crate) fn wait(&mut self, py: Python<'_>, time: Duration) -> PyResult<bool> {
         let due = Instant::now().checked_add(time);
         py.detach(|| self.go_on());
@@ -81,7 +81,7 @@ impl<T: Send> Doing<T> {
                 bell.wait(left.min(PATIENCE));
                 self.go_on();
             });
-            // What is done is given; Python hears of a signal right after it.
+            // If the work is done, its result is returned first. Python handles the signal right after that.
             if let Self::Waiting(..) = self {
                 py.check_signals()?;
             }

@@ -1,8 +1,8 @@
 //! Connections to servers.
 //!
-//! Who blocks for an answer reads the socket itself: no thread has to be woken for it. So nobody reads while nobody
-//! waits, but for a thread that looks now and then whether the server asks for a sign of life. For an event loop that
-//! thread reads all the time.
+//! A caller that blocks for a response reads the socket in its own thread, so no other thread has to wake up. While no
+//! caller waits, a background thread reads briefly in every interval, to answer the server's keepalive pings. For an
+//! event loop, the background thread reads all the time.
 
 mod address;
 mod answer;
@@ -44,49 +44,49 @@ pub(crate) use status::refusal;
 use status::{Http2, Known};
 pub(crate) use tls::Tls;
 
-/// How often somebody looks at a connection that nobody waits at: well below what servers wait for a sign of life.
+/// How often the background thread drives an idle connection: well below the keepalive timeout of servers.
 const ROUND: Duration = Duration::from_secs(1);
-/// How long that one looks.
+/// How long the background thread drives an idle connection each time.
 const LOOK: Duration = Duration::from_millis(1);
-/// The bytes of its stack: there may be many clients.
+/// The stack size of the background thread in bytes. It is small because there may be many clients.
 const STACK: usize = 256 << 10;
-/// Rounds that the last words on a connection take: calls end, their channel, the connection, its socket.
+/// The rounds that it takes to close a connection: calls end first, then the channel, the connection and the socket.
 const FAREWELL: usize = 8;
-/// The longest that a call may take whose answer nobody waits for.
+/// The timeout of a call whose response no caller waits for.
 const NOTICE: Duration = Duration::from_secs(30);
-/// The longest that a call may take.
+/// The longest timeout that a request carries.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// The metadata by which an account proves itself.
+/// The metadata key with which an account authenticates.
 const ACCOUNT: &str = "boardwire-token";
-/// The metadata by which a seat, a host or an owner proves itself.
+/// The metadata key with which a seat, a host or an owner authenticates.
 const AUTHORIZATION: &str = "authorization";
 
-/// A connection to one server, which opens with the first call and opens anew when it is lost.
+/// A connection to one server. It connects with the first call and reconnects when the connection is lost.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Channel(Own<Arc<Wire>>);
 
-/// What calls of one channel share.
+/// The state that all calls of one channel share.
 pub(crate) struct Wire {
-    /// None once the channel has been closed.
+    /// `None` once the channel is closed.
     open: Mutex<Option<Open>>,
     closed: watch::Sender<bool>,
-    /// Whether the server has ever said anything.
+    /// Whether the server has ever responded.
     is_met: AtomicBool,
     has_identity: bool,
-    /// Whether calls give what an event loop awaits.
+    /// Whether calls return futures of an event loop.
     awaits: bool,
     account: Option<AsciiMetadataValue>,
 }
 
-/// A channel that has not been closed.
+/// The parts of an open channel.
 #[derive(Clone)]
 struct Open {
     grpc: Grpc<Http2>,
     runtime: Arc<Driven>,
 }
 
-/// A runtime without threads. Whoever drops it does not wait for names that are still being resolved.
+/// A runtime without threads. Dropping it does not wait for pending name resolution.
 struct Driven(Option<Runtime>);
 
 impl Deref for Driven {
@@ -136,13 +136,13 @@ impl Wire {
     }
 
     /// # Errors
-    /// The channel has been closed.
+    /// The channel is closed.
     fn opened(&self, py: Python<'_>) -> PyResult<Open> {
         let open = self.lock().clone();
         open.ok_or_else(|| self.raised(py, &ended()))
     }
 
-    /// The exception for a call that failed.
+    /// Returns the exception for a failed call.
     fn raised(&self, py: Python<'_>, status: &Status) -> PyErr {
         if status::is_sent(status) {
             self.is_met.store(true, Ordering::Relaxed);
@@ -151,7 +151,7 @@ impl Wire {
         status::raised(py, status, Known { is_met, has_identity: self.has_identity })
     }
 
-    /// Work, or the end of the channel.
+    /// Runs work until it is done, or fails once the channel is closed.
     fn until_closed<T, W>(&self, work: W) -> impl Future<Output = Result<T, Status>> + Send + use<T, W>
     where
         W: Future<Output = Result<T, Status>> + Send,
@@ -161,17 +161,18 @@ impl Wire {
             tokio::select! {
                 biased;
                 done = work => done,
-                // An error means that the channel is gone.
+                // An error means that the channel was dropped.
                 _ = closed.wait_for(|closed| *closed) => Err(ended()),
             }
         }
     }
 
-    /// Waits for something that is read or written, at most so many seconds, and gives what `give` makes of it: at once,
-    /// or as a future of the event loop.
+    /// Waits for reads or writes, at most `time` seconds, and converts the result with `give`.
+    ///
+    /// Returns the converted result, or a future of the event loop if calls of this channel return futures.
     ///
     /// # Errors
-    /// The exception for a status or for a time that is over, or what a handler of a signal has raised.
+    /// The call fails, the timeout is over, or a signal handler raises.
     fn finish<'py, T: Send + 'static>(
         self: &Arc<Self>,
         py: Python<'py>,
@@ -197,22 +198,23 @@ impl Wire {
         Ok(give(py, done)?.into_bound(py))
     }
 
-    /// Reads and writes what can be without waiting, so that what comes next knows of a lost connection.
+    /// Reads and writes as far as possible without waiting, so that the next call detects a lost connection.
     fn catch_up(&self, py: Python<'_>) {
         if self.awaits {
             return;
         }
-        // Not within the condition: no lock is held while Python's is waited for, or while Python collects garbage.
+        // A separate statement, so that the lock is released here. A thread must not hold it while it waits for Python's
+        // lock, or while Python collects garbage.
         let open = self.lock().clone();
         if let Some(Open { runtime, .. }) = open {
             py.detach(|| drive(&runtime, 2));
         }
     }
 
-    /// What is asked of a method, as it begins.
+    /// Creates a request with the metadata that authenticates it.
     ///
     /// # Errors
-    /// The token has characters that no token has.
+    /// The token contains characters that are not allowed in tokens.
     fn request<T>(&self, message: T, token: &str) -> PyResult<Request<T>> {
         let mut metadata = MetadataMap::new();
         if let Some(account) = &self.account {
@@ -227,7 +229,7 @@ impl Wire {
     }
 }
 
-/// A value of metadata that is never shown.
+/// Creates a metadata value that is never shown in debug output.
 fn sensitive(value: &str) -> PyResult<AsciiMetadataValue> {
     let wrong = |_| PyValueError::new_err("a token is a word of printable ASCII");
     let mut value: AsciiMetadataValue = value.parse().map_err(wrong)?;
@@ -235,10 +237,10 @@ fn sensitive(value: &str) -> PyResult<AsciiMetadataValue> {
     Ok(value)
 }
 
-/// Waits for some work in this thread, at most so long; nothing if it takes longer.
+/// Runs work in this thread, at most `time`. Returns `None` if the work takes longer.
 ///
 /// # Errors
-/// What a handler of a signal has raised.
+/// A signal handler raises.
 fn block<T: Send>(
     py: Python<'_>,
     runtime: &Runtime,
@@ -258,21 +260,22 @@ fn block<T: Send>(
     }
 }
 
-/// Lets tasks write, asks the system what there is to read, and lets tasks read it, so many times.
+/// Drives the runtime for the given number of rounds. In a round, tasks write, the runtime polls the system for input,
+/// and tasks read the input.
 fn drive(runtime: &Runtime, rounds: usize) {
-    // As a task, since another thread may be driving: then it is that one which gets so far.
+    // A task counts the rounds, because another thread may be driving the runtime. Then that thread does the rounds.
     let rounds = async move {
         for _ in 0..rounds {
             yield_now().await;
         }
     };
     runtime.block_on(async {
-        // It does not panic.
+        // The task does not panic.
         let _ = tokio::spawn(rounds).await;
     });
 }
 
-/// Reads and writes now and then, or all the time, until the channel is gone.
+/// Reads and writes briefly in every interval, or all the time if `always`, until the channel is closed or dropped.
 fn keep_alive(wire: &Weak<Wire>, always: bool) {
     loop {
         if !always {
@@ -288,20 +291,20 @@ fn ended() -> Status {
     Status::unavailable("the client was closed")
 }
 
-/// Checks an address and gives it as errors name it.
+/// Checks an address and returns it in the form that error messages use.
 ///
 /// Raises:
-///     `ValueError`: It is neither `host:port` nor `unix:/path`.
+///     `ValueError`: The address is neither `host:port` nor `unix:/path`.
 #[pyfunction]
 pub(crate) fn check_address(address: &str) -> PyResult<String> {
     let parsed: Address = address.parse().map_err(PyValueError::new_err)?;
     Ok(parsed.to_string())
 }
 
-/// Whether what is sent to an address stays on this machine, as far as the address tells.
+/// Returns whether data sent to an address stays on this machine. It does not resolve names.
 ///
 /// Raises:
-///     `ValueError`: It is neither `host:port` nor `unix:/path`.
+///     `ValueError`: The address is neither `host:port` nor `unix:/path`.
 #[pyfunction]
 pub(crate) fn is_here(address: &str) -> PyResult<bool> {
     let parsed: Address = address.parse().map_err(PyValueError::new_err)?;
@@ -310,7 +313,7 @@ pub(crate) fn is_here(address: &str) -> PyResult<bool> {
 
 #[pymethods]
 impl Channel {
-    /// To `host:port` or `unix:/path`. With `awaits`, calls give futures of the running event loop.
+    /// Creates a connection to `host:port` or `unix:/path`. With `awaits`, calls return futures of the running event loop.
     #[new]
     #[pyo3(signature = (address, *, tls=None, account=None, awaits=false))]
     fn new(address: &str, tls: Option<&Tls>, account: Option<&str>, awaits: bool) -> PyResult<Self> {
@@ -318,7 +321,7 @@ impl Channel {
         Ok(Self(Own::new(Wire::open(address, tls, account, awaits)?)))
     }
 
-    /// Calls a method, such as `MatchService/Act`, and gives its answer, for which it waits at most so many seconds.
+    /// Calls a method, such as `MatchService/Act`. Waits at most `timeout` seconds for the response and returns it.
     fn call<'py>(
         &self,
         py: Python<'py>,
@@ -348,13 +351,13 @@ impl Channel {
         };
         let answer = wire.finish(py, timeout, call, give);
         if answer.is_err() {
-            // The server is told that nobody waits any more.
+            // Tells the server that no caller waits any more.
             wire.catch_up(py);
         }
         answer
     }
 
-    /// Makes a call whose answer nobody waits for. It is sent with what is sent next, or within a second.
+    /// Makes a call without waiting for its response. It is sent with the next call, or within a second.
     fn notify(&self, py: Python<'_>, method: &str, request: &Bound<'_, PyDict>, token: &str) -> PyResult<()> {
         let (wire, method) = (self.0.get(py)?, Method::named(method)?);
         let mut request = wire.request(method.request(request)?, token)?;
@@ -368,7 +371,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Opens a stream of answers: to one request, where it is given, else to those that are sent on it.
+    /// Opens a stream of responses: to `request` if it is given, otherwise to the requests that the caller sends on it.
     #[pyo3(signature = (method, token, request=None))]
     fn stream(
         &self,
@@ -382,7 +385,7 @@ impl Channel {
         Pipe::open(py, self.0.get(py)?, method, token, request)
     }
 
-    /// Ends all that goes over it, and tells the server so: a forked child may still hold the socket.
+    /// Ends all calls and streams of the connection, and tells the server: a forked child may still hold the socket.
     fn close(&self, py: Python<'_>) {
         let Ok(wire) = self.0.get(py) else { return };
         let open = wire.lock().take();

@@ -1,21 +1,21 @@
-//! Addresses of servers.
+//! Server addresses.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a server listens.
+/// The address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Address {
     /// The path of a Unix socket.
     Unix(PathBuf),
-    /// A name or an IP address, IPv6 without brackets, and a port.
+    /// A host name or an IP address (IPv6 without brackets), and a port.
     Tcp { host: String, port: u16 },
 }
 
 impl Address {
-    /// Whether what is sent there stays on this machine. It is told by the address alone: no name is resolved.
+    /// Returns whether data sent to this address stays on this machine. It does not resolve names.
     pub(crate) fn is_here(&self) -> bool {
         let Self::Tcp { host, .. } = self else { return true };
         let name = host.to_ascii_lowercase();
@@ -25,7 +25,7 @@ impl Address {
         }
     }
 
-    /// The name or IP address that the server's certificate must have.
+    /// Returns the name or IP address that the server's certificate must have.
     pub(crate) fn host(&self) -> &str {
         match self {
             Self::Unix(_) => "localhost",
@@ -33,7 +33,7 @@ impl Address {
         }
     }
 
-    /// Host and port as a URI has them. A Unix socket stands for `localhost`.
+    /// Returns the host and port in the form of a URI, and `localhost` for a Unix socket.
     pub(crate) fn authority(&self) -> String {
         match self {
             Self::Unix(_) => "localhost".to_owned(),

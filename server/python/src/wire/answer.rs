@@ -1,4 +1,4 @@
-//! Answers on the stream of a batch, as `boardwire.v1.RunBatchResponse` has them, whose rows are not copied.
+//! Responses on the stream of a batch (`boardwire.v1.RunBatchResponse`). Their rows are not copied.
 
 use boardwire_api::rpc;
 use boardwire_api::v1::{RunBatchResponse, run_batch_response};
@@ -13,19 +13,19 @@ use crate::refuse;
 use crate::shape::{Rows, WRONG};
 use crate::step::Step;
 
-/// An answer.
+/// A response on the stream of a batch.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Answer {
     #[pyo3(get)]
     tag: u32,
-    /// One of the two.
+    /// Either `step` or `error` is set.
     step: Option<Py<Step>>,
     error: Option<rpc::Status>,
 }
 
 impl Answer {
     /// # Errors
-    /// It is no answer of a batch of this shape.
+    /// The message is not a response from a batch of this shape.
     pub(crate) fn read(py: Python<'_>, message: Bytes, rows: &Rows) -> PyResult<Self> {
         let wrong = |what: &str| refuse::fault(py, &format!("a batch was answered with nonsense: {what}"));
         let RunBatchResponse { tag, answer } =
@@ -47,13 +47,13 @@ impl Answer {
 
 #[pymethods]
 impl Answer {
-    /// The rows.
+    /// The rows, or `None` if the request was refused.
     #[getter]
     fn step(&self, py: Python<'_>) -> Option<Py<Step>> {
         self.step.as_ref().map(|step| step.clone_ref(py))
     }
 
-    /// Why the request was refused.
+    /// The exception for the refused request, or `None`.
     #[getter]
     fn error(&self, py: Python<'_>) -> Option<Py<PyBaseException>> {
         self.error.as_ref().map(|error| status::refusal(py, error).into_value(py))

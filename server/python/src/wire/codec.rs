@@ -1,10 +1,10 @@
-//! Messages as they are on the wire: Python, or whoever asks, knows what they say.
+//! Passes encoded messages through unchanged. The code that calls this codec encodes and decodes them.
 
 use bytes::{Buf as _, BufMut as _, Bytes};
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
-/// Reads and writes bytes.
+/// A codec whose messages are their encoded bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Raw;
 

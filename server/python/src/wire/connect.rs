@@ -1,4 +1,4 @@
-//! How a connection comes about: directly or through a proxy, with TLS or without.
+//! Connects to servers: directly or through a proxy, with or without TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -18,35 +18,35 @@ use tower::{ServiceExt as _, service_fn};
 use super::address::Address;
 use super::tls::Tls;
 
-/// How long a connection may take to come about.
+/// The timeout for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// After this long without a word the server is asked whether it is still there. Servers allow it every 10 seconds.
+/// After this long without data the client sends a keepalive ping. Servers allow a ping every 10 seconds.
 const KEEPALIVE: Duration = Duration::from_secs(20);
-/// How long the answer to that may take.
+/// How long the response to a keepalive ping may take.
 const KEEPALIVE_ANSWER: Duration = Duration::from_secs(10);
-/// The bytes of one stream that may be under way, as the server has it.
+/// The flow-control window of one stream in bytes. The server uses the same.
 const STREAM_WINDOW: u32 = 4 << 20;
-/// The same for a connection.
+/// The flow-control window of a connection in bytes.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// What is said where the two sides do not speak the same protocol.
+/// Error messages for a client and a server that speak different protocols.
 const SPEAKS_TLS: &str = "the server speaks TLS: connect with tls=True, or tls=boardwire.TLS(...)";
 const SPEAKS_NO_TLS: &str = "the server does not speak TLS: connect without";
 const SPEAKS_NO_HTTP2: &str = "what answers there does not speak HTTP/2, as gRPC does: is the port right?";
-/// What is said of a server that has hung up when it was greeted by TLS.
+/// The error message for a server that closes the connection instead of answering the TLS handshake.
 const SILENT: &str = "the server has hung up without an answer: perhaps it does not speak TLS";
-/// Those of the first kind: trying again does not help.
+/// The messages for different protocols: a retry does not help.
 pub(crate) const MISMATCHES: [&str; 3] = [SPEAKS_TLS, SPEAKS_NO_TLS, SPEAKS_NO_HTTP2];
 
-/// The first byte of a TLS alert and of a TLS handshake.
+/// The first bytes of a TLS alert and of a TLS handshake.
 const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
-/// The first byte of the frame that an HTTP/2 server begins with: its length is below 65,536.
+/// The first byte of an HTTP/2 server's first frame. It is 0 because the frame's length is below 65,536.
 const HTTP2_SETTINGS: u8 = 0;
 
-/// A channel to a server, which connects with the first call, and again after it has lost its connection.
+/// Creates a channel to a server. It connects with the first call, and reconnects after it loses its connection.
 ///
 /// # Errors
-/// The address does not make a URI, or the proxy for it is none that can be used.
+/// The address does not form a URI, TLS cannot be set up, or the client cannot use the proxy for the address.
 pub(crate) fn channel(address: Address, tls: Option<&Tls>) -> Result<Channel, String> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let uri: Uri = format!("{scheme}://{}", address.authority()).parse().map_err(|_| {
@@ -56,7 +56,7 @@ pub(crate) fn channel(address: Address, tls: Option<&Tls>) -> Result<Channel, St
         .connect_timeout(CONNECT)
         .http2_keep_alive_interval(KEEPALIVE)
         .keep_alive_timeout(KEEPALIVE_ANSWER)
-        // A seat may wait for long without a byte.
+        // A seat may wait for a long time without receiving data.
         .keep_alive_while_idle(true)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW);
@@ -72,7 +72,7 @@ pub(crate) fn channel(address: Address, tls: Option<&Tls>) -> Result<Channel, St
     Ok(endpoint.connect_with_connector_lazy(dial))
 }
 
-/// The proxy that the environment names for an address. None for this machine.
+/// Returns the proxy that environment variables name for an address. Addresses on this machine use no proxy.
 fn proxy(address: &Address, uri: &Uri) -> Result<Option<Intercept>, String> {
     if address.is_here() {
         return Ok(None);
@@ -110,11 +110,11 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A connection that fails with an explanation if the server's first byte shows that it speaks another protocol.
+/// A connection that fails with an explanation if the server's first byte belongs to another protocol.
 struct Checked {
     stream: Box<dyn Stream>,
     is_secure: bool,
-    /// Whether the first byte has come.
+    /// Whether the first byte has arrived.
     is_met: bool,
 }
 
@@ -150,7 +150,9 @@ impl AsyncRead for Checked {
     }
 }
 
-/// Passes over a write that fails because the server has hung up: its last words are still to be read, and then the end.
+/// Ignores the error of a write after the server has closed the connection.
+///
+/// The client still has to read the server's last data, and then the end.
 fn written(result: Poll<io::Result<usize>>, bytes: usize) -> Poll<io::Result<usize>> {
     result.map(|result| match result {
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {

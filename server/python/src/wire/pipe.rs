@@ -1,4 +1,4 @@
-//! Streams of messages, and answers that are read as they come.
+//! Streams of messages, whose responses are read as they arrive.
 
 use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
 
@@ -19,18 +19,18 @@ use crate::fork::Own;
 use crate::messages::{self, Method};
 use crate::shape::Rows;
 
-/// Answers that are read before they are asked for, at most: spectators of a match may fall behind.
+/// The most responses that are buffered for the caller: spectators of a match may fall behind.
 const AHEAD: usize = 32;
 
-/// One opening of a stream. It ends with this object; the server hears of it when the connection is driven next.
+/// An open stream. Dropping this object ends the stream. The server learns this when the connection is next driven.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Pipe(Own<Ends>);
 
-/// What is held of it here.
+/// The client's side of a stream.
 struct Ends {
     wire: Arc<Wire>,
     method: Method,
-    /// None once it is closed, and where there is but one message.
+    /// `None` once the stream is closed, and if the stream has only one request.
     asked: BlockingMutex<Option<UnboundedSender<Bytes>>>,
     answered: Arc<Mutex<Receiver<Result<Bytes, Status>>>>,
     reader: AbortHandle,
@@ -76,7 +76,7 @@ impl Pipe {
         });
         let reader = runtime.spawn(async move {
             if let Err(status) = read.await {
-                // Nobody may be there to hear of it.
+                // The receiver may be gone.
                 let _ = failed.send(Err(status)).await;
             }
         });
@@ -90,7 +90,7 @@ impl Pipe {
         Ok(Self(Own::new(ends)))
     }
 
-    /// The next answer, or nothing at the end of the stream, as `give` makes it.
+    /// Returns the next response, converted with `give`, or `None` at the end of the stream.
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -109,7 +109,7 @@ impl Pipe {
 
 #[pymethods]
 impl Pipe {
-    /// Sends a request. What is wrong with the stream, `receive` tells.
+    /// Sends a request. `receive` raises the errors of the stream.
     fn send(&self, py: Python<'_>, request: &Bound<'_, PyDict>) -> PyResult<()> {
         let ends = self.0.get(py)?;
         let message = ends.method.request(request)?;
@@ -120,13 +120,13 @@ impl Pipe {
         Ok(())
     }
 
-    /// Gives the next answer, for which it waits at most so many seconds; nothing at the end of the stream.
+    /// Waits at most `timeout` seconds for the next response and returns it. Returns `None` at the end of the stream.
     fn receive<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.0.get(py)?.method.output.clone();
         self.next(py, timeout, move |py, answer| Ok(messages::read(py, &kind, answer)?.into_any().unbind()))
     }
 
-    /// The same for the stream of a batch.
+    /// Does the same as `receive`, for the stream of a batch.
     fn receive_rows<'py>(&self, py: Python<'py>, timeout: f64, rows: &Rows) -> PyResult<Bound<'py, PyAny>> {
         let rows = rows.clone();
         self.next(
@@ -136,7 +136,7 @@ impl Pipe {
         )
     }
 
-    /// Ends the stream, whatever is still to be answered.
+    /// Ends the stream and discards pending responses.
     fn close(&self, py: Python<'_>) {
         let Ok(ends) = self.0.get(py) else { return };
         ends.asked.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,4 +1,4 @@
-//! Failed calls, as the exceptions of the package.
+//! Converts failed calls to the exceptions of the Python package.
 
 use std::error::Error;
 
@@ -14,13 +14,13 @@ use tower::util::MapResponse;
 use super::connect::MISMATCHES;
 use crate::refuse;
 
-/// The reason of a connection that does not come about, and that trying again does not bring about.
+/// The reason of a failed connection that a retry does not fix.
 const NOT_CONNECTED: &str = "NOT_CONNECTED";
 
-/// A channel whose answers are all gRPC's.
+/// A channel whose responses are all gRPC responses.
 pub(crate) type Http2 = MapResponse<Channel, fn(Response<Body>) -> Response<Body>>;
 
-/// Turns answers of a proxy or another server into statuses, as gRPC maps those of HTTP.
+/// Converts HTTP errors from a proxy or another kind of server to gRPC statuses, with gRPC's own mapping.
 pub(crate) fn checked(channel: Channel) -> Http2 {
     MapResponse::new(channel, |answer| {
         let http = answer.status();
@@ -39,21 +39,21 @@ pub(crate) fn checked(channel: Channel) -> Http2 {
     })
 }
 
-/// What is known of a connection when a call over it fails.
+/// What the client knows about a connection when a call fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
-    /// Whether the server has said anything before.
+    /// Whether the server has responded before.
     pub(crate) is_met: bool,
-    /// Whether the client has shown a certificate.
+    /// Whether the client authenticates with a certificate.
     pub(crate) has_identity: bool,
 }
 
-/// Whether a server has sent it. Otherwise it has a source, which tells what is wrong with the connection.
+/// Returns whether a server sent the status. Otherwise the status has a source: the error of the connection.
 pub(crate) fn is_sent(status: &Status) -> bool {
     status.source().is_none()
 }
 
-/// The exception for a status. A lost connection is `UNAVAILABLE` without a reason.
+/// Returns the exception for a status. A lost connection is `UNAVAILABLE` without a reason.
 pub(crate) fn raised(py: Python<'_>, status: &Status, known: Known) -> PyErr {
     let (code, reason, message) = match status.source() {
         Some(source) => told(status.code(), source, known),
@@ -69,12 +69,12 @@ pub(crate) fn raised(py: Python<'_>, status: &Status, known: Known) -> PyErr {
     refuse::raised(py, &name(code), reason, &message, metadata)
 }
 
-/// The exception for a refusal that came as an answer on a stream.
+/// Returns the exception for a refusal that arrived inside a response.
 pub(crate) fn refusal(py: Python<'_>, error: &rpc::Status) -> PyErr {
     raised(py, &client::refusal(error), Known { is_met: true, has_identity: false })
 }
 
-/// The name of a code as gRPC writes it, such as `NOT_FOUND`.
+/// Returns the name of a code as gRPC writes it, such as `NOT_FOUND`.
 fn name(code: Code) -> String {
     let mut name = String::new();
     for letter in format!("{code:?}").chars() {
@@ -86,7 +86,7 @@ fn name(code: Code) -> String {
     name
 }
 
-/// Code, reason and message for what is wrong with a connection.
+/// Returns the code, reason and message for an error of a connection.
 fn told(code: Code, source: &(dyn Error + 'static), known: Known) -> (Code, &'static str, String) {
     let causes = causes(source);
     if causes.iter().any(|error| error.is::<TimeoutExpired>()) {
@@ -98,7 +98,7 @@ fn told(code: Code, source: &(dyn Error + 'static), known: Known) -> (Code, &'st
     }
     let is_new = !known.is_met || causes.iter().any(|error| error.is::<ConnectError>());
     match code {
-        // A call that a connection takes along in its end is cancelled.
+        // When a connection ends, its calls are cancelled.
         Code::Unknown | Code::Internal | Code::Unavailable | Code::Cancelled => {
             let told = if is_new { format!("failed to connect: {reasons}") } else { reasons };
             (Code::Unavailable, "", told)
@@ -107,14 +107,14 @@ fn told(code: Code, source: &(dyn Error + 'static), known: Known) -> (Code, &'st
     }
 }
 
-/// An error and what it came of.
+/// Returns an error and its chain of sources.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source()).collect()
 }
 
-/// What is wrong with TLS or the protocol, and what to do, if that is what an error is about.
+/// Returns what is wrong with TLS or the protocol and what to do about it. Returns `None` for other errors.
 ///
-/// It goes by the words: on its way through HTTP/2 an error keeps nothing else.
+/// It searches the error's text: an error that passes through HTTP/2 keeps nothing else.
 fn mismatch(reasons: &str, known: Known) -> Option<String> {
     if let Some(said) = MISMATCHES.iter().find(|said| reasons.contains(**said)) {
         return Some((*said).to_owned());

@@ -1,4 +1,4 @@
-//! TLS: whom a client trusts, and how it proves itself.
+//! TLS: which servers a client trusts, and how the client authenticates.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use tokio_rustls::rustls;
 use tonic::transport::{ClientTlsConfig, Endpoint, Identity};
 use webpki::{EndEntityCert, KeyUsage};
 
-/// PEM and what to call it in errors: the path of its file, in most cases.
+/// The name of a PEM in error messages (usually the path of its file), and its contents.
 type Pem = (String, Vec<u8>);
 
-/// What connections are secured with.
+/// The TLS settings of a connection.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Tls {
     verifier: Arc<Verifier>,
-    /// Certificates and their key, as PEM.
+    /// The client's certificates and their private key, as PEM.
     identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 #[pymethods]
 impl Tls {
-    /// Trusts the roots in `ca`, the system's without it, and proves itself by `cert` and `key`.
+    /// Trusts the roots in `ca`, or the system's roots without it. Authenticates the client with `cert` and `key`.
     ///
     /// Raises:
-    ///     `ValueError`: A PEM does not hold what it should, or the key is not that of the certificate.
+    ///     `ValueError`: A PEM lacks its certificates or key, or the key does not fit the certificate.
     #[new]
     #[pyo3(signature = (ca=None, cert=None, key=None))]
     fn new(ca: Option<Pem>, cert: Option<Pem>, key: Option<Pem>) -> PyResult<Self> {
@@ -45,7 +45,7 @@ impl Tls {
 
 impl Tls {
     /// # Errors
-    /// The host of the address is no name that a certificate could have.
+    /// The host of the address cannot be a name in a certificate.
     pub(crate) fn secure(&self, endpoint: Endpoint, host: &str) -> Result<Endpoint, tonic::transport::Error> {
         let mut config = ClientTlsConfig::new().domain_name(host);
         if let Some((cert, key)) = &self.identity {
@@ -54,7 +54,7 @@ impl Tls {
         endpoint.tls_config_with_verifier(config, Arc::clone(&self.verifier) as Arc<dyn ServerCertVerifier>)
     }
 
-    /// Whether it proves who the client is.
+    /// Returns whether the client authenticates with a certificate.
     pub(crate) fn has_identity(&self) -> bool {
         self.identity.is_some()
     }
@@ -74,28 +74,28 @@ fn identity((cert_name, cert): Pem, (key_name, key): Pem) -> Result<(Vec<u8>, Ve
     Ok((cert, key))
 }
 
-/// The certificates in a PEM that can be read.
+/// Returns the certificates in a PEM, without those that cannot be read.
 fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
 }
 
-/// The roots that this system trusts. `SSL_CERT_FILE` names another file, `SSL_CERT_DIR` more folders.
+/// Returns the roots that this system trusts. `SSL_CERT_FILE` names another file, `SSL_CERT_DIR` additional folders.
 fn system_roots() -> Vec<CertificateDer<'static>> {
     let mut roots = rustls_native_certs::load_native_certs().certs;
     if std::env::var_os("SSL_CERT_DIR").is_some()
         && std::env::var_os("SSL_CERT_FILE").is_none()
         && let Some(bundle) = openssl_probe::probe().cert_file
     {
-        // With the folders alone named, the function above does not read the system's own.
+        // If only `SSL_CERT_DIR` is set, `load_native_certs` does not read the system's own file.
         roots.extend(rustls_native_certs::load_certs_from_paths(Some(&bundle), None).certs);
     }
     roots
 }
 
-/// Trusts a server by its root, as usual, or because its certificate is itself among the roots.
+/// A verifier that trusts a server by its root, as usual, or because the roots contain the server's own certificate.
 ///
-/// The second is how people who make a certificate by `openssl req -x509` expect it to work. The usual check refuses a
-/// certificate of an authority as a server's.
+/// Users who create a certificate with `openssl req -x509` expect the second. The usual check refuses a CA certificate
+/// as a server certificate.
 #[derive(Debug)]
 struct Verifier {
     roots: Vec<CertificateDer<'static>>,
@@ -160,10 +160,10 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Refuses a certificate that has expired or is not valid yet.
+/// Refuses a certificate that has expired or is not yet valid.
 fn check_dates(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
     let parsed = EndEntityCert::try_from(certificate).map_err(|_| CertificateError::BadEncoding)?;
-    // Always fails without a root, but checks the dates first.
+    // Without a root the verification always fails, but it checks the dates first.
     let (algorithms, usage) = (webpki::ALL_VERIFICATION_ALGS, KeyUsage::server_auth());
     match parsed.verify_for_usage(algorithms, &[], &[], now, usage, None, None) {
         Err(webpki::Error::CertExpired { .. }) => Err(CertificateError::Expired.into()),
