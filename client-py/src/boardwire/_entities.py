@@ -18,7 +18,7 @@ _OWNERS = {"seat": 1, "other seat": 2}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entities:
-    """The components that views name, as tokens; a given place of the views always has the same token index.
+    """The components in views, as tokens; a given position in the view always has the same token index.
 
     Attributes:
         row: `int32[..., tokens]`, the component's index into the concatenation of all tables, as in
@@ -80,7 +80,7 @@ def _owners(field: ViewField) -> NDArray[np.intp]:
 
 
 def _slots(field: ViewField) -> NDArray[np.intp]:
-    """Returns the place of each value along the axes that do not count seats."""
+    """Returns a flat index for each value of a field: values that differ only in their seat share it."""
     sizes = [1 if axis.name in _OWNERS else axis.size for axis in field.axes]
     places = np.arange(int(np.prod(sizes, dtype=np.intp))).reshape(sizes)
     return np.broadcast_to(places, field.shape).ravel()

@@ -44,7 +44,7 @@ class Position:
         mask: `int8[actions]`, 0 or 1, the legal actions.
         reward: `float32[seats]`, the rewards of the seats; 0 until the episode is over.
         views: `uint8[bytes]`, the view of each seat that the position shows.
-        shared: Whether the caller may continue from it more than once.
+        shared: Whether the caller may continue from this position more than once.
     """
 
     seat: int

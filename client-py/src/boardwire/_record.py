@@ -62,7 +62,8 @@ def record(
         line_ups: The bots and policies by seat, by name, such as `[["greedy", "mine"], ["mine", "greedy"]]`.
             Episode i has line-up i modulo the number of line-ups.
         episodes: The number of episodes in the folder when the call returns.
-        policies: The policies by name. In their `Decisions`, `environment` is the number of the episode.
+        policies: The policies by name. The `environment` of the `Decisions` that a policy gets is the number
+            of the episode.
         options: The game's options; missing ones have their defaults.
         seed: The seed that determines the seeds of all episodes.
         reward: The kind of reward that seats get.

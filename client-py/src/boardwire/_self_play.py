@@ -42,9 +42,9 @@ class Turn:
 class SelfPlay:
     """A wrapper of a batch that tracks each seat's reward and last decision.
 
-    A seat's reward arrives after other seats have decided, mostly at the end. `Turn.reward` accumulates it
-    until the seat decides again, and `Turn.decided` gives the turn of the decision. From these you can build
-    transitions `(view, action, reward, next view)` of each seat without a loop.
+    A seat's reward arrives after other seats have decided, mostly at the end. `Turn.reward` is the sum of a
+    seat's rewards since its last decision, and `Turn.decided` the number of the turn of that decision. From
+    these you can build transitions `(view, action, reward, next view)` of each seat without a loop.
 
     It can also wrap a part of a batch. With two halves, your policy decides in one while the server steps the
     other:

@@ -1,4 +1,4 @@
-"""The private server of a client, which starts it, restarts it after it ends, and stops it."""
+"""Private servers: a client starts its own, restarts it after it ends, and stops it."""
 
 from __future__ import annotations
 

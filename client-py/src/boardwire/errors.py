@@ -29,7 +29,7 @@ from typing import ClassVar
 
 
 class BoardwireError(Exception):
-    """The base class of all errors between this process and a Boardwire server.
+    """The base class of all errors of calls to a Boardwire server.
 
     Attributes:
         code: The gRPC status code, such as `NOT_FOUND`.

@@ -240,7 +240,7 @@ def _lens(model: Any, spec: GameSpec) -> Lens:
 
 
 class EvaluationCallback(EventCallback):
-    """A callback that evaluates the model with `boardwire.evaluate`: fixed deals, each from every seat.
+    """A callback that evaluates the model with `boardwire.evaluate`, on fixed deals, each from every seat.
 
     It logs `eval/win_rate_BOT`, and its confidence interval as `eval/win_rate_BOT_low` and `_high`. The
     tables on stdout and in text files omit names of 34 or more characters after `eval/`. SB3 would truncate

@@ -22,7 +22,7 @@ class Stream:
     The stream opens at the first request of each process, and reopens at the next request after it breaks.
 
     Attributes:
-        openings: How often the stream was opened. A request that an earlier opening sent gets no response.
+        openings: The number of times the stream was opened. A request of an earlier opening gets no response.
     """
 
     def __init__(

@@ -213,7 +213,7 @@ class Table:
         return info
 
     def render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:
-        """Renders the position as each of these agents sees it, one below the other, in the render mode."""
+        """Renders the position as each agent of `agents` sees it, one picture or text below the other."""
         batch, _ = self._there()
         seats = [self.agents.index(agent) for agent in agents]
         try:
