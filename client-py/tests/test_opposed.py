@@ -168,9 +168,9 @@ def test_a_policy_that_is_wrong_is_named_and_a_reset_goes_on(wrong: Any, message
         with pytest.raises(ValueError, match=message):
             envs.step(envs.action_masks().argmax(axis=1))
         # What was under way is lost, and said to be.
-        with pytest.raises(errors.BoardwireError, match="begins anew"):
+        with pytest.raises(errors.BoardwireError, match="reset the environment"):
             env.step(0)
-        with pytest.raises(errors.BoardwireError, match="begins anew"):
+        with pytest.raises(errors.BoardwireError, match="reset the environment"):
             envs.step(np.zeros(5, np.int64))
         is_wrong[0] = False
     env.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -483,3 +484,22 @@ def test_values_of_a_newer_server_are_unknown() -> None:
     assert (fields_of(newer)["reward"], fields_of(newer)["players"]) == ("unknown", ("unknown",))
     newer.reward = match_pb2.REWARD_KIND_WIN
     assert fields_of(newer)["reward"] == "win"
+
+
+def test_a_reset_by_the_host_has_the_time_limit_that_it_is_given(
+    client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with client.create_match("faraway", players=["agent", "random"]) as match:
+        seat = match.join(0)
+        limits: list[float] = []
+        call = seat._connection.call
+
+        def noted(method: str, request: dict[str, Any], *, timeout: float, **more: Any) -> Any:
+            limits.append(timeout)
+            return call(method, request, timeout=60, **more)
+
+        monkeypatch.setattr(seat._connection, "call", noted)
+        # The observation may have come by its deadline.
+        with contextlib.suppress(errors.CallTimeout):
+            seat.reset(seed=1, timeout=0)
+        assert limits == [0]

@@ -122,18 +122,12 @@ class LocalCarrier:
             BoardwireError: The request was refused.
             CallTimeout: The response takes longer; call `receive` again.
         """
-        try:
-            result_of(self._wait(sent, timeout))
-            # As on a stream, the responses to earlier requests have arrived too.
-            while sent in self._unanswered:
-                self._unanswered.popleft()
-            assert sent.doing is not None
-            return sent.doing.take()
-        except BaseException:
-            # The caller may abandon all pending responses.
-            for each in self._unanswered:
-                each.failed = True
-            raise
+        result_of(self._wait(sent, timeout))
+        # As on a stream, the responses to earlier requests have arrived too.
+        while sent in self._unanswered:
+            self._unanswered.popleft()
+        assert sent.doing is not None
+        return sent.doing.take()
 
     def _wait(self, sent: _Sent, timeout: float) -> None:
         due = time.monotonic() + timeout
@@ -212,17 +206,15 @@ class _Sent:
         begin: The function that starts the request.
         doing: The started request, which holds the response once it is done; None before the start.
         resets: The number of resets before this request.
-        failed: Whether a wait for this response, or for an earlier one, has failed.
     """
 
-    __slots__ = ("begin", "doing", "failed", "resets", "rows")
+    __slots__ = ("begin", "doing", "resets", "rows")
 
     def __init__(self, rows: slice, begin: Callable[[], _core.Sent], resets: int) -> None:
         self.rows = rows
         self.begin = begin
         self.doing: _core.Sent | None = None
         self.resets = resets
-        self.failed = False
 
     @property
     def done(self) -> bool:

@@ -191,14 +191,14 @@ class Table:
         """Calls `play`, and if environments or searches are lost, once more with new environments."""
         if self._owner != os.getpid():
             # After a fork the parent still uses the environments.
-            self._begin_anew()
+            self._restart()
         try:
             return play()
         except LOST:
-            self._begin_anew()
+            self._restart()
             return play()
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         self._environments, self._searches, self._owner = [], [], os.getpid()
 
     def _world(self, position: Dealt, seed: int) -> World:

@@ -35,7 +35,7 @@ pub(crate) fn torn(py: Python<'_>) -> PyErr {
 
 /// Returns the exception for an object that belongs to another process.
 pub(crate) fn foreign(py: Python<'_>) -> PyErr {
-    let message = "it belongs to the process that this one was forked from: connect anew";
+    let message = "it belongs to the process that this one was forked from: connect again";
     raised(py, "UNAVAILABLE", "", message, NONE)
 }
 

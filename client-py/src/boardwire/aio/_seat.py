@@ -171,11 +171,12 @@ class Seat(Closing):
         """
         given = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
+        timeout = WAIT_SECONDS if timeout is None else timeout
         if given is not None and self._host_token:
             await self._connection.call(
                 "MatchService/ResetMatch",
                 {"match_id": self.match_id, "seed": given, "episode": episode},
-                timeout=timeout or WAIT_SECONDS,
+                timeout=timeout,
                 token=self._host_token,
                 advice=MATCH_GOES_ON,
             )

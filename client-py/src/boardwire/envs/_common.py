@@ -183,9 +183,7 @@ def unspent(random: np.random.Generator) -> Iterator[None]:
         raise
 
 
-def advised(
-    failure: BoardwireError, advice: str = "reset the environment, which then begins anew"
-) -> BoardwireError:
+def advised(failure: BoardwireError, advice: str = "reset the environment") -> BoardwireError:
     """Returns the same error with advice before its message."""
     return type(failure)(
         f"{advice}. {failure.message}",
@@ -195,7 +193,7 @@ def advised(
     )
 
 
-def dealt(again: Callable[[], _T] | None, anew: Callable[[], _T], close: Callable[[], None]) -> _T:
+def dealt(again: Callable[[], _T] | None, fresh: Callable[[], _T], close: Callable[[], None]) -> _T:
     """Begins an episode in the open batch, or in a new one if there is none or it is lost.
 
     Closes a lost batch, and a new batch in which the episode fails to begin.
@@ -206,7 +204,7 @@ def dealt(again: Callable[[], _T] | None, anew: Callable[[], _T], close: Callabl
         except LOST:
             close()
     try:
-        return anew()
+        return fresh()
     except BaseException:
         close()
         raise
