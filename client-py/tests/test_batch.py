@@ -144,8 +144,9 @@ def test_parts_in_flight_give_what_whole_steps_give(client: boardwire.Client, co
             np.testing.assert_array_equal(whole.mask, masks)
             for part in parts:
                 part.send(lowest(masks[part.rows]))
-        with pytest.raises(RuntimeError, match="receive what has been sent"):
-            other.save()
+        for call in (other.save, lambda: other.text(0, seat=0), lambda: other.load(b"")):
+            with pytest.raises(RuntimeError, match="receive what has been sent"):
+                call()
 
 
 def test_several_steps_may_be_sent_ahead(client: boardwire.Client) -> None:

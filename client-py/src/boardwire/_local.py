@@ -167,6 +167,7 @@ class LocalCarrier:
 
     def text(self, environment: int, seat: int) -> str:
         """Describes a position as text, as a seat may know it."""
+        result_of(self.make_way())
         return result_of(aside(self._batch.text, environment, seat, WAIT_SECONDS))
 
     def load(self, snapshot: bytes, mask: bytes) -> BatchStep:

@@ -166,6 +166,7 @@ class LocalCarrier:
 
     async def text(self, environment: int, seat: int) -> str:
         """Describes a position as text, as a seat may know it."""
+        await self.make_way()
         return await aside(self._batch.text, environment, seat, WAIT_SECONDS)
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
