@@ -58,7 +58,7 @@ class Batch(Closing):
         agents: `bool[environments, seats]`, which seats are agent seats, played by the owner; read-only.
         duplicate_deals: Whether environments that differ only in their line-ups play the same deals.
         autoreset: What happens to an environment whose episode has ended.
-        seed: The seed from which the seeds of all episodes follow.
+        seed: The seed that the batch was opened with. `reset(seed=...)` does not change this attribute.
         token: The secret token that authenticates the owner.
     """
 
