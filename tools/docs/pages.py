@@ -48,7 +48,7 @@ PYTHON = {
     "Replays": "Replay Frame PlayedAction ActionCause",
     "Descriptions of games": "Game GameOption GameSpec ActionSpec ViewField ValueKind Axis AxisOrder"
     " ComponentTable Column FeatureLayout Entities EntityLayout",
-    "Batches": "Batch BatchPart BatchStep Autoreset NOBODY SelfPlay Turn",
+    "Batches": "Batch BatchPart BatchStep BatchColumn Autoreset NOBODY SelfPlay Turn",
     "Searches": "Search WorldStep RolloutPolicy",
     "Learning": "Rollouts Rollout Decisions Policy Learner League advantages",
     "Evaluation": "evaluate Evaluation versus Versus",
