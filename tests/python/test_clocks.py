@@ -97,3 +97,18 @@ def test_a_match_without_clocks_has_none(client: boardwire.Client) -> None:
         assert match.info().clocks == ()
         assert match.info().watch_delay == 0
         assert match.join(0).observe(wait=False).clocks == ()
+
+
+def test_a_clock_without_time_left_is_still_shown(client: boardwire.Client) -> None:
+    clock = Clock(limit=0.05)
+    with client.create_match("faraway", players=["agent", "agent"], clock={0: clock}) as match:
+        late = match.join(0)
+        match.join(1)
+        deadline = time.monotonic() + 30
+        while not (seen := late.observe(wait=False)).over:
+            assert seen.clocks[0] is not None
+            assert seen.clocks[1] is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert seen.clocks[0] is not None
+        assert seen.clocks[0].bank == 0

@@ -78,7 +78,9 @@ def observation(message: Fields, spec: GameSpec) -> Observation:
         mask=unpacked_mask(np.frombuffer(message["mask"], np.uint8), len(spec.actions)),
         outcome=outcome(message["outcome"]),
         actions=tuple(_made(LegalAction, action) for action in message["actions"]),
-        clocks=tuple(_made(ClockReading, clock) if clock["left"] else None for clock in message["clocks"]),
+        clocks=tuple(
+            None if clock["left"] is None else _made(ClockReading, clock) for clock in message["clocks"]
+        ),
     )
 
 

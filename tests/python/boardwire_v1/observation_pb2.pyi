@@ -177,7 +177,7 @@ class ClockReading(google.protobuf.message.Message):
     """How many are left."""
     @property
     def left(self) -> google.protobuf.duration_pb2.Duration:
-        """How long the seat may still think about this decision, or the next."""
+        """How long the seat may still think about this decision, or the next. Absent if it has no clock."""
 
     @property
     def bank(self) -> google.protobuf.duration_pb2.Duration:

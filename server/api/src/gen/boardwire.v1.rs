@@ -2542,7 +2542,7 @@ pub struct Observation {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ClockReading {
-    /// How long the seat may still think about this decision, or the next.
+    /// How long the seat may still think about this decision, or the next. Absent if it has no clock.
     #[prost(message, optional, tag = "1")]
     pub left: ::core::option::Option<::prost_types::Duration>,
     /// How much of that is in the bank.

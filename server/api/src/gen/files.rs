@@ -1082,7 +1082,7 @@ message Observation {
 }
 
 message ClockReading {
-  // How long the seat may still think about this decision, or the next.
+  // How long the seat may still think about this decision, or the next. Absent if it has no clock.
   google.protobuf.Duration left = 1;
   // How much of that is in the bank.
   google.protobuf.Duration bank = 2;

@@ -13,7 +13,6 @@ use super::clock::Clock;
 use super::event::EventKind;
 use super::state::State;
 use super::{Arbiter, CloseReason, Inner, Settings};
-use crate::convert::time;
 use crate::held_up;
 use crate::record::DecisionTime;
 
@@ -149,8 +148,8 @@ impl Clocks {
             let bank = &state.by_seat[seat.index()].time;
             let left = micros(bank.available(clock).saturating_sub(stopwatch.elapsed(now)));
             v1::ClockReading {
-                left: time(left),
-                bank: time(bank.bank.min(left)),
+                left: left.try_into().ok(),
+                bank: bank.bank.min(left).try_into().ok(),
                 running: stopwatch.since.is_some(),
                 strikes: bank.strikes,
             }
