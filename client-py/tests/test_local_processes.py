@@ -311,3 +311,20 @@ def test_other_processes_play_the_same() -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.starmap(by_batch, [("local:", 5)] * 2) == [expected] * 2
     assert by_vector_env("local:", 5) == by_vector_env("local:", 5)
+
+
+def test_a_batch_that_a_forked_child_closed_is_gone_from_its_engine(local: boardwire.Client) -> None:
+    batch = local.open_batch("faraway", environments=2, seed=1)
+    batch.reset()
+
+    def child() -> None:
+        # A search needs the batch in the engine of the child.
+        batch.search(1).close()
+        batch.close()
+        with pytest.raises(boardwire.errors.Gone):
+            local._connection.call(
+                "SearchService/CreateSearch", {"batch_id": batch.id, "worlds": 1}, timeout=30
+            )
+
+    assert in_child(child) == b"None"
+    assert batch.step(lowest(batch.reset().mask)).view.any()

@@ -1,7 +1,7 @@
 //! A batch that the engine in this process plays, as a Python class.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use boardwire_api::Error;
@@ -29,7 +29,8 @@ const FEW: usize = 16;
 pub(crate) struct Batch {
     inner: Arc<Inner>,
     shape: Arc<Shape>,
-    core: Arc<Core>,
+    /// The engine that has the batch: in a forked process, that of the process once it has adopted the batch.
+    core: Mutex<Arc<Core>>,
     uses: Arc<Uses>,
     /// Whether an earlier request is unfinished or not started. Such a request comes first.
     busy: AtomicBool,
@@ -40,15 +41,18 @@ impl Batch {
         let info = batch.table().rules.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
-        Self { shape: Arc::new(shape), inner: batch, core, uses, busy: AtomicBool::new(false) }
+        Self { shape: Arc::new(shape), inner: batch, core: Mutex::new(core), uses, busy: AtomicBool::new(false) }
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+    /// Moves the batch to the engine of this process, so that searches can sample from it.
+    pub(crate) fn move_to(&self, core: &Arc<Core>) {
+        core.enter_batch(&self.inner, &self.uses);
+        *self.core.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(core);
     }
 
-    pub(crate) fn uses(&self) -> &Arc<Uses> {
-        &self.uses
+    fn end(&self) {
+        let core = Arc::clone(&self.core.lock().unwrap_or_else(PoisonError::into_inner));
+        core.close_batch(&self.inner);
     }
 
     fn used(&self, py: Python<'_>) -> PyResult<Use> {
@@ -114,7 +118,6 @@ impl Batch {
     }
 
     /// Requests new episodes.
-    #[pyo3(signature = (mask, seed, seeds))]
     fn reset(&self, py: Python<'_>, mask: &[u8], seed: Option<u64>, seeds: Vec<u64>) -> PyResult<Sent> {
         let (batch, asked) =
             (Arc::clone(&self.inner), Reset { mask: Bytes::copy_from_slice(mask), seed, seeds });
@@ -145,7 +148,7 @@ impl Batch {
     /// Ends the batch. Pending and later requests are refused.
     fn close(&self, py: Python<'_>) {
         if let Ok(_used) = self.used(py) {
-            py.detach(|| self.core.close_batch(&self.inner));
+            py.detach(|| self.end());
         }
     }
 }
@@ -158,6 +161,6 @@ impl Drop for Batch {
             return;
         }
         // Releases Python's lock first: otherwise this thread and the pool's threads could wait for each other.
-        Python::attach(|py| py.detach(|| self.core.close_batch(&self.inner)));
+        Python::attach(|py| py.detach(|| self.end()));
     }
 }

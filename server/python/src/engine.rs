@@ -147,9 +147,9 @@ impl Engine {
         Ok(Batch::new(batch, uses, Arc::clone(&self.0)))
     }
 
-    /// Registers a batch that was opened before this process was forked, so that searches can sample from it.
+    /// Takes over a batch that was opened before this process was forked.
     fn adopt(&self, batch: &Bound<'_, Batch>) {
-        self.0.enter_batch(batch.get().inner(), batch.get().uses());
+        batch.get().move_to(&self.0);
     }
 
     /// Ends all batches and searches.

@@ -1,6 +1,4 @@
 //! Converts views to features in the layout of `boardwire.FeatureLayout`.
-//!
-//! Without this extension, `boardwire.FeatureLayout` itself computes the same features.
 
 use numpy::{PyArrayDyn, PyArrayMethods as _, PyReadwriteArrayDyn, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyValueError;

@@ -23,18 +23,6 @@ fn wrong(what: &impl ToString) -> PyErr {
     PyValueError::new_err(what.to_string())
 }
 
-impl Painter {
-    fn draw(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
-        let info = self.table.rules.info();
-        let viewer = match seat {
-            None => Viewer::Public,
-            Some(seat) if seat < info.seats => Seat::new(seat).into(),
-            Some(seat) => return Err(wrong(&format!("there are {} seats, and no seat {seat}", info.seats))),
-        };
-        Ok(draw(info, viewer, view).map_err(|error| wrong(&error))?.svg())
-    }
-}
-
 #[pymethods]
 impl Painter {
     /// Creates a painter for a table. The table must have the given digest.
@@ -60,20 +48,24 @@ impl Painter {
     }
 
     /// Draws a view as SVG, for a seat, or for the public if `seat` is `None`.
-    #[pyo3(signature = (view, seat))]
     fn svg(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
-        self.draw(view, seat)
+        let info = self.table.rules.info();
+        let viewer = match seat {
+            None => Viewer::Public,
+            Some(seat) if seat < info.seats => Seat::new(seat).into(),
+            Some(seat) => return Err(wrong(&format!("there are {} seats, and no seat {seat}", info.seats))),
+        };
+        Ok(draw(info, viewer, view).map_err(|error| wrong(&error))?.svg())
     }
 
     /// Draws the same picture as `uint8[height, width, 3]`.
-    #[pyo3(signature = (view, seat))]
     fn pixels<'py>(
         &self,
         py: Python<'py>,
         view: &[u8],
         seat: Option<u8>,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let svg = self.draw(view, seat)?;
+        let svg = self.svg(view, seat)?;
         let (width, height, rgb) = py.detach(|| raster(&svg)).map_err(|error| wrong(&error))?;
         PyArray1::from_vec(py, rgb).reshape([height as usize, width as usize, 3])
     }

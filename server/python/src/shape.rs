@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use boardwire_api::v1;
+use bytes::Bytes;
 use prost::Message as _;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
 use crate::columns::Columns;
@@ -100,8 +102,8 @@ impl Rows {
     ///
     /// Raises:
     ///     `ServerFault`: The bytes are not a `Step`, or its columns have another shape.
-    fn step(&self, py: Python<'_>, rows: &[u8]) -> PyResult<Step> {
-        match v1::Step::decode(rows) {
+    fn step(&self, py: Python<'_>, rows: PyBackedBytes) -> PyResult<Step> {
+        match v1::Step::decode(Bytes::from_owner(rows)) {
             Ok(step) if self.0.fits(&step) => Ok(Step::new(&self.0, Columns::Received(Box::new(step)))),
             _ => Err(refuse::fault(py, WRONG)),
         }

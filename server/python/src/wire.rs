@@ -142,6 +142,13 @@ impl Wire {
         open.ok_or_else(|| self.raised(py, &ended()))
     }
 
+    /// Returns the runtime, or `None` once the channel is closed.
+    fn runtime(&self) -> Option<Arc<Driven>> {
+        // The lock is released here. A thread must not hold it while it waits for Python's lock, or while Python collects
+        // garbage.
+        self.lock().as_ref().map(|open| Arc::clone(&open.runtime))
+    }
+
     /// Returns the exception for a failed call.
     fn raised(&self, py: Python<'_>, status: &Status) -> PyErr {
         if status::is_sent(status) {
@@ -189,7 +196,7 @@ impl Wire {
             Some(Err(status)) => Err(wire.raised(py, &status)),
             None => Err(refuse::too_late(py, time)),
         };
-        let Open { runtime, .. } = self.opened(py)?;
+        let runtime = self.runtime().ok_or_else(|| self.raised(py, &ended()))?;
         if self.awaits {
             let work = async move { timeout(seconds(time), work).await.ok() };
             return awaiting::begin(py, runtime.handle(), work, give);
@@ -203,10 +210,7 @@ impl Wire {
         if self.awaits {
             return;
         }
-        // A separate statement, so that the lock is released here. A thread must not hold it while it waits for Python's
-        // lock, or while Python collects garbage.
-        let open = self.lock().clone();
-        if let Some(Open { runtime, .. }) = open {
+        if let Some(runtime) = self.runtime() {
             py.detach(|| drive(&runtime, 2));
         }
     }
@@ -281,7 +285,7 @@ fn keep_alive(wire: &Weak<Wire>, always: bool) {
         if !always {
             thread::sleep(ROUND);
         }
-        let Some(Open { runtime, .. }) = wire.upgrade().and_then(|wire| wire.lock().clone()) else { return };
+        let Some(runtime) = wire.upgrade().and_then(|wire| wire.runtime()) else { return };
         let time = if always { ROUND } else { LOOK };
         runtime.block_on(async { sleep(time).await });
     }
