@@ -261,7 +261,7 @@ def test_who_waits_on_a_stream_that_another_task_closes_is_told(address: str) ->
             waiting = asyncio.create_task(seat.observe())
             await asyncio.sleep(0.1)
             await seat.close()
-            with pytest.raises(boardwire.errors.ConnectionLost, match="stream was ended"):
+            with pytest.raises(boardwire.errors.ConnectionLost, match="this process closed the stream"):
                 await waiting
 
     on_loop(closed)

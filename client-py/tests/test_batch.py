@@ -400,3 +400,14 @@ def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -
         for wrong in wrongs:
             with pytest.raises(ValueError, match="where="):
                 masked.step(lowest(shown.mask), where=wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("environment", -1), ("environment", 2), ("seat", -1), ("seat", 2)]
+)
+def test_the_text_of_what_is_not_there_is_refused(client: boardwire.Client, name: str, given: int) -> None:
+    with client.open_batch("faraway", environments=2, seats=2) as batch:
+        batch.reset()
+        with pytest.raises(boardwire.errors.InvalidRequest, match=f"`{name}` must be from 0 to 1") as told:
+            batch.text(**{"environment": 0, "seat": 0, name: given})
+        assert told.value.metadata == {"field": name, "value": str(given), "expected": "from 0 to 1"}

@@ -205,7 +205,7 @@ def test_without_keep_no_step_follows_one_whose_answer_was_lost(address: str) ->
         with proxy.held(), pytest.raises(CallTimeout):
             left.step(lowest(step.mask[left.rows]), timeout=0.05)
         for _ in range(2):
-            with pytest.raises(ConnectionLost, match="nobody knows what its step has done"):
+            with pytest.raises(ConnectionLost, match="the result of its step is unknown"):
                 left.step(lowest(step.mask[left.rows]))
         assert (right.step(lowest(step.mask[right.rows])).ply == 1).all(), "the other half lost nothing"
         mask = np.arange(N) < N // 2

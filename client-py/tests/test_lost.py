@@ -75,10 +75,10 @@ def test_advice_fits_what_was_called() -> None:
             one.reset()
         place.crash()
         for call, advice in (
-            (seat.observe, r"as long as the server runs, or .* the match goes on"),
+            (seat.observe, r"the match continues while the server runs"),
             (seat.observe, r"client\.seat\(match_id, token\)"),
-            (match.info, r"the match goes on"),
-            (match.reset, r"the match goes on"),
+            (match.info, r"the match continues"),
+            (match.reset, r"the match continues"),
             (batch.reset, r"ends with the connection it was opened over: open another"),
             (kept.reset, r"since it was opened with keep"),
             (kept.save, r"since it was opened with keep"),

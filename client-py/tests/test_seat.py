@@ -503,3 +503,19 @@ def test_a_reset_by_the_host_has_the_time_limit_that_it_is_given(
         with contextlib.suppress(errors.CallTimeout):
             seat.reset(seed=1, timeout=0)
         assert limits == [0]
+
+
+def test_a_request_that_cannot_be_encoded_leaves_the_stream_usable(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["agent", "random"], seed=1) as match, match.join(0) as seat:
+        seen = seat.observe()
+        for seed in (-1, 2**64):
+            with pytest.raises(ValueError, match="seed is out of range"):
+                seat.reset(seed=seed)
+        for action in (-1, 2**32):
+            with pytest.raises(errors.IllegalAction) as told:
+                seat.act(action)
+            assert told.value.reason == "ACTION_OUT_OF_RANGE"
+            assert told.value.metadata["action"] == str(action)
+        with pytest.raises(ValueError, match="decision is out of range"):
+            seat._stream.ask("act", {"match_id": match.id, "decision": -1}, 5.0)
+        assert seat.act(first(seen)).decision == 1

@@ -129,7 +129,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
     monkeypatch.setattr(Connection, "call", noted)
     with client.create_match("faraway", players=["agent", "agent"], fair_deals=True) as match:
         seat = match.join(0)
-        with pytest.raises(boardwire.errors.CallTimeout, match=r"have not joined within 0\.2 seconds"):
+        with pytest.raises(boardwire.errors.CallTimeout, match=r"not all agents joined within 0\.2 seconds"):
             seat.reveal(timeout=0.2)
         assert "MatchService/OpenDeal" not in asked
         other = match.join(1)
@@ -139,7 +139,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
         assert seat.bound is not None
         assert seat.replay().fair is not None
         seat.bound = replace(seat.bound, seat_commitments=(seat.bound.seat_commitments[0], bytes(32)))
-        with pytest.raises(boardwire.errors.ServerFault, match="others were bound"):
+        with pytest.raises(boardwire.errors.ServerFault, match="commitments in the replay differ"):
             seat.replay()
 
 

@@ -52,7 +52,6 @@ from ._types import (
     Reward,
     RolloutPolicy,
     ScoreLine,
-    WorldStep,
 )
 from ._versus import Versus, versus
 from .errors import BoardwireError
@@ -123,7 +122,6 @@ __all__ = [
     "ValueKind",
     "Versus",
     "ViewField",
-    "WorldStep",
     "__version__",
     "advantages",
     "aio",

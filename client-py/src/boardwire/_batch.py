@@ -22,7 +22,7 @@ from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._types import Autoreset, BatchStep, Reward
 from ._waiting import result_of
-from .errors import IllegalAction
+from .errors import IllegalAction, InvalidRequest
 
 
 def _seed(given: SupportsIndex) -> int:
@@ -204,6 +204,15 @@ class Batch(Closing):
         Raises:
             InvalidRequest: There is no such environment or seat.
         """
+        asked = {"environment": (environment, self.environments), "seat": (seat, self.spec.seats)}
+        for name, (number, count) in asked.items():
+            if not 0 <= number < count:
+                allowed = f"from 0 to {count - 1}"
+                raise InvalidRequest(
+                    f"`{name}` must be {allowed}; got `{number}`",
+                    reason="FIELD_INVALID",
+                    metadata={"field": name, "value": str(number), "expected": allowed},
+                )
         return result_of(self._carrier.text(environment, seat))
 
     def load(self, snapshot: bytes, where: NDArray[np.bool_] | None = None) -> BatchStep:
@@ -391,7 +400,7 @@ class BatchPart:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])
             environment, action, known = self.first + at, int(given[at]), len(self._carrier.spec.actions)
             raise IllegalAction(
-                f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
+                f"environment {environment}: there is no action {action}; action indices are below {known}",
                 reason="BATCH_ACTION_OUT_OF_RANGE",
                 metadata={
                     "environment": str(environment),

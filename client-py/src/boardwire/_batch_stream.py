@@ -171,7 +171,7 @@ class BatchStream:
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
         if asked.kind == "step" and any(each.overlaps(asked.rows) for each in self._lost):
             what_now = result_of(self._connection.what_now(_RESET))
-            raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
+            raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {what_now}")
 
     def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the response to a request and returns its rows.
@@ -217,46 +217,19 @@ class BatchStream:
 
     def save(self, mask: bytes) -> bytes:
         """Returns a snapshot of the environments in the mask."""
-        result_of(self.make_way())
-        answer = result_of(
-            self._connection.call(
-                "BatchService/SaveBatch",
-                {"batch_id": self.about["id"], "mask": mask},
-                timeout=WAIT_SECONDS,
-                token=self._token,
-                advice=self._advice,
-            )
-        )
+        answer = result_of(self._call("SaveBatch", {"mask": mask}))
         snapshot: bytes = answer["snapshot"]
         return snapshot
 
     def text(self, environment: int, seat: int) -> str:
         """Describes a position as text, as a seat may know it."""
-        result_of(self.make_way())
-        answer = result_of(
-            self._connection.call(
-                "BatchService/DescribeEnvironment",
-                {"batch_id": self.about["id"], "environment": environment, "seat": seat},
-                timeout=WAIT_SECONDS,
-                token=self._token,
-                advice=self._advice,
-            )
-        )
+        answer = result_of(self._call("DescribeEnvironment", {"environment": environment, "seat": seat}))
         text: str = answer["text"]
         return text
 
     def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
-        result_of(self.make_way())
-        answer = result_of(
-            self._connection.call(
-                "BatchService/LoadBatch",
-                {"batch_id": self.about["id"], "snapshot": snapshot, "mask": mask},
-                timeout=WAIT_SECONDS,
-                token=self._token,
-                advice=self._advice,
-            )
-        )
+        answer = result_of(self._call("LoadBatch", {"snapshot": snapshot, "mask": mask}))
         step: BatchStep = self._shape.step(answer["step"])
         self._note(slice(0, self.about["config"]["environments"]), step)
         self._resets.note(mask)
@@ -279,6 +252,19 @@ class BatchStream:
     def hang_up(self) -> None:
         """Closes the stream; the next request opens another."""
         self._stream.close()
+
+    def _call(self, method: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Makes a single call about the batch, after the responses of the stream."""
+        result_of(self.make_way())
+        return result_of(
+            self._connection.call(
+                f"BatchService/{method}",
+                {"batch_id": self.about["id"], **fields},
+                timeout=WAIT_SECONDS,
+                token=self._token,
+                advice=self._advice,
+            )
+        )
 
     def _note(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence

@@ -19,11 +19,11 @@ from ._line_ups import against, seats_of
 from ._local import LOCAL, LocalConnection
 from ._match import Match
 from ._replay import Frame, Replay
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
+from ._seat import WAIT_SECONDS, Seat
 from ._server import PrivateServer
 from ._types import Autoreset, BatchColumn, IllegalActions, Reward
 from ._waiting import aside, each_of, result_of
-from ._watching import fetch_replay, watch
+from ._watching import fetch_match, fetch_replay, watch
 from .errors import BoardwireError, CallTimeout, ConnectionLost
 
 #: The default timeout of a call that does not wait for other players: seconds.
@@ -321,7 +321,6 @@ class Client(Catalog, Closing):
                 episode,
                 token=spectator_token,
                 timeout=self._timeout,
-                advice=MATCH_GOES_ON,
             )
         )
 
@@ -350,9 +349,7 @@ class Client(Catalog, Closing):
             CallTimeout: No frame came within `timeout`.
             ConnectionLost: The server does not answer, or the connection was lost.
         """
-        return watch(
-            self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON
-        )
+        return watch(self._connection, match_id, after, token=spectator_token, timeout=timeout)
 
     def matches(
         self,

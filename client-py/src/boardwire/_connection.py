@@ -23,10 +23,12 @@ ATTEMPTS = 2
 #: The advice after a lost connection, for calls that need no existing match, batch or search.
 REPEAT = "repeat the call when a server answers there again"
 
+#: The reason of an error when this process has closed the stream or its client.
+CLOSED = "CLOSED"
 # The reasons of errors about objects that a restarted server no longer has.
 _UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
 # The reasons that the extension itself gives when a connection yields no response.
-_OURS = ("", "NOT_CONNECTED", "CLOSED")
+_OURS = ("", "NOT_CONNECTED", CLOSED)
 
 
 class Connection:

@@ -16,7 +16,7 @@ from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._types import BatchStep
 from ._waiting import aside, given, result_of
-from .errors import BoardwireError, from_status
+from .errors import BoardwireError, CallTimeout, NotServed
 
 #: The address that selects an engine in this process.
 LOCAL = "local:"
@@ -40,11 +40,9 @@ class LocalConnection(Connection):
     @property
     def channel(self) -> NoReturn:
         """Raises `NotServed`: a local connection has no channel."""
-        raise from_status(
-            "UNIMPLEMENTED",
-            "",
-            f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} "
-            "starts one",
+        raise NotServed(
+            f"this needs a server, because a process can read all its own memory: connect without {LOCAL!r}, "
+            "which starts one"
         )
 
     def call(
@@ -76,7 +74,9 @@ class LocalConnection(Connection):
 
     def close(self) -> None:
         """Ends all batches and searches."""
-        result_of(aside(self.engine.close))
+        engine = self._engines.get(os.getpid())
+        if engine is not None:
+            result_of(aside(engine.close))
 
 
 class LocalCarrier:
@@ -136,7 +136,7 @@ class LocalCarrier:
             assert first.doing is not None, "the first one has begun"
             # This takes no response, so a caller that is cancelled while it waits loses none.
             if not result_of(aside(first.doing.wait, max(due - time.monotonic(), 0.0))):
-                raise from_status("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
+                raise CallTimeout(f"no answer within {timeout} s", reason="TIMED_OUT")
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _values
 from ._closing import Closing
 from ._connection import Connection
 from ._info import Invitation, MatchInfo
 from ._replay import Frame, Replay
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
+from ._seat import WAIT_SECONDS, Seat
 from ._spec import GameSpec
 from ._waiting import result_of
-from ._watching import fetch_replay, watch
+from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay, watch
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -71,15 +71,7 @@ class Match(Closing):
             NotPossibleNow: Agents are revealing their secrets for fair deals; no agent may be replaced then.
         """
         request = {"match_id": self.id, "seat": operator.index(seat)}
-        answer = result_of(
-            self._connection.call(
-                "MatchService/Invite",
-                request,
-                timeout=self._client._timeout,
-                token=self.host_token,
-                advice=MATCH_GOES_ON,
-            )
-        )
+        answer = result_of(self._call("Invite", request))
         given = _values.invitation(answer["invitation"])
         self.invitations = tuple(given if known.seat == seat else known for known in self.invitations)
         return given
@@ -94,15 +86,7 @@ class Match(Closing):
         The episode begins at once, or with `host_begins` when every agent has asked for it.
         """
         request = {"match_id": self.id, "seed": seed}
-        result_of(
-            self._connection.call(
-                "MatchService/ResetMatch",
-                request,
-                timeout=WAIT_SECONDS,
-                token=self.host_token,
-                advice=MATCH_GOES_ON,
-            )
-        )
+        result_of(self._call("ResetMatch", request, WAIT_SECONDS))
 
     def resign(self, seat: int, *, episode: int | None = None) -> None:
         """Ends the present episode against an agent's seat: it is last, the others share the first place.
@@ -116,15 +100,7 @@ class Match(Closing):
             InvalidRequest: The seat is not an agent's.
         """
         request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
-        result_of(
-            self._connection.call(
-                "MatchService/Resign",
-                request,
-                timeout=self._client._timeout,
-                token=self.host_token,
-                advice=MATCH_GOES_ON,
-            )
-        )
+        result_of(self._call("Resign", request))
 
     def replay(self, episode: int | None = None) -> Replay:
         """Returns an episode from its deal on, as the public may see it.
@@ -144,7 +120,6 @@ class Match(Closing):
                 episode,
                 token=self.host_token,
                 timeout=self._client._timeout,
-                advice=MATCH_GOES_ON,
             )
         )
 
@@ -164,14 +139,7 @@ class Match(Closing):
             CallTimeout: No frame came within `timeout`.
             ConnectionLost: The server does not answer, or the connection was lost.
         """
-        return watch(
-            self._connection,
-            self.id,
-            after,
-            token=self.spectator_token,
-            timeout=timeout,
-            advice=MATCH_GOES_ON,
-        )
+        return watch(self._connection, self.id, after, token=self.spectator_token, timeout=timeout)
 
     def close(self) -> MatchInfo:
         """Closes the match for good; waiting calls fail with `Gone`.
@@ -180,17 +148,21 @@ class Match(Closing):
             ConnectionLost: The server does not answer. The end of a `with` block ignores this error.
         """
         request = {"match_id": self.id}
-        answer = result_of(
-            self._connection.call(
-                "MatchService/CloseMatch",
-                request,
-                timeout=self._client._timeout,
-                token=self.host_token,
-                advice=MATCH_GOES_ON,
-            )
-        )
+        answer = result_of(self._call("CloseMatch", request))
         return _values.match_info(answer["match"])
 
     def __repr__(self) -> str:
         """Returns a text with the game and the match, without the token."""
         return f"<Match {self.id} of {self.spec.game.id}>"
+
+    def _call(self, method: str, request: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
+        """Makes a call as the host."""
+        return result_of(
+            self._connection.call(
+                f"MatchService/{method}",
+                request,
+                timeout=self._client._timeout if timeout is None else timeout,
+                token=self.host_token,
+                advice=MATCH_GOES_ON,
+            )
+        )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ._batch import Batch
 from ._search import Search
 from ._shared import shared_client
-from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
+from ._types import NOBODY, BatchStep, RolloutPolicy
 from .errors import LOST, BoardwireError, InvalidRequest
 
 _T = TypeVar("_T")
@@ -308,7 +308,7 @@ class _Worlds:
         self.drawn = [_world(search.shown, at, self, at) for at in range(search.worlds)]
 
 
-def _world(step: WorldStep, row: int, of: _Worlds, place: int) -> World:
+def _world(step: BatchStep, row: int, of: _Worlds, place: int) -> World:
     seat = int(step.seat[row])
     shown = of.of.seat if seat == NOBODY else seat
     return World(seat, step.mask[row], step.reward[row], {shown: step.view[row]}, of, place)

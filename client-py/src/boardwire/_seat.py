@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 
 from . import _values
 from ._closing import Closing
-from ._connection import Connection
+from ._connection import ATTEMPTS, Connection
 from ._info import FairDeal, MatchInfo
 from ._replay import Replay
 from ._search import SEARCH_SECONDS, Search, begin
@@ -16,17 +16,11 @@ from ._spec import GameSpec
 from ._stream import PlayStream
 from ._types import Observation, Reward
 from ._waiting import aside, given, result_of
-from ._watching import fetch_replay
+from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay
 from .errors import CallTimeout, IllegalAction, ServerFault
 
 #: The default timeout of a call that waits for other players: seconds.
 WAIT_SECONDS = 600.0
-#: The advice that errors about a lost connection give to players and hosts.
-MATCH_GOES_ON = (
-    "as long as the server runs, or is started again with its journal, the match goes on: repeat the call, "
-    "or take the seat again with "
-    "client.seat(match_id, token)"
-)
 
 
 class Seat(Closing):
@@ -122,17 +116,19 @@ class Seat(Closing):
             timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
 
         Raises:
-            IllegalAction: The action is negative or too large, or is illegal now and the match rejects
+            IllegalAction: There is no such action, or it is illegal now and the match rejects
                 illegal actions.
             NotYourTurn: The seat owes no decision.
             StaleRequest: The seat has decided already, or another episode has begun. With `DECISION_LATE`:
                 the seat's time ran out, and the server decided for it. Observe again.
         """
-        index = operator.index(action)
-        if index < 0:
-            metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
+        index, actions = operator.index(action), len(self.spec.actions)
+        if not 0 <= index < 1 << 32:
+            # The field of the message holds no such number; the server refuses the others.
             raise IllegalAction(
-                f"an action is not negative: {index}", reason="ACTION_OUT_OF_RANGE", metadata=metadata
+                f"there is no action {index}; action indices are below {actions}",
+                reason="ACTION_OUT_OF_RANGE",
+                metadata={"action": str(index), "actions": str(actions)},
             )
         seen = self.last or result_of(self.observe(wait=False))
         request = {
@@ -223,7 +219,7 @@ class Seat(Closing):
                 request,
                 timeout=self._timeout,
                 token=self.token,
-                attempts=2,
+                attempts=ATTEMPTS,
                 advice=MATCH_GOES_ON,
             )
         )
@@ -239,7 +235,7 @@ class Seat(Closing):
             if all(commitment for player, commitment in bound if player == "agent"):
                 return match.fair
             if time.monotonic() + pause > deadline:
-                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: try again")
+                raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
             result_of(aside(time.sleep, pause))
             pause = min(2 * pause, 1.0)
 
@@ -331,7 +327,6 @@ class Seat(Closing):
                 episode,
                 token=self.token,
                 timeout=self._timeout,
-                advice=MATCH_GOES_ON,
             )
         )
         if self.bound is not None:
@@ -364,16 +359,9 @@ def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
         seen.server_commitment,
         seen.seat_commitments,
     ):
-        raise ServerFault("the replay says that others were bound than this seat saw before it opened")
-
-
-def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
-    """Fetches what the holder of a token may know of a match."""
-    request = {"match_id": match_id}
-    answer = result_of(
-        connection.call("MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
-    )
-    return _values.match_info(answer["match"])
+        raise ServerFault(
+            "the commitments in the replay differ from those that this seat saw before it revealed its secret"
+        )
 
 
 def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:

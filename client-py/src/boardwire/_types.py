@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -164,51 +165,8 @@ def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
     return np.unpackbits(packed, axis=-1, count=actions, bitorder="little").view(np.int8)
 
 
-class _Rows(metaclass=ABCMeta):
-    """Rows with action masks and flags; a row is an environment, or a determinization (world) of a search.
-
-    The metaclass makes `isinstance` accept the steps of the extension as a `BatchStep`.
-    """
-
-    __slots__ = ("_mask",)
-
-    flags: NDArray[np.uint8]
-    packed_mask: NDArray[np.uint8]
-    action_count: int
-    _mask: NDArray[np.int8]
-
-    @property
-    def mask(self) -> NDArray[np.int8]:
-        """`int8[n, actions]`, the action mask: 1 for legal; all 0 when the episode or world has ended.
-
-        The first access unpacks the mask and keeps it. The caller may write to it.
-        """
-        try:
-            return self._mask
-        except AttributeError:
-            mask = unpacked_mask(self.packed_mask, self.action_count)
-            # The subclasses are frozen dataclasses, but a cached mask does not change what a step contains.
-            object.__setattr__(self, "_mask", mask)
-            return mask
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the episode or world has ended by the rules, or the episode by a forfeit."""
-        return (self.flags & TERMINATED).astype(np.bool_)
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the episode or world was cut off at its maximum length."""
-        return (self.flags & TRUNCATED).astype(np.bool_)
-
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the episode or world has terminated or was truncated."""
-        return (self.flags & (TERMINATED | TRUNCATED)).astype(np.bool_)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchStep(_Rows):
+@dataclass(frozen=True, eq=False)
+class BatchStep(metaclass=ABCMeta):
     """A step of consecutive environments, with one row per environment.
 
     Later steps do not reuse these arrays. All arrays but `mask` are read-only, because they share the memory
@@ -259,6 +217,29 @@ class BatchStep(_Rows):
     advice: NDArray[np.uint8] | None
     advice_shares: NDArray[np.float32] | None
 
+    @cached_property
+    def mask(self) -> NDArray[np.int8]:
+        """`int8[n, actions]`, the action mask: 1 for legal; all 0 when the episode has ended.
+
+        The first access unpacks the mask and keeps it. The caller may write to it.
+        """
+        return unpacked_mask(self.packed_mask, self.action_count)
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the episode has ended by the rules or by a forfeit."""
+        return (self.flags & TERMINATED).astype(np.bool_)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the episode was cut off at its maximum length."""
+        return (self.flags & TRUNCATED).astype(np.bool_)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the episode has terminated or was truncated."""
+        return (self.flags & (TERMINATED | TRUNCATED)).astype(np.bool_)
+
     @property
     def substituted(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether the action was illegal and the server played another in its place."""
@@ -300,32 +281,5 @@ class BatchStep(_Rows):
         return legal
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorldStep(_Rows):
-    """A step of determinizations (worlds) of a search, with one row per world.
-
-    All arrays but `mask` are read-only, because they share the memory of the received message: copy an array
-    to change it.
-
-    Attributes:
-        seat: `uint8[n]`, the seat that owes the row's decision: the seat that the world was sampled for, if
-            it owes one, else the lowest seat that does; 255 when the world is over.
-        view: `uint8[n, bytes]`, the view of `seat` in the world; when over, the view of the seat that the
-            world was sampled for.
-        packed_mask: `uint8[n, ceil(actions / 8)]`, `mask` as bits: action i is bit i % 8 of byte i // 8.
-        action_count: The number of actions.
-        reward: `float32[n, seats]`, the reward of every seat; 0 unless the world has ended by the rules.
-        ply: `uint32[n]`, how many actions have been applied since the world was sampled.
-        flags: `uint8[n]`, 1 terminated, 2 truncated.
-    """
-
-    seat: NDArray[np.uint8]
-    view: NDArray[np.uint8]
-    packed_mask: NDArray[np.uint8]
-    action_count: int
-    reward: NDArray[np.float32]
-    ply: NDArray[np.uint32]
-    flags: NDArray[np.uint8]
-
-
+# The steps of the extension have the same attributes.
 BatchStep.register(_core.Step)

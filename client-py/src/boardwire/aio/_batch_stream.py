@@ -167,7 +167,7 @@ class BatchStream:
         self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
         if asked.kind == "step" and any((each.overlaps(asked.rows) for each in self._lost)):
             what_now = await self._connection.what_now(_RESET)
-            raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
+            raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {what_now}")
 
     async def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the response to a request and returns its rows.
@@ -212,40 +212,19 @@ class BatchStream:
 
     async def save(self, mask: bytes) -> bytes:
         """Returns a snapshot of the environments in the mask."""
-        await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/SaveBatch",
-            {"batch_id": self.about["id"], "mask": mask},
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
-        )
+        answer = await self._call("SaveBatch", {"mask": mask})
         snapshot: bytes = answer["snapshot"]
         return snapshot
 
     async def text(self, environment: int, seat: int) -> str:
         """Describes a position as text, as a seat may know it."""
-        await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/DescribeEnvironment",
-            {"batch_id": self.about["id"], "environment": environment, "seat": seat},
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
-        )
+        answer = await self._call("DescribeEnvironment", {"environment": environment, "seat": seat})
         text: str = answer["text"]
         return text
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
-        await self.make_way()
-        answer = await self._connection.call(
-            "BatchService/LoadBatch",
-            {"batch_id": self.about["id"], "snapshot": snapshot, "mask": mask},
-            timeout=WAIT_SECONDS,
-            token=self._token,
-            advice=self._advice,
-        )
+        answer = await self._call("LoadBatch", {"snapshot": snapshot, "mask": mask})
         step: BatchStep = self._shape.step(answer["step"])
         self._note(slice(0, self.about["config"]["environments"]), step)
         self._resets.note(mask)
@@ -266,6 +245,17 @@ class BatchStream:
     def hang_up(self) -> None:
         """Closes the stream; the next request opens another."""
         self._stream.close()
+
+    async def _call(self, method: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Makes a single call about the batch, after the responses of the stream."""
+        await self.make_way()
+        return await self._connection.call(
+            f"BatchService/{method}",
+            {"batch_id": self.about["id"], **fields},
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
 
     def _note(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence

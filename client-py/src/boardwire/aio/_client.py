@@ -24,10 +24,10 @@ from ._closing import Closing
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, pages
 from ._local import LOCAL, LocalConnection
 from ._match import Match
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
+from ._seat import WAIT_SECONDS, Seat
 from ._server import PrivateServer
 from ._waiting import aside
-from ._watching import fetch_replay, watch
+from ._watching import fetch_match, fetch_replay, watch
 
 CALL_SECONDS = 30.0
 _UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)
@@ -308,12 +308,7 @@ class Client(Catalog, Closing):
             InvalidRequest: The episode has not begun, or the server no longer keeps it.
         """
         return await fetch_replay(
-            self._connection,
-            match_id,
-            episode,
-            token=spectator_token,
-            timeout=self._timeout,
-            advice=MATCH_GOES_ON,
+            self._connection, match_id, episode, token=spectator_token, timeout=self._timeout
         )
 
     def watch(
@@ -341,9 +336,7 @@ class Client(Catalog, Closing):
             CallTimeout: No frame came within `timeout`.
             ConnectionLost: The server does not answer, or the connection was lost.
         """
-        return watch(
-            self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON
-        )
+        return watch(self._connection, match_id, after, token=spectator_token, timeout=timeout)
 
     def matches(
         self,

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
 REPEAT = "repeat the call when a server answers there again"
+CLOSED = "CLOSED"
 _UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
-_OURS = ("", "NOT_CONNECTED", "CLOSED")
+_OURS = ("", "NOT_CONNECTED", CLOSED)
 
 
 class Connection:

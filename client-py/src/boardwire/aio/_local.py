@@ -16,7 +16,7 @@ from .. import _core
 from .._rows import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
-from ..errors import BoardwireError, from_status
+from ..errors import BoardwireError, CallTimeout, NotServed
 from ._connection import REPEAT, Connection
 from ._seat import WAIT_SECONDS
 from ._waiting import aside, given
@@ -42,10 +42,8 @@ class LocalConnection(Connection):
     @property
     def channel(self) -> NoReturn:
         """Raises `NotServed`: a local connection has no channel."""
-        raise from_status(
-            "UNIMPLEMENTED",
-            "",
-            f"this needs a server, since one process has no secrets from itself: connect without {LOCAL!r} starts one",
+        raise NotServed(
+            f"this needs a server, because a process can read all its own memory: connect without {LOCAL!r}, which starts one"
         )
 
     async def call(
@@ -77,7 +75,9 @@ class LocalConnection(Connection):
 
     async def close(self) -> None:
         """Ends all batches and searches."""
-        await aside(self.engine.close)
+        engine = self._engines.get(os.getpid())
+        if engine is not None:
+            await aside(engine.close)
 
 
 class LocalCarrier:
@@ -135,7 +135,7 @@ class LocalCarrier:
             first = self._unfinished[0]
             assert first.doing is not None, "the first one has begun"
             if not await aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
-                raise from_status("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
+                raise CallTimeout(f"no answer within {timeout} s", reason="TIMED_OUT")
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:

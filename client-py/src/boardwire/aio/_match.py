@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from .. import _values
 from .._info import Invitation, MatchInfo
@@ -15,8 +15,8 @@ from .._replay import Frame, Replay
 from .._spec import GameSpec
 from ._closing import Closing
 from ._connection import Connection
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
-from ._watching import fetch_replay, watch
+from ._seat import WAIT_SECONDS, Seat
+from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay, watch
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -73,13 +73,7 @@ class Match(Closing):
             NotPossibleNow: Agents are revealing their secrets for fair deals; no agent may be replaced then.
         """
         request = {"match_id": self.id, "seat": operator.index(seat)}
-        answer = await self._connection.call(
-            "MatchService/Invite",
-            request,
-            timeout=self._client._timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
-        )
+        answer = await self._call("Invite", request)
         given = _values.invitation(answer["invitation"])
         self.invitations = tuple((given if known.seat == seat else known for known in self.invitations))
         return given
@@ -94,13 +88,7 @@ class Match(Closing):
         The episode begins at once, or with `host_begins` when every agent has asked for it.
         """
         request = {"match_id": self.id, "seed": seed}
-        await self._connection.call(
-            "MatchService/ResetMatch",
-            request,
-            timeout=WAIT_SECONDS,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
-        )
+        await self._call("ResetMatch", request, WAIT_SECONDS)
 
     async def resign(self, seat: int, *, episode: int | None = None) -> None:
         """Ends the present episode against an agent's seat: it is last, the others share the first place.
@@ -114,13 +102,7 @@ class Match(Closing):
             InvalidRequest: The seat is not an agent's.
         """
         request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
-        await self._connection.call(
-            "MatchService/Resign",
-            request,
-            timeout=self._client._timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
-        )
+        await self._call("Resign", request)
 
     async def replay(self, episode: int | None = None) -> Replay:
         """Returns an episode from its deal on, as the public may see it.
@@ -134,12 +116,7 @@ class Match(Closing):
             InvalidRequest: The episode has not begun, or the server no longer keeps it.
         """
         return await fetch_replay(
-            self._connection,
-            self.id,
-            episode,
-            token=self.host_token,
-            timeout=self._client._timeout,
-            advice=MATCH_GOES_ON,
+            self._connection, self.id, episode, token=self.host_token, timeout=self._client._timeout
         )
 
     def watch(self, *, after: int | None = None, timeout: float = WAIT_SECONDS) -> AsyncIterator[Frame]:
@@ -158,14 +135,7 @@ class Match(Closing):
             CallTimeout: No frame came within `timeout`.
             ConnectionLost: The server does not answer, or the connection was lost.
         """
-        return watch(
-            self._connection,
-            self.id,
-            after,
-            token=self.spectator_token,
-            timeout=timeout,
-            advice=MATCH_GOES_ON,
-        )
+        return watch(self._connection, self.id, after, token=self.spectator_token, timeout=timeout)
 
     async def close(self) -> MatchInfo:
         """Closes the match for good; waiting calls fail with `Gone`.
@@ -174,15 +144,21 @@ class Match(Closing):
             ConnectionLost: The server does not answer. The end of a `with` block ignores this error.
         """
         request = {"match_id": self.id}
-        answer = await self._connection.call(
-            "MatchService/CloseMatch",
-            request,
-            timeout=self._client._timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
-        )
+        answer = await self._call("CloseMatch", request)
         return _values.match_info(answer["match"])
 
     def __repr__(self) -> str:
         """Returns a text with the game and the match, without the token."""
         return f"<Match {self.id} of {self.spec.game.id}>"
+
+    async def _call(
+        self, method: str, request: dict[str, Any], timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Makes a call as the host."""
+        return await self._connection.call(
+            f"MatchService/{method}",
+            request,
+            timeout=self._client._timeout if timeout is None else timeout,
+            token=self.host_token,
+            advice=MATCH_GOES_ON,
+        )

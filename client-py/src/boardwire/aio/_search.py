@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._spec import GameSpec
-from .._types import Reward, RolloutPolicy, WorldStep
+from .._types import BatchStep, Reward, RolloutPolicy
 from ..errors import LOST
 from ._closing import Closing
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
@@ -42,7 +42,10 @@ class Search(Closing):
         worlds: The number of sampled worlds; the worlds of one environment are adjacent.
         places: The number of places.
         seed: The seed that determines the worlds and their luck.
-        shown: The rows of the worlds as they were sampled.
+        shown: The rows of the worlds as they were sampled. `seat` is the seat that the world was sampled for
+            while it owes a decision, else the lowest seat that does, or 255 when the world is over. `view` is
+            that of `seat`, when over of the seat that the world was sampled for. `ply` counts the actions
+            applied since then.
     """
 
     def __init__(self, connection: Connection, answer: dict[str, Any], token: str, spec: GameSpec) -> None:
@@ -54,10 +57,9 @@ class Search(Closing):
         self.places: int = about["places"]
         self.seed: int = about["seed"]
         self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions))
-        self.shown: WorldStep = self._shape.step(answer["step"])
+        self.shown: BatchStep = self._shape.step(answer["step"])
         self._connection = connection
         self._token = token
-        self._closed = False
         self._lease = lease(self, connection, "SearchService/CloseSearch", {"search_id": self.id}, token)
 
     async def advance(
@@ -67,7 +69,7 @@ class Search(Closing):
         *,
         into: ArrayLike | None = None,
         timeout: float = SEARCH_SECONDS,
-    ) -> WorldStep:
+    ) -> BatchStep:
         """Applies one action to each of the given worlds, in place or in copies.
 
         Args:
@@ -94,7 +96,7 @@ class Search(Closing):
         answer = await self._connection.call(
             "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
         )
-        step: WorldStep = self._shape.step(answer["step"])
+        step: BatchStep = self._shape.step(answer["step"])
         return step
 
     async def rollout(
@@ -178,13 +180,12 @@ class Search(Closing):
 
     async def close(self) -> None:
         """Releases the worlds. Does nothing if the server no longer has them or the connection is lost."""
-        if self._closed:
+        if not self._lease.alive:
             return
         with contextlib.suppress(*LOST):
             await self._connection.call(
                 "SearchService/CloseSearch", {"search_id": self.id}, timeout=SEARCH_SECONDS, token=self._token
             )
-        self._closed = True
         self._lease.detach()
 
     def __repr__(self) -> str:

@@ -16,14 +16,13 @@ from .._spec import GameSpec
 from .._types import Observation, Reward
 from ..errors import CallTimeout, IllegalAction, ServerFault
 from ._closing import Closing
-from ._connection import Connection
+from ._connection import ATTEMPTS, Connection
 from ._search import SEARCH_SECONDS, Search, begin
 from ._stream import PlayStream
 from ._waiting import aside, given
-from ._watching import fetch_replay
+from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay
 
 WAIT_SECONDS = 600.0
-MATCH_GOES_ON = "as long as the server runs, or is started again with its journal, the match goes on: repeat the call, or take the seat again with client.seat(match_id, token)"
 
 
 class Seat(Closing):
@@ -118,17 +117,18 @@ class Seat(Closing):
             timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
 
         Raises:
-            IllegalAction: The action is negative or too large, or is illegal now and the match rejects
+            IllegalAction: There is no such action, or it is illegal now and the match rejects
                 illegal actions.
             NotYourTurn: The seat owes no decision.
             StaleRequest: The seat has decided already, or another episode has begun. With `DECISION_LATE`:
                 the seat's time ran out, and the server decided for it. Observe again.
         """
-        index = operator.index(action)
-        if index < 0:
-            metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
+        index, actions = (operator.index(action), len(self.spec.actions))
+        if not 0 <= index < 1 << 32:
             raise IllegalAction(
-                f"an action is not negative: {index}", reason="ACTION_OUT_OF_RANGE", metadata=metadata
+                f"there is no action {index}; action indices are below {actions}",
+                reason="ACTION_OUT_OF_RANGE",
+                metadata={"action": str(index), "actions": str(actions)},
             )
         seen = self.last or await self.observe(wait=False)
         request = {
@@ -213,7 +213,7 @@ class Seat(Closing):
             request,
             timeout=self._timeout,
             token=self.token,
-            attempts=2,
+            attempts=ATTEMPTS,
             advice=MATCH_GOES_ON,
         )
 
@@ -228,7 +228,7 @@ class Seat(Closing):
             if all((commitment for player, commitment in bound if player == "agent")):
                 return match.fair
             if time.monotonic() + pause > deadline:
-                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: try again")
+                raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
             await aside(time.sleep, pause)
             pause = min(2 * pause, 1.0)
 
@@ -312,12 +312,7 @@ class Seat(Closing):
             ServerFault: Deals are fair, and the replay's commitments differ from `bound`.
         """
         replay = await fetch_replay(
-            self._connection,
-            self.match_id,
-            episode,
-            token=self.token,
-            timeout=self._timeout,
-            advice=MATCH_GOES_ON,
+            self._connection, self.match_id, episode, token=self.token, timeout=self._timeout
         )
         if self.bound is not None:
             check_bound(self.bound, replay.fair)
@@ -351,16 +346,9 @@ def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
         seen.server_commitment,
         seen.seat_commitments,
     ):
-        raise ServerFault("the replay says that others were bound than this seat saw before it opened")
-
-
-async def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
-    """Fetches what the holder of a token may know of a match."""
-    request = {"match_id": match_id}
-    answer = await connection.call(
-        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
-    )
-    return _values.match_info(answer["match"])
+        raise ServerFault(
+            "the commitments in the replay differ from those that this seat saw before it revealed its secret"
+        )
 
 
 def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:

@@ -9,11 +9,10 @@ import time
 from typing import Any
 
 from .. import _core
-from ..errors import BoardwireError, ConnectionLost, ServerFault, from_status
-from ._connection import Connection
+from ..errors import BoardwireError, ConnectionLost, ServerFault
+from ._connection import CLOSED, Connection
 
 _TAGS = 2**32
-CLOSED = "CLOSED"
 
 
 class Stream:
@@ -61,8 +60,9 @@ class Stream:
         pipe = self._pipe
         if pipe is None or not self.is_open:
             pipe = self._open()
-        self._sent = request["tag"] = (self._sent + 1) % _TAGS
+        tag = request["tag"] = (self._sent + 1) % _TAGS
         pipe.send(request)
+        self._sent = tag
 
     async def receive(self, timeout: float) -> Any:
         """Waits for the response to the earliest unanswered request.
@@ -90,7 +90,7 @@ class Stream:
             raise
         if answer is None:
             self._end(pipe)
-            raise from_status("UNAVAILABLE", "", "the stream was ended; the next call opens another")
+            raise ConnectionLost("the stream ended; the next call opens another")
         self._answered = (self._answered + 1) % _TAGS
         tag = answer["tag"] if self._shape is None else answer.tag
         if tag != self._answered:
@@ -107,7 +107,7 @@ class Stream:
         is_closed_here = self._pipe is not pipe or not self.is_open
         self.close()
         if is_closed_here:
-            raise from_status("UNAVAILABLE", CLOSED, "the stream was ended here; the next call opens another")
+            raise ConnectionLost("this process closed the stream; the next call opens another", reason=CLOSED)
 
     def _open(self) -> _core.Pipe:
         self._channel = self._connection.channel
