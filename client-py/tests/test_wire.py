@@ -273,14 +273,36 @@ def test_an_address_is_shown_as_it_was_understood() -> None:
             assert client.address == shown
 
 
-@pytest.mark.parametrize("timeout", [float("inf"), 1e10, 1e300])
-def test_a_time_may_be_without_end(address: str, timeout: float) -> None:
-    with boardwire.connect(address, timeout=timeout) as client:
+@pytest.mark.parametrize("timeout", [None, float("inf"), 1e10, 1e300])
+@pytest.mark.parametrize("local", [False, True])
+def test_a_time_may_be_without_end(address: str, timeout: float | None, local: bool) -> None:
+    with boardwire.connect("local:" if local else address, timeout=timeout) as client:
         assert client.games()
-        with client.open_batch("faraway", environments=1) as batch:
-            batch.reset(timeout=timeout)
-        with create(client) as match, match.join(0) as seat:
-            assert seat.observe(timeout=timeout).mask.any()
+        with client.open_batch("faraway", environments=2) as batch:
+            actions = batch.reset(timeout=timeout).mask.argmax(axis=1)
+            actions = batch.step(actions, timeout=timeout).mask.argmax(axis=1)
+            batch.send(actions)
+            batch.recv(timeout=timeout)
+            first, _ = batch.halves()
+            first.step(first.step(batch.reset().mask[:1].argmax(axis=1)).mask.argmax(axis=1), timeout=timeout)
+            with batch.search(1, places=512, timeout=timeout) as search:
+                search.values(timeout=timeout)
+        if local:
+            return
+        with client.open_batch("faraway", environments=1, keep=True) as batch:
+            batch.step(batch.reset(timeout=timeout).mask.argmax(axis=1), timeout=timeout)
+        players = ["agent", "random"]
+        with (
+            client.create_match("faraway", players=players, fair_deals=True) as match,
+            match.join(0) as seat,
+        ):
+            seat.reveal(timeout=timeout)
+            seen = seat.observe(timeout=timeout)
+            seen = seat.act(seen.mask.argmax(), timeout=timeout)
+            seat.search(1, timeout=timeout).close()
+            assert next(iter(match.watch(timeout=timeout))).view.any()
+            assert seat.resign(timeout=timeout).over
+            assert seat.reset(timeout=timeout).episode == 1
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan")])

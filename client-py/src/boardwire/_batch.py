@@ -87,7 +87,7 @@ class Batch(Closing):
         where: NDArray[np.bool_] | None = None,
         seed: SupportsIndex | None = None,
         seeds: Sequence[int] | NDArray[np.uint64] | None = None,
-        timeout: float = WAIT_SECONDS,
+        timeout: float | None = WAIT_SECONDS,
     ) -> BatchStep:
         """Begins an episode in each environment, or in those of `where`.
 
@@ -99,7 +99,7 @@ class Batch(Closing):
             seed: A new batch seed for these environments: they begin as if opened with it.
             seeds: The seed of this episode only, for each of these environments. The seeds of later episodes
                 follow from the batch seed.
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Returns:
             The rows of all environments. Environments that are not reset repeat their rows, without rewards.
@@ -124,7 +124,7 @@ class Batch(Closing):
         actions: ArrayLike,
         *,
         where: NDArray[np.bool_] | None = None,
-        timeout: float = WAIT_SECONDS,
+        timeout: float | None = WAIT_SECONDS,
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next decisions.
 
@@ -133,7 +133,7 @@ class Batch(Closing):
                 ignored.
             where: `bool[environments]`, which environments make a decision; all by default. The others
                 ignore their actions and do not change: they repeat their rows, without reward.
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             IllegalAction: An index is out of range, or an action is illegal and the batch rejects illegal
@@ -151,7 +151,7 @@ class Batch(Closing):
         """Sends an action for each environment, or for those of `where`, without waiting for the response."""
         result_of(self._whole.send(actions, where=where))
 
-    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    def recv(self, *, timeout: float | None = WAIT_SECONDS) -> BatchStep:
         """Waits for the response to the earliest `send` whose response is pending, and returns its rows."""
         return result_of(self._whole.recv(timeout=timeout))
 
@@ -241,7 +241,7 @@ class Batch(Closing):
         seed: SupportsIndex | None = None,
         reward: Reward = "rank",
         skip_forced: bool = False,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> Search:
         """Samples determinizations (worlds) for the seats whose decisions the environments show.
 
@@ -256,7 +256,7 @@ class Batch(Closing):
                 by default.
             reward: What the seats are rewarded for in the worlds.
             skip_forced: Whether the engine plays decisions with a single legal action.
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             EpisodeOver: An episode is over.
@@ -298,7 +298,7 @@ def carrier(
     spec: GameSpec,
     *,
     keep: bool,
-    timeout: float,
+    timeout: float | None,
 ) -> BatchStream | LocalCarrier:
     """Returns the transport of a batch: a `LocalCarrier` on a local connection, else a `BatchStream`."""
     if isinstance(connection, LocalConnection):
@@ -344,11 +344,11 @@ class BatchPart:
         given = self._bytes(actions, where)
         self._sent.append(result_of(self._carrier.step(self.rows, given, chosen)))
 
-    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    def recv(self, *, timeout: float | None = WAIT_SECONDS) -> BatchStep:
         """Waits for the response to the earliest `send` whose response is pending, and returns its rows.
 
         Args:
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             IllegalAction: An action is illegal and the batch rejects illegal actions; no environment was
@@ -371,7 +371,7 @@ class BatchPart:
         actions: ArrayLike,
         *,
         where: NDArray[np.bool_] | None = None,
-        timeout: float = WAIT_SECONDS,
+        timeout: float | None = WAIT_SECONDS,
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next decisions: `send`, then `recv`."""
         if self._is_waiting():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _rows
-from ._connection import Connection, lease
+from ._connection import Connection, deadline, lease
 from ._rows import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
@@ -83,7 +83,7 @@ class BatchStream:
         spec: GameSpec,
         *,
         keep: bool,
-        timeout: float,
+        timeout: float | None,
     ) -> None:
         """Sends nothing yet; `timeout` is the time limit for closing the batch, in seconds."""
         self.about = about
@@ -173,7 +173,7 @@ class BatchStream:
             what_now = result_of(self._connection.what_now(_RESET))
             raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {what_now}")
 
-    def receive(self, asked: Asked, timeout: float) -> BatchStep:
+    def receive(self, asked: Asked, timeout: float | None) -> BatchStep:
         """Waits for the response to a request and returns its rows.
 
         Raises:
@@ -281,8 +281,8 @@ class BatchStream:
         self._stream.send({asked.kind: asked.request})
         asked.opening = self._stream.openings
 
-    def _wait(self, asked: Asked, timeout: float) -> _core.Answer:
-        due, again = time.monotonic() + timeout, self._keep
+    def _wait(self, asked: Asked, timeout: float | None) -> _core.Answer:
+        due, again = deadline(timeout), self._keep
         while asked.answer is None:
             if self._keep:
                 self._send_again()

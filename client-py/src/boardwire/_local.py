@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from . import _core
-from ._connection import REPEAT, Connection
+from ._connection import REPEAT, Connection, deadline
 from ._rows import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
@@ -50,7 +50,7 @@ class LocalConnection(Connection):
         method: str,
         request: dict[str, Any],
         *,
-        timeout: float,
+        timeout: float | None,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
@@ -115,7 +115,7 @@ class LocalCarrier:
         self._resets.note(mask)
         return result_of(given(sent))
 
-    def receive(self, sent: _Sent, timeout: float) -> BatchStep:
+    def receive(self, sent: _Sent, timeout: float | None) -> BatchStep:
         """Waits for the response to a request and returns its rows.
 
         Raises:
@@ -129,8 +129,8 @@ class LocalCarrier:
         assert sent.doing is not None
         return sent.doing.take()
 
-    def _wait(self, sent: _Sent, timeout: float) -> None:
-        due = time.monotonic() + timeout
+    def _wait(self, sent: _Sent, timeout: float | None) -> None:
+        due = deadline(timeout)
         while not sent.done:
             first = self._unfinished[0]
             assert first.doing is not None, "the first one has begun"

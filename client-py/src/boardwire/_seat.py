@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 
 from . import _values
 from ._closing import Closing
-from ._connection import ATTEMPTS, Connection
+from ._connection import ATTEMPTS, Connection, deadline
 from ._info import FairDeal, MatchInfo
 from ._replay import Replay
 from ._search import SEARCH_SECONDS, Search, begin
@@ -48,7 +48,7 @@ class Seat(Closing):
         spec: GameSpec,
         *,
         index: int | None,
-        timeout: float,
+        timeout: float | None,
         host_token: str = "",
         secret: bytes = b"",
     ) -> None:
@@ -75,7 +75,7 @@ class Seat(Closing):
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Returns the seat's observation, when the seat owes a decision or the episode is over.
 
@@ -85,11 +85,11 @@ class Seat(Closing):
             explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
             head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
-            timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
+            timeout: Seconds; None for no limit.
         """
         extras = _extras(text, explain, actions, head)
         request = {"match_id": self.match_id, "wait": wait, "extras": extras}
-        return result_of(self._ask("observe", request, timeout, wait))
+        return result_of(self._ask("observe", request, timeout))
 
     def act(
         self,
@@ -100,7 +100,7 @@ class Seat(Closing):
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Makes the decision that the last observation asks for; observes first if there is no observation.
 
@@ -113,7 +113,7 @@ class Seat(Closing):
             explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
             head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
-            timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
+            timeout: Seconds; None for no limit.
 
         Raises:
             IllegalAction: There is no such action, or it is illegal now and the match rejects
@@ -122,13 +122,13 @@ class Seat(Closing):
             StaleRequest: The seat has decided already, or another episode has begun. With `DECISION_LATE`:
                 the seat's time ran out, and the server decided for it. Observe again.
         """
-        index, actions = operator.index(action), len(self.spec.actions)
+        index, count = operator.index(action), len(self.spec.actions)
         if not 0 <= index < 1 << 32:
             # The field of the message holds no such number; the server refuses the others.
             raise IllegalAction(
-                f"there is no action {index}; action indices are below {actions}",
+                f"there is no action {index}; action indices are below {count}",
                 reason="ACTION_OUT_OF_RANGE",
-                metadata={"action": str(index), "actions": str(actions)},
+                metadata={"action": str(index), "actions": str(count)},
             )
         seen = self.last or result_of(self.observe(wait=False))
         request = {
@@ -141,7 +141,7 @@ class Seat(Closing):
             # The server attributes the rest of the time to the network.
             "thought": time.monotonic() - self._came if seen.clocks else None,
         }
-        return result_of(self._ask("act", request, timeout, wait))
+        return result_of(self._ask("act", request, timeout))
 
     def reset(
         self,
@@ -150,7 +150,7 @@ class Seat(Closing):
         wait: bool = True,
         text: bool = False,
         actions: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Asks for the next episode and waits for it; the episode begins when all agents have asked.
 
@@ -164,7 +164,7 @@ class Seat(Closing):
             wait: Whether to also wait until the seat owes a decision or the episode is over.
             text: Whether to add the position as text.
             actions: Whether to add the legal actions with their labels.
-            timeout: Seconds; by default `WAIT_SECONDS`.
+            timeout: Seconds; None for no limit.
 
         Raises:
             NotPossibleNow: The episode is not over, and this agent may not leave it.
@@ -172,7 +172,6 @@ class Seat(Closing):
         """
         given = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
-        timeout = WAIT_SECONDS if timeout is None else timeout
         if given is not None and self._host_token:
             # Only the host may give the seed; the seat then observes the new episode.
             result_of(
@@ -194,9 +193,9 @@ class Seat(Closing):
             "wait": wait,
             "extras": _extras(text, False, actions),
         }
-        return result_of(self._ask("reset", request, timeout, True))
+        return result_of(self._ask("reset", request, timeout))
 
-    def reveal(self, *, timeout: float = WAIT_SECONDS) -> None:
+    def reveal(self, *, timeout: float | None = WAIT_SECONDS) -> None:
         """Reveals the secret that this seat contributes to fair deals, once all agents have joined.
 
         The client sends the secret only after it has seen the commitments of all agents. Otherwise an agent
@@ -204,7 +203,7 @@ class Seat(Closing):
         secrets, the server deals the first episode. It is safe to retry.
 
         Args:
-            timeout: How long the other agents may take to join: seconds.
+            timeout: How long the other agents may take to join: seconds; None for no limit.
 
         Raises:
             CallTimeout: The other agents did not join in time; nothing was sent.
@@ -224,9 +223,9 @@ class Seat(Closing):
             )
         )
 
-    def _all_bound(self, timeout: float) -> FairDeal | None:
+    def _all_bound(self, timeout: float | None) -> FairDeal | None:
         """Waits until all agents have joined, and returns the commitments; None without fair deals."""
-        pause, deadline = 0.02, time.monotonic() + timeout
+        pause, due = 0.02, deadline(timeout)
         while True:
             match = result_of(self.info())
             if match.fair is None:
@@ -234,13 +233,13 @@ class Seat(Closing):
             bound = zip(match.players, match.fair.seat_commitments, strict=True)
             if all(commitment for player, commitment in bound if player == "agent"):
                 return match.fair
-            if time.monotonic() + pause > deadline:
+            if time.monotonic() + pause > due:
                 raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
             result_of(aside(time.sleep, pause))
             pause = min(2 * pause, 1.0)
 
     def resign(
-        self, *, text: bool = False, explain: bool = False, timeout: float | None = None
+        self, *, text: bool = False, explain: bool = False, timeout: float | None = WAIT_SECONDS
     ) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
 
@@ -249,7 +248,7 @@ class Seat(Closing):
         Args:
             text: Whether to add the position as text.
             explain: Whether to add the sources of the points.
-            timeout: Seconds; by default the client's timeout.
+            timeout: Seconds; None for no limit.
 
         Raises:
             EpisodeOver: The episode ended without a forfeit of the seat, or the next one has begun.
@@ -257,7 +256,7 @@ class Seat(Closing):
         seen = self.last or result_of(self.observe(wait=False))
         extras = _extras(text, explain, False)
         request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
-        return result_of(self._ask("resign", request, timeout, False))
+        return result_of(self._ask("resign", request, timeout))
 
     def search(
         self,
@@ -267,7 +266,7 @@ class Seat(Closing):
         seed: SupportsIndex | None = None,
         reward: Reward = "rank",
         skip_forced: bool = False,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> Search:
         """Samples determinizations (worlds) from what the seat knows, to search ahead in.
 
@@ -280,7 +279,7 @@ class Seat(Closing):
                 one.
             reward: What a seat is rewarded for in the worlds.
             skip_forced: Whether the engine plays decisions with a single legal action.
-            timeout: Seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             NotYourTurn: The seat owes no decision.
@@ -341,9 +340,7 @@ class Seat(Closing):
         """Returns a text with the match and the seat, without the token."""
         return f"<Seat {self.index} of {self.match_id}>"
 
-    def _ask(self, kind: str, request: dict[str, Any], timeout: float | None, waits: bool) -> Observation:
-        if timeout is None:
-            timeout = WAIT_SECONDS if waits else self._timeout
+    def _ask(self, kind: str, request: dict[str, Any], timeout: float | None) -> Observation:
         self.last = _values.observation(result_of(self._stream.ask(kind, request, timeout)), self.spec)
         self._came = time.monotonic()
         return self.last

@@ -201,17 +201,21 @@ class GameSpec:
         """
         return self._painter().svg(np.asarray(view, dtype=np.uint8).tobytes(), seat)
 
-    def pixels(self, view: NDArray[np.uint8], *, seat: int | None = 0) -> NDArray[np.uint8]:
+    def pixels(
+        self, view: NDArray[np.uint8], *, seat: int | None = 0, height: int | None = None
+    ) -> NDArray[np.uint8]:
         """Draws the same picture as `picture`, as `uint8[height, 960, 3]`: red, green and blue of each pixel.
 
         Args:
             view: `uint8[bytes]`, a seat's view or the public view.
             seat: The seat of the view; None for the public view.
+            height: The height of the result: a taller picture is scaled down. By default the height of the
+                picture, which differs from position to position.
 
         Raises:
             ValueError: `view` is not such a view, or the server's catalogue differs from the extension's.
         """
-        return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat)
+        return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat, height)
 
     def check_pictures(self) -> None:
         """Checks that `picture` and `pixels` can draw views of this spec.

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from . import _core
-from ._connection import CLOSED, Connection
+from ._connection import CLOSED, Connection, deadline
 from ._waiting import result_of
 from .errors import BoardwireError, ConnectionLost, ServerFault
 
@@ -69,7 +69,7 @@ class Stream:
         # Only now: a request that cannot be encoded is not sent.
         self._sent = tag
 
-    def receive(self, timeout: float) -> Any:
+    def receive(self, timeout: float | None) -> Any:
         """Waits for the response to the earliest unanswered request.
 
         Any exception ends the stream.
@@ -136,7 +136,7 @@ class PlayStream:
         """Opens no stream yet; `advice` says what the caller can do when the connection is lost."""
         self._stream = Stream(connection, token, "MatchService/Play", advice=advice)
 
-    def ask(self, kind: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def ask(self, kind: str, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
         """Sends a request and waits for its response.
 
         A stream may have broken between two requests, and the client notices it only at the next request.
@@ -153,7 +153,7 @@ class PlayStream:
         Raises:
             BoardwireError: The server refused the request, or the stream broke.
         """
-        due, was_open = time.monotonic() + timeout, self._stream.is_open
+        due, was_open = deadline(timeout), self._stream.is_open
         self._stream.send({kind: request})
         try:
             answer = result_of(self._stream.receive(timeout))

@@ -18,7 +18,7 @@ MATCH_GOES_ON = (
 )
 
 
-def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
+def fetch_match(connection: Connection, match_id: str, timeout: float | None, token: str) -> MatchInfo:
     """Fetches what the holder of a token may know of a match."""
     request = {"match_id": match_id}
     answer = result_of(
@@ -28,7 +28,7 @@ def fetch_match(connection: Connection, match_id: str, timeout: float, token: st
 
 
 def fetch_replay(
-    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float
+    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float | None
 ) -> Replay:
     """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
     request = {"match_id": match_id, "episode": episode}
@@ -44,7 +44,7 @@ def watch(
     after: int | None,
     *,
     token: str,
-    timeout: float,
+    timeout: float | None,
 ) -> Iterator[Frame]:
     """Yields every position of a match as the public may see it, as the match is played."""
     request = {"match_id": match_id, "after": after}

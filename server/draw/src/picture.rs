@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 /// The width of every picture, in pixels.
 pub const WIDTH: u32 = 960;
 
+/// Red, green and blue of the background.
+pub(crate) const BACKGROUND: [u8; 3] = [0xf3, 0xf1, 0xec];
+
 /// A piece of a picture: equal pieces of many pictures have equal text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
@@ -32,10 +35,11 @@ impl Picture {
     #[must_use]
     pub fn svg(&self) -> String {
         let (height, title) = (self.height, escaped(&self.title));
+        let [red, green, blue] = BACKGROUND;
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
              height=\"{height}\" role=\"img\" font-family=\"DejaVu Sans, Verdana, sans-serif\"><title>{title}</title>\
-             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#f3f1ec\"/>"
+             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#{red:02x}{green:02x}{blue:02x}\"/>"
         );
         for Part { x, y, svg: part } in &self.parts {
             let _ = write!(svg, "<g transform=\"translate({x} {y})\">{part}</g>");

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
 use crate::LETTERS;
+use crate::picture::BACKGROUND;
 
 /// A picture that cannot be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,16 +35,25 @@ pub fn load_font() {
 
 /// A picture of SVG as pixels: its width and height, and red, green and blue of each pixel, row by row.
 ///
+/// With a `height`, the result has this height: a shorter picture is at the top, a taller one is scaled down.
+///
 /// # Errors
 /// What is no picture, or has no size.
-pub fn raster(svg: &str) -> Result<(u32, u32, Vec<u8>), Unreadable> {
+pub fn raster(svg: &str, height: Option<u32>) -> Result<(u32, u32, Vec<u8>), Unreadable> {
     let options = Options { fontdb: Arc::clone(&FONTS), ..Options::default() };
     let tree =
         Tree::from_str(svg, &options).map_err(|error| Unreadable(format!("it is no picture: {error}")))?;
     let size = tree.size().to_int_size();
-    let too_large = || Unreadable(format!("it is {} by {} pixels", size.width(), size.height()));
-    let mut pixels = Pixmap::new(size.width(), size.height()).ok_or_else(too_large)?;
-    resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+    let (width, height) = (size.width(), height.unwrap_or(size.height()));
+    let too_large = || Unreadable(format!("it is {width} by {height} pixels"));
+    let mut pixels = Pixmap::new(width, height).ok_or_else(too_large)?;
+    let [red, green, blue] = BACKGROUND;
+    pixels.fill(Color::from_rgba8(red, green, blue, u8::MAX));
+    #[expect(clippy::cast_precision_loss, reason = "a picture has few pixels")]
+    let scale = (height as f32 / tree.size().height()).min(1.0);
+    let left = (1.0 - scale) * tree.size().width() / 2.0;
+    let transform = Transform::from_row(scale, 0.0, 0.0, scale, left, 0.0);
+    resvg::render(&tree, transform, &mut pixels.as_mut());
     let rgb = pixels.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]);
-    Ok((size.width(), size.height(), rgb.collect()))
+    Ok((width, height, rgb.collect()))
 }

@@ -104,13 +104,22 @@ fn pixels_show_what_is_drawn() {
         }
         let picture =
             draw(info, Viewer::Public, &view(info, episode, Viewer::Public)).expect("a view of the table");
-        let (width, height, rgb) = raster(&picture.svg()).expect("it is a picture");
+        let (width, height, rgb) = raster(&picture.svg(), None).expect("it is a picture");
         assert_eq!((width, height, rgb.len()), (super::WIDTH, picture.height, (width * height * 3) as usize));
         // The ground, and the heading of seat 1.
         assert_eq!(rgb[..3], [0xf3, 0xf1, 0xec]);
         assert!(rgb.chunks(3).any(|pixel| pixel == [0xb3, 0x40, 0x2e]));
+        // Fitted to a height: a taller one adds ground below, a lower one scales the picture down.
+        for given in [picture.height + 100, picture.height / 2] {
+            let (_, height, fitted) = raster(&picture.svg(), Some(given)).expect("it is a picture");
+            assert_eq!((height, fitted.len()), (given, (width * given * 3) as usize));
+            assert_eq!(fitted[..3], [0xf3, 0xf1, 0xec]);
+            assert_eq!(fitted[fitted.len() - 3..], [0xf3, 0xf1, 0xec]);
+            assert_eq!(fitted.starts_with(&rgb), given > picture.height);
+        }
+        assert!(raster(&picture.svg(), Some(0)).is_err());
         // Letters are dark and thin: without the font there would be none of the words in the chips.
         assert!(rgb.chunks(3).filter(|pixel| *pixel == [0x2b, 0x2a, 0x27]).count() > 200);
     });
-    assert!(raster("no picture").is_err());
+    assert!(raster("no picture", None).is_err());
 }

@@ -69,7 +69,7 @@ impl Batch {
     fn wait_for<T: Send>(
         &self,
         py: Python<'_>,
-        timeout: f64,
+        timeout: Option<f64>,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> PyResult<T> {
         let done = engine::wait_for(py, timeout, Some(self.used(py)?), work)?;
@@ -125,20 +125,20 @@ impl Batch {
     }
 
     /// Saves environments as a snapshot.
-    fn save<'py>(&self, py: Python<'py>, mask: &[u8], timeout: f64) -> PyResult<Bound<'py, PyBytes>> {
+    fn save<'py>(&self, py: Python<'py>, mask: &[u8], timeout: Option<f64>) -> PyResult<Bound<'py, PyBytes>> {
         let (batch, mask) = (Arc::clone(&self.inner), mask.to_vec());
         let saved = self.wait_for(py, timeout, async move { batch.save(engine::key(), &mask).await })?;
         Ok(PyBytes::new(py, &saved))
     }
 
     /// Returns an environment's position as readable text that shows only what the seat may know.
-    fn text(&self, py: Python<'_>, environment: u32, seat: u32, timeout: f64) -> PyResult<String> {
+    fn text(&self, py: Python<'_>, environment: u32, seat: u32, timeout: Option<f64>) -> PyResult<String> {
         let batch = Arc::clone(&self.inner);
         self.wait_for(py, timeout, async move { batch.text(environment, seat).await })
     }
 
     /// Replaces environments with those saved in a snapshot.
-    fn load(&self, py: Python<'_>, snapshot: &[u8], mask: &[u8], timeout: f64) -> PyResult<Step> {
+    fn load(&self, py: Python<'_>, snapshot: &[u8], mask: &[u8], timeout: Option<f64>) -> PyResult<Step> {
         let batch = Arc::clone(&self.inner);
         let (snapshot, mask) = (Bytes::copy_from_slice(snapshot), mask.to_vec());
         let load = async move { batch.load(engine::key(), snapshot, &mask).await };

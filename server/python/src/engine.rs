@@ -130,7 +130,7 @@ impl Engine {
         py: Python<'py>,
         name: &str,
         request: &Bound<'py, PyDict>,
-        timeout: f64,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let method = Method::named(name)?;
         let request = method.request(request)?;
@@ -182,7 +182,7 @@ impl Engine {
 /// The work exceeds the timeout, or a signal handler raises. Threads may continue the work, so `used` stays pending.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
-    timeout: f64,
+    timeout: Option<f64>,
     used: Option<Use>,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {

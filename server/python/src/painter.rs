@@ -58,15 +58,16 @@ impl Painter {
         Ok(draw(info, viewer, view).map_err(|error| wrong(&error))?.svg())
     }
 
-    /// Draws the same picture as `uint8[height, width, 3]`.
+    /// Draws the same picture as `uint8[height, width, 3]`: of its own height, or fitted to the given one.
     fn pixels<'py>(
         &self,
         py: Python<'py>,
         view: &[u8],
         seat: Option<u8>,
+        height: Option<u32>,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let svg = self.svg(view, seat)?;
-        let (width, height, rgb) = py.detach(|| raster(&svg)).map_err(|error| wrong(&error))?;
+        let (width, height, rgb) = py.detach(|| raster(&svg, height)).map_err(|error| wrong(&error))?;
         PyArray1::from_vec(py, rgb).reshape([height as usize, width as usize, 3])
     }
 }

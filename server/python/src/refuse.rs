@@ -22,8 +22,8 @@ pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// Returns the exception for work that exceeded its timeout.
-pub(crate) fn too_late(py: Python<'_>, seconds: f64) -> PyErr {
-    let message = format!("no answer within {seconds} s");
+pub(crate) fn too_late(py: Python<'_>, seconds: Option<f64>) -> PyErr {
+    let message = format!("no answer within {} s", seconds.unwrap_or(f64::INFINITY));
     raised(py, "DEADLINE_EXCEEDED", TIMED_OUT, &message, NONE)
 }
 

@@ -58,7 +58,7 @@ impl Sent {
     }
 
     /// Waits for the response, at most `timeout` seconds. Returns whether the response is available.
-    fn wait(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
         let due = Instant::now().checked_add(seconds(timeout));
         loop {
             let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(Instant::now()));
@@ -101,7 +101,8 @@ fn failed() -> PyErr {
     PyRuntimeError::new_err("the engine has failed: open another batch")
 }
 
-/// Converts a timeout in seconds. Too large a number gives `Duration::MAX`, a negative number or NaN gives zero.
-pub(crate) fn seconds(timeout: f64) -> Duration {
+/// Converts a timeout in seconds. `None` and too large a number give `Duration::MAX`, a negative number or NaN gives zero.
+pub(crate) fn seconds(timeout: Option<f64>) -> Duration {
+    let timeout = timeout.unwrap_or(f64::INFINITY);
     Duration::try_from_secs_f64(timeout).unwrap_or(if timeout > 0.0 { Duration::MAX } else { Duration::ZERO })
 }

@@ -183,7 +183,7 @@ impl Wire {
     fn finish<'py, T: Send + 'static>(
         self: &Arc<Self>,
         py: Python<'py>,
-        time: f64,
+        time: Option<f64>,
         work: impl Future<Output = Result<T, Status>> + Send + 'static,
         give: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -332,7 +332,7 @@ impl Channel {
         method: &str,
         request: &Bound<'py, PyDict>,
         token: &str,
-        timeout: f64,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (wire, method) = (self.0.get(py)?, Method::named(method)?);
         let message = method.request(request)?;

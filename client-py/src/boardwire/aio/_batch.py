@@ -89,7 +89,7 @@ class Batch(Closing):
         where: NDArray[np.bool_] | None = None,
         seed: SupportsIndex | None = None,
         seeds: Sequence[int] | NDArray[np.uint64] | None = None,
-        timeout: float = WAIT_SECONDS,
+        timeout: float | None = WAIT_SECONDS,
     ) -> BatchStep:
         """Begins an episode in each environment, or in those of `where`.
 
@@ -101,7 +101,7 @@ class Batch(Closing):
             seed: A new batch seed for these environments: they begin as if opened with it.
             seeds: The seed of this episode only, for each of these environments. The seeds of later episodes
                 follow from the batch seed.
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Returns:
             The rows of all environments. Environments that are not reset repeat their rows, without rewards.
@@ -120,7 +120,11 @@ class Batch(Closing):
         return await self._carrier.receive(sent, timeout)
 
     async def step(
-        self, actions: ArrayLike, *, where: NDArray[np.bool_] | None = None, timeout: float = WAIT_SECONDS
+        self,
+        actions: ArrayLike,
+        *,
+        where: NDArray[np.bool_] | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next decisions.
 
@@ -129,7 +133,7 @@ class Batch(Closing):
                 ignored.
             where: `bool[environments]`, which environments make a decision; all by default. The others
                 ignore their actions and do not change: they repeat their rows, without reward.
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             IllegalAction: An index is out of range, or an action is illegal and the batch rejects illegal
@@ -147,7 +151,7 @@ class Batch(Closing):
         """Sends an action for each environment, or for those of `where`, without waiting for the response."""
         await self._whole.send(actions, where=where)
 
-    async def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def recv(self, *, timeout: float | None = WAIT_SECONDS) -> BatchStep:
         """Waits for the response to the earliest `send` whose response is pending, and returns its rows."""
         return await self._whole.recv(timeout=timeout)
 
@@ -237,7 +241,7 @@ class Batch(Closing):
         seed: SupportsIndex | None = None,
         reward: Reward = "rank",
         skip_forced: bool = False,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> Search:
         """Samples determinizations (worlds) for the seats whose decisions the environments show.
 
@@ -252,7 +256,7 @@ class Batch(Closing):
                 by default.
             reward: What the seats are rewarded for in the worlds.
             skip_forced: Whether the engine plays decisions with a single legal action.
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             EpisodeOver: An episode is over.
@@ -286,7 +290,13 @@ class Batch(Closing):
 
 
 def carrier(
-    connection: Connection, token: str, about: dict[str, Any], spec: GameSpec, *, keep: bool, timeout: float
+    connection: Connection,
+    token: str,
+    about: dict[str, Any],
+    spec: GameSpec,
+    *,
+    keep: bool,
+    timeout: float | None,
 ) -> BatchStream | LocalCarrier:
     """Returns the transport of a batch: a `LocalCarrier` on a local connection, else a `BatchStream`."""
     if isinstance(connection, LocalConnection):
@@ -332,11 +342,11 @@ class BatchPart:
         given = self._bytes(actions, where)
         self._sent.append(await self._carrier.step(self.rows, given, chosen))
 
-    async def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def recv(self, *, timeout: float | None = WAIT_SECONDS) -> BatchStep:
         """Waits for the response to the earliest `send` whose response is pending, and returns its rows.
 
         Args:
-            timeout: The time limit in seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             IllegalAction: An action is illegal and the batch rejects illegal actions; no environment was
@@ -355,7 +365,11 @@ class BatchPart:
                 self._sent.popleft()
 
     async def step(
-        self, actions: ArrayLike, *, where: NDArray[np.bool_] | None = None, timeout: float = WAIT_SECONDS
+        self,
+        actions: ArrayLike,
+        *,
+        where: NDArray[np.bool_] | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next decisions: `send`, then `recv`."""
         if self._is_waiting():

@@ -18,7 +18,7 @@ from .._rows import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import LOST, ConnectionLost
-from ._connection import Connection, lease
+from ._connection import Connection, deadline, lease
 from ._seat import WAIT_SECONDS
 from ._stream import Stream
 
@@ -81,7 +81,7 @@ class BatchStream:
         spec: GameSpec,
         *,
         keep: bool,
-        timeout: float,
+        timeout: float | None,
     ) -> None:
         """Sends nothing yet; `timeout` is the time limit for closing the batch, in seconds."""
         self.about = about
@@ -169,7 +169,7 @@ class BatchStream:
             what_now = await self._connection.what_now(_RESET)
             raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {what_now}")
 
-    async def receive(self, asked: Asked, timeout: float) -> BatchStep:
+    async def receive(self, asked: Asked, timeout: float | None) -> BatchStep:
         """Waits for the response to a request and returns its rows.
 
         Raises:
@@ -272,8 +272,8 @@ class BatchStream:
         self._stream.send({asked.kind: asked.request})
         asked.opening = self._stream.openings
 
-    async def _wait(self, asked: Asked, timeout: float) -> _core.Answer:
-        due, again = (time.monotonic() + timeout, self._keep)
+    async def _wait(self, asked: Asked, timeout: float | None) -> _core.Answer:
+        due, again = (deadline(timeout), self._keep)
         while asked.answer is None:
             if self._keep:
                 self._send_again()

@@ -19,7 +19,7 @@ from ._server import PrivateServer
 class Catalog:
     """The part of a client that describes its server and games; specs are cached."""
 
-    def __init__(self, server: PrivateServer | Connection, timeout: float) -> None:
+    def __init__(self, server: PrivateServer | Connection, timeout: float | None) -> None:
         """Sends no request; `timeout` is the limit of each later call, in seconds."""
         self._server = server
         self._timeout = timeout

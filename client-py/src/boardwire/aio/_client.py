@@ -46,7 +46,7 @@ class Client(Catalog, Closing):
     `replay` and `watch` do not: they need what was lost with the old server.
     """
 
-    def __init__(self, server: PrivateServer | Connection, *, timeout: float = CALL_SECONDS) -> None:
+    def __init__(self, server: PrivateServer | Connection, *, timeout: float | None = CALL_SECONDS) -> None:
         """Is called by `connect`."""
         self._private = server if isinstance(server, PrivateServer) else None
         super().__init__(server, timeout)
@@ -317,7 +317,7 @@ class Client(Catalog, Closing):
         *,
         after: int | None = None,
         spectator_token: str = "",
-        timeout: float = WAIT_SECONDS,
+        timeout: float | None = WAIT_SECONDS,
     ) -> AsyncIterator[Frame]:
         """Yields every position as the public may see it, as the match is played.
 
@@ -329,7 +329,7 @@ class Client(Catalog, Closing):
             spectator_token: The spectators' token of a private match.
             after: The `sequence` of the last frame that the caller has; the frames after it follow. By
                 default the present position comes first.
-            timeout: The longest time without a frame: seconds.
+            timeout: The longest time without a frame: seconds; None for no limit.
 
         Raises:
             NotFound: The server no longer keeps the frames after `after`: call `watch` without it.
@@ -376,7 +376,7 @@ async def connect(
     tls: TLS | bool = False,
     token: str | None = None,
     insecure: bool = False,
-    timeout: float = CALL_SECONDS,
+    timeout: float | None = CALL_SECONDS,
     server_args: Sequence[str] = (),
 ) -> Client:
     """Connects to a server, or starts a private one.
@@ -389,7 +389,7 @@ async def connect(
             the certificate with which this client authenticates.
         token: The token of an account, for servers that require accounts.
         insecure: Whether to send the token without TLS even where others could eavesdrop.
-        timeout: The timeout of calls that do not wait for other players: seconds.
+        timeout: The timeout of calls that do not wait for other players: seconds; None for no limit.
         server_args: Additional arguments of `boardwire serve`, for a private server.
 
     Raises:

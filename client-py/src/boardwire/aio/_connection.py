@@ -6,7 +6,9 @@ Generated from boardwire/_connection.py by client-py/tools/aio.py.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import time
 import weakref
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
@@ -76,7 +78,7 @@ class Connection:
         method: str,
         request: dict[str, Any],
         *,
-        timeout: float,
+        timeout: float | None,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
@@ -116,7 +118,7 @@ class Connection:
         return self
 
     async def ask(
-        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+        self, method: str, request: dict[str, Any], *, timeout: float | None, attempts: int = 1
     ) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs no existing match, batch or search.
 
@@ -167,6 +169,11 @@ class Connection:
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
             channel.close()
+
+
+def deadline(timeout: float | None) -> float:
+    """Returns when a timeout in seconds ends, by `time.monotonic`; None means without limit."""
+    return math.inf if timeout is None else time.monotonic() + timeout
 
 
 def lease(thing: object, connection: Connection, method: str, request: dict[str, Any], token: str) -> Any:

@@ -17,7 +17,7 @@ from .._rows import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import BoardwireError, CallTimeout, NotServed
-from ._connection import REPEAT, Connection
+from ._connection import REPEAT, Connection, deadline
 from ._seat import WAIT_SECONDS
 from ._waiting import aside, given
 
@@ -51,7 +51,7 @@ class LocalConnection(Connection):
         method: str,
         request: dict[str, Any],
         *,
-        timeout: float,
+        timeout: float | None,
         token: str = "",
         attempts: int = 1,
         advice: str = REPEAT,
@@ -116,7 +116,7 @@ class LocalCarrier:
         self._resets.note(mask)
         return await given(sent)
 
-    async def receive(self, sent: _Sent, timeout: float) -> BatchStep:
+    async def receive(self, sent: _Sent, timeout: float | None) -> BatchStep:
         """Waits for the response to a request and returns its rows.
 
         Raises:
@@ -129,8 +129,8 @@ class LocalCarrier:
         assert sent.doing is not None
         return sent.doing.take()
 
-    async def _wait(self, sent: _Sent, timeout: float) -> None:
-        due = time.monotonic() + timeout
+    async def _wait(self, sent: _Sent, timeout: float | None) -> None:
+        due = deadline(timeout)
         while not sent.done:
             first = self._unfinished[0]
             assert first.doing is not None, "the first one has begun"

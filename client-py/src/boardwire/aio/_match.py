@@ -119,7 +119,9 @@ class Match(Closing):
             self._connection, self.id, episode, token=self.host_token, timeout=self._client._timeout
         )
 
-    def watch(self, *, after: int | None = None, timeout: float = WAIT_SECONDS) -> AsyncIterator[Frame]:
+    def watch(
+        self, *, after: int | None = None, timeout: float | None = WAIT_SECONDS
+    ) -> AsyncIterator[Frame]:
         """Yields every position as the public may see it, as the match is played.
 
         A slow caller falls behind and delays no player. The iterator ends when the host closes the match or
@@ -128,7 +130,7 @@ class Match(Closing):
         Args:
             after: The `sequence` of the last frame that the caller has; the frames after it follow. By
                 default the present position comes first.
-            timeout: The longest time without a frame: seconds.
+            timeout: The longest time without a frame: seconds; None for no limit.
 
         Raises:
             NotFound: The server no longer keeps the frames after `after`: call `watch` without it.

@@ -68,7 +68,7 @@ class Search(Closing):
         actions: ArrayLike,
         *,
         into: ArrayLike | None = None,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> BatchStep:
         """Applies one action to each of the given worlds, in place or in copies.
 
@@ -77,7 +77,7 @@ class Search(Closing):
             actions: `int[n]`, the index of each action.
             into: `int[n]`, the places of the copies, all different. Copies overwrite what these places held;
                 other worlds do not change. Without it, the worlds themselves change.
-            timeout: Seconds.
+            timeout: Seconds; None for no limit.
 
         Returns:
             The rows of the worlds or copies that were played, in the order of the arguments.
@@ -106,7 +106,7 @@ class Search(Closing):
         playouts: int = 1,
         policy: RolloutPolicy = "estimate",
         seed: SupportsIndex | None = None,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:
         """Plays copies of worlds to the end on the server, and returns the mean rewards.
 
@@ -117,7 +117,7 @@ class Search(Closing):
             policy: The policy at all seats: `estimate` chooses the action that the game's own estimate rates
                 best one ply ahead, `random` a random one.
             seed: The seed of the luck; the server draws one by default.
-            timeout: Seconds.
+            timeout: Seconds; None for no limit.
 
         Returns:
             `float32[n, seats]`, the mean reward of every seat; a playout truncated at its greatest length
@@ -144,7 +144,7 @@ class Search(Closing):
         playouts: int = 1,
         policy: RolloutPolicy = "estimate",
         seed: SupportsIndex | None = None,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:
         """Estimates by playouts what each legal action of each world earns the deciding seat.
 
@@ -155,7 +155,7 @@ class Search(Closing):
             playouts: The number of playouts of each action; all actions and worlds share their luck.
             policy: The policy at all seats after the action, as in `rollout`.
             seed: The seed of the luck; random by default.
-            timeout: Seconds of each call.
+            timeout: Seconds of each call; None for no limit.
 
         Returns:
             `float32[worlds, actions]`, NaN where an action is not legal.
@@ -204,7 +204,7 @@ async def begin(
     seed: SupportsIndex | None,
     reward: Reward,
     skip_forced: bool,
-    timeout: float,
+    timeout: float | None,
 ) -> Search:
     """Creates a search of the match or batch that `request` names."""
     if worlds < 1:

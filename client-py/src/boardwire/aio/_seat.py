@@ -16,7 +16,7 @@ from .._spec import GameSpec
 from .._types import Observation, Reward
 from ..errors import CallTimeout, IllegalAction, ServerFault
 from ._closing import Closing
-from ._connection import ATTEMPTS, Connection
+from ._connection import ATTEMPTS, Connection, deadline
 from ._search import SEARCH_SECONDS, Search, begin
 from ._stream import PlayStream
 from ._waiting import aside, given
@@ -50,7 +50,7 @@ class Seat(Closing):
         spec: GameSpec,
         *,
         index: int | None,
-        timeout: float,
+        timeout: float | None,
         host_token: str = "",
         secret: bytes = b"",
     ) -> None:
@@ -76,7 +76,7 @@ class Seat(Closing):
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Returns the seat's observation, when the seat owes a decision or the episode is over.
 
@@ -86,11 +86,11 @@ class Seat(Closing):
             explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
             head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
-            timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
+            timeout: Seconds; None for no limit.
         """
         extras = _extras(text, explain, actions, head)
         request = {"match_id": self.match_id, "wait": wait, "extras": extras}
-        return await self._ask("observe", request, timeout, wait)
+        return await self._ask("observe", request, timeout)
 
     async def act(
         self,
@@ -101,7 +101,7 @@ class Seat(Closing):
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Makes the decision that the last observation asks for; observes first if there is no observation.
 
@@ -114,7 +114,7 @@ class Seat(Closing):
             explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
             head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
-            timeout: Seconds; by default `WAIT_SECONDS` with `wait`, else the client's timeout.
+            timeout: Seconds; None for no limit.
 
         Raises:
             IllegalAction: There is no such action, or it is illegal now and the match rejects
@@ -123,12 +123,12 @@ class Seat(Closing):
             StaleRequest: The seat has decided already, or another episode has begun. With `DECISION_LATE`:
                 the seat's time ran out, and the server decided for it. Observe again.
         """
-        index, actions = (operator.index(action), len(self.spec.actions))
+        index, count = (operator.index(action), len(self.spec.actions))
         if not 0 <= index < 1 << 32:
             raise IllegalAction(
-                f"there is no action {index}; action indices are below {actions}",
+                f"there is no action {index}; action indices are below {count}",
                 reason="ACTION_OUT_OF_RANGE",
-                metadata={"action": str(index), "actions": str(actions)},
+                metadata={"action": str(index), "actions": str(count)},
             )
         seen = self.last or await self.observe(wait=False)
         request = {
@@ -140,7 +140,7 @@ class Seat(Closing):
             "extras": _extras(text, explain, actions, head),
             "thought": time.monotonic() - self._came if seen.clocks else None,
         }
-        return await self._ask("act", request, timeout, wait)
+        return await self._ask("act", request, timeout)
 
     async def reset(
         self,
@@ -149,7 +149,7 @@ class Seat(Closing):
         wait: bool = True,
         text: bool = False,
         actions: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Asks for the next episode and waits for it; the episode begins when all agents have asked.
 
@@ -163,7 +163,7 @@ class Seat(Closing):
             wait: Whether to also wait until the seat owes a decision or the episode is over.
             text: Whether to add the position as text.
             actions: Whether to add the legal actions with their labels.
-            timeout: Seconds; by default `WAIT_SECONDS`.
+            timeout: Seconds; None for no limit.
 
         Raises:
             NotPossibleNow: The episode is not over, and this agent may not leave it.
@@ -171,7 +171,6 @@ class Seat(Closing):
         """
         given = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
-        timeout = WAIT_SECONDS if timeout is None else timeout
         if given is not None and self._host_token:
             await self._connection.call(
                 "MatchService/ResetMatch",
@@ -189,9 +188,9 @@ class Seat(Closing):
             "wait": wait,
             "extras": _extras(text, False, actions),
         }
-        return await self._ask("reset", request, timeout, True)
+        return await self._ask("reset", request, timeout)
 
-    async def reveal(self, *, timeout: float = WAIT_SECONDS) -> None:
+    async def reveal(self, *, timeout: float | None = WAIT_SECONDS) -> None:
         """Reveals the secret that this seat contributes to fair deals, once all agents have joined.
 
         The client sends the secret only after it has seen the commitments of all agents. Otherwise an agent
@@ -199,7 +198,7 @@ class Seat(Closing):
         secrets, the server deals the first episode. It is safe to retry.
 
         Args:
-            timeout: How long the other agents may take to join: seconds.
+            timeout: How long the other agents may take to join: seconds; None for no limit.
 
         Raises:
             CallTimeout: The other agents did not join in time; nothing was sent.
@@ -217,9 +216,9 @@ class Seat(Closing):
             advice=MATCH_GOES_ON,
         )
 
-    async def _all_bound(self, timeout: float) -> FairDeal | None:
+    async def _all_bound(self, timeout: float | None) -> FairDeal | None:
         """Waits until all agents have joined, and returns the commitments; None without fair deals."""
-        pause, deadline = (0.02, time.monotonic() + timeout)
+        pause, due = (0.02, deadline(timeout))
         while True:
             match = await self.info()
             if match.fair is None:
@@ -227,13 +226,13 @@ class Seat(Closing):
             bound = zip(match.players, match.fair.seat_commitments, strict=True)
             if all((commitment for player, commitment in bound if player == "agent")):
                 return match.fair
-            if time.monotonic() + pause > deadline:
+            if time.monotonic() + pause > due:
                 raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
             await aside(time.sleep, pause)
             pause = min(2 * pause, 1.0)
 
     async def resign(
-        self, *, text: bool = False, explain: bool = False, timeout: float | None = None
+        self, *, text: bool = False, explain: bool = False, timeout: float | None = WAIT_SECONDS
     ) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
 
@@ -242,7 +241,7 @@ class Seat(Closing):
         Args:
             text: Whether to add the position as text.
             explain: Whether to add the sources of the points.
-            timeout: Seconds; by default the client's timeout.
+            timeout: Seconds; None for no limit.
 
         Raises:
             EpisodeOver: The episode ended without a forfeit of the seat, or the next one has begun.
@@ -250,7 +249,7 @@ class Seat(Closing):
         seen = self.last or await self.observe(wait=False)
         extras = _extras(text, explain, False)
         request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
-        return await self._ask("resign", request, timeout, False)
+        return await self._ask("resign", request, timeout)
 
     async def search(
         self,
@@ -260,7 +259,7 @@ class Seat(Closing):
         seed: SupportsIndex | None = None,
         reward: Reward = "rank",
         skip_forced: bool = False,
-        timeout: float = SEARCH_SECONDS,
+        timeout: float | None = SEARCH_SECONDS,
     ) -> Search:
         """Samples determinizations (worlds) from what the seat knows, to search ahead in.
 
@@ -273,7 +272,7 @@ class Seat(Closing):
                 one.
             reward: What a seat is rewarded for in the worlds.
             skip_forced: Whether the engine plays decisions with a single legal action.
-            timeout: Seconds.
+            timeout: Seconds; None for no limit.
 
         Raises:
             NotYourTurn: The seat owes no decision.
@@ -326,11 +325,7 @@ class Seat(Closing):
         """Returns a text with the match and the seat, without the token."""
         return f"<Seat {self.index} of {self.match_id}>"
 
-    async def _ask(
-        self, kind: str, request: dict[str, Any], timeout: float | None, waits: bool
-    ) -> Observation:
-        if timeout is None:
-            timeout = WAIT_SECONDS if waits else self._timeout
+    async def _ask(self, kind: str, request: dict[str, Any], timeout: float | None) -> Observation:
         self.last = _values.observation(await self._stream.ask(kind, request, timeout), self.spec)
         self._came = time.monotonic()
         return self.last

@@ -81,7 +81,7 @@ class PrivateServer:
         return self._now[0].popen
 
     async def ask(
-        self, method: str, request: dict[str, Any], *, timeout: float, attempts: int = 1
+        self, method: str, request: dict[str, Any], *, timeout: float | None, attempts: int = 1
     ) -> tuple[dict[str, Any], Connection]:
         """Makes a call that needs no existing match, batch or search.
 

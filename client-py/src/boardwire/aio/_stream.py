@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import BoardwireError, ConnectionLost, ServerFault
-from ._connection import CLOSED, Connection
+from ._connection import CLOSED, Connection, deadline
 
 _TAGS = 2**32
 
@@ -64,7 +64,7 @@ class Stream:
         pipe.send(request)
         self._sent = tag
 
-    async def receive(self, timeout: float) -> Any:
+    async def receive(self, timeout: float | None) -> Any:
         """Waits for the response to the earliest unanswered request.
 
         Any exception ends the stream.
@@ -130,7 +130,7 @@ class PlayStream:
         """Opens no stream yet; `advice` says what the caller can do when the connection is lost."""
         self._stream = Stream(connection, token, "MatchService/Play", advice=advice)
 
-    async def ask(self, kind: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+    async def ask(self, kind: str, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
         """Sends a request and waits for its response.
 
         A stream may have broken between two requests, and the client notices it only at the next request.
@@ -147,7 +147,7 @@ class PlayStream:
         Raises:
             BoardwireError: The server refused the request, or the stream broke.
         """
-        due, was_open = (time.monotonic() + timeout, self._stream.is_open)
+        due, was_open = (deadline(timeout), self._stream.is_open)
         self._stream.send({kind: request})
         try:
             answer = await self._stream.receive(timeout)

@@ -16,7 +16,7 @@ from ._connection import Connection
 MATCH_GOES_ON = "the match continues while the server runs, and after a restart with its journal: repeat the call, or take the seat again with client.seat(match_id, token)"
 
 
-async def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
+async def fetch_match(connection: Connection, match_id: str, timeout: float | None, token: str) -> MatchInfo:
     """Fetches what the holder of a token may know of a match."""
     request = {"match_id": match_id}
     answer = await connection.call(
@@ -26,7 +26,7 @@ async def fetch_match(connection: Connection, match_id: str, timeout: float, tok
 
 
 async def fetch_replay(
-    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float
+    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float | None
 ) -> Replay:
     """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
     request = {"match_id": match_id, "episode": episode}
@@ -37,7 +37,7 @@ async def fetch_replay(
 
 
 async def watch(
-    connection: Connection, match_id: str, after: int | None, *, token: str, timeout: float
+    connection: Connection, match_id: str, after: int | None, *, token: str, timeout: float | None
 ) -> AsyncIterator[Frame]:
     """Yields every position of a match as the public may see it, as the match is played."""
     request = {"match_id": match_id, "after": after}

@@ -94,7 +94,7 @@ impl Pipe {
     fn next<'py>(
         &self,
         py: Python<'py>,
-        timeout: f64,
+        timeout: Option<f64>,
         give: impl FnOnce(Python<'_>, Bytes) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let ends = self.0.get(py)?;
@@ -121,13 +121,13 @@ impl Pipe {
     }
 
     /// Waits at most `timeout` seconds for the next response and returns it. Returns `None` at the end of the stream.
-    fn receive<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+    fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.0.get(py)?.method.output.clone();
         self.next(py, timeout, move |py, answer| Ok(messages::read(py, &kind, answer)?.into_any().unbind()))
     }
 
     /// Does the same as `receive`, for the stream of a batch.
-    fn receive_rows<'py>(&self, py: Python<'py>, timeout: f64, rows: &Rows) -> PyResult<Bound<'py, PyAny>> {
+    fn receive_rows<'py>(&self, py: Python<'py>, timeout: Option<f64>, rows: &Rows) -> PyResult<Bound<'py, PyAny>> {
         let rows = rows.clone();
         self.next(
             py,
