@@ -13,9 +13,8 @@ from ._access import TLS, Server
 from ._advantages import advantages
 from ._batch import Batch, BatchPart
 from ._client import CALL_SECONDS, Client, connect
-from ._entities import Entities, EntityLayout
 from ._evaluation import Evaluation, evaluate
-from ._features import FeatureLayout
+from ._features import Entities, EntityLayout, FeatureLayout
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import (
     Clock,

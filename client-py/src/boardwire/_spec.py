@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._entities import Entities, EntityLayout
-from ._features import FeatureLayout
+from ._features import Entities, EntityLayout, FeatureLayout
 from ._fields import ComponentTable, ViewField
 
 

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ._feature_parts import described
+from ._features import described
 from ._fields import ViewField
 from ._rollouts import Decisions
 from ._spec import GameSpec

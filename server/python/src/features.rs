@@ -13,7 +13,7 @@ type Value = (usize, bool);
 /// A range of features with one feature for each possible value: the feature for 0, and the number of features.
 type Block = (usize, usize);
 
-/// How the values of a view become features, as `boardwire._feature_parts.Plan` defines it.
+/// How the values of a view become features, as `boardwire._features` plans it.
 ///
 /// The fields are applied in this order, to features that are zero at first.
 #[derive(FromPyObject)]
@@ -29,8 +29,8 @@ struct Plan {
     described: Vec<Described>,
     /// A number, its feature, and its divisor, which few numbers exceed.
     numbers: Vec<(Value, usize, f32)>,
-    /// A byte that is 0 if a place is empty, and the feature that is 1 in that case.
-    empty: Vec<(usize, usize)>,
+    /// A value that is 0 if a place is empty, and the feature that is 1 in that case.
+    empty: Vec<(Value, usize)>,
 }
 
 /// A converter of views to features.
@@ -85,8 +85,8 @@ impl Plan {
         for &(value, feature, usual) in &self.numbers {
             out[feature] = f32::from(number(view, value)) / usual;
         }
-        for &(byte, feature) in &self.empty {
-            out[feature] = f32::from(u8::from(view[byte] == 0));
+        for &(value, feature) in &self.empty {
+            out[feature] = f32::from(u8::from(number(view, value) == 0));
         }
         Ok(())
     }
