@@ -1,15 +1,18 @@
-"""Everything that is compared, a process each: `contestants.py NAME [ADDRESS]`.
+"""Everything that is compared, a process each: `contestants.py NAME ADDRESS`, the address of a server.
 
-Prints `about` as a JSON line once it is ready; then, for every number of seconds read from standard
-input, plays that long and prints how many decisions it made in how many seconds. Each makes observation
-and mask (or the list of legal actions, where that is what the library offers) the way its library does it
-fastest, as far as we found.
+Prints its version as JSON once it is ready. Then, for every number of seconds read from stdin, it plays that
+long and prints how many decisions it made in how many seconds. Each makes observation and mask, or a list of
+legal actions, the way that is the fastest of its library as far as we found.
 """
 
 import json
+import subprocess
 import sys
 import time
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 
@@ -19,72 +22,41 @@ from policy import RandomLegal, packed
 ROWS = 1024
 
 
-def drawn(state, nature):
-    """What nature plays in a state of OpenSpiel."""
-    outcomes = state.chance_outcomes()
-    # Cards of one kind make some outcomes likelier.
-    left = nature.draw()
-    for action, probability in outcomes:
-        left -= probability
-        if left < 0:
-            return action
-    return outcomes[-1][0]
+def open_spiel(name, policy, *, tensors=False):
+    """OpenSpiel's states by its numpy observer; with `tensors`, by lists, as OpenSpiel's examples do it."""
+    import pyspiel
+    from open_spiel.python.observation import make_observation
 
+    game, nature = pyspiel.load_game(name), RandomLegal(seed=8)
+    observation = make_observation(game)
 
-def states(game, policy, look):
-    """An episode of OpenSpiel's C++ states, driven from Python; `look` gives what the seat to decide sees.
-
-    Nature is played here as well, and not counted.
-    """
-    nature = RandomLegal(seed=8)
+    def look(state):
+        if tensors:
+            return np.asarray(state.observation_tensor(), np.float32)
+        observation.set_from(state, state.current_player())
+        return observation.tensor
 
     def episode():
         state, decisions = game.new_initial_state(), 0
         while not state.is_terminal():
             if state.is_chance_node():
-                state.apply_action(drawn(state, nature))
-                continue
-            state.apply_action(policy.one(look(state), state.legal_actions()))
-            decisions += 1
+                # Nature's moves are no decisions. Its weights by hand: `random.choices` takes twice as long.
+                left = nature.draw()
+                for move in state.chance_outcomes():
+                    left -= move[1]
+                    if left < 0:
+                        break
+                state.apply_action(move[0])
+            else:
+                state.apply_action(policy.one(look(state), state.legal_actions()))
+                decisions += 1
         return decisions
 
     return episode
 
 
-def open_spiel(name, policy):
-    """A game of OpenSpiel by its numpy observer, the fastest way there is."""
-    import pyspiel
-    from open_spiel.python.observation import make_observation
-
-    game = pyspiel.load_game(name)
-    try:
-        observation = make_observation(game)
-    except (RuntimeError, ValueError):
-        observation = None
-
-    def look(state):
-        seat = state.current_player()
-        if observation is None:
-            return np.asarray(state.information_state_tensor(seat), np.float32)
-        observation.set_from(state, seat)
-        return observation.tensor
-
-    return {"library": "open_spiel", "game": name, "rows": 1}, states(game, policy, look)
-
-
-def open_spiel_tensor(name, policy):
-    """The same as OpenSpiel's examples do it: the tensor of a state as a list."""
-    import pyspiel
-
-    def look(state):
-        return np.asarray(state.observation_tensor(), np.float32)
-
-    about = {"library": "open_spiel", "game": name, "rows": 1, "way": "state.observation_tensor()"}
-    return about, states(pyspiel.load_game(name), policy, look)
-
-
 def open_spiel_rl(name, policy):
-    """The same by OpenSpiel's interface for learning agents: time steps."""
+    """OpenSpiel's interface for learning agents."""
     from open_spiel.python.rl_environment import Environment
 
     env = Environment(name)
@@ -98,93 +70,69 @@ def open_spiel_rl(name, policy):
             decisions += 1
         return decisions
 
-    return {"library": "open_spiel", "game": name, "rows": 1, "way": "rl_environment"}, episode
+    return episode
 
 
 def pettingzoo(name, policy):
     """A classic game of PettingZoo, by its AEC interface."""
-    from importlib import import_module
-
-    env = import_module(f"pettingzoo.classic.{name}").raw_env()
-    return {"library": "pettingzoo", "game": name, "rows": 1}, users.in_turns(env, policy)
+    return users.in_turns(import_module(f"pettingzoo.classic.{name}").raw_env(), policy)
 
 
 def rlcard(name, policy):
     """A game of RLCard."""
-    import rlcard as library
+    import rlcard
 
-    env = library.make(name)
+    env = rlcard.make(name)
 
     def episode():
         state, _ = env.reset()
         decisions = 0
         while not env.is_over():
-            legal = list(state["legal_actions"])
-            state, _ = env.step(policy.one(state["obs"].reshape(-1), legal))
+            state, _ = env.step(policy.one(state["obs"].reshape(-1), list(state["legal_actions"])))
             decisions += 1
         return decisions
 
-    return {"library": "rlcard", "game": name, "rows": 1}, episode
+    return episode
 
 
-def chosen(seen, info, policy):
-    """An action for each row of EnvPool's, whose observations have a row a seat."""
-    masks, seats = packed(info["legal_action_mask"]), info["current_player"]
-    seen = seen.reshape(ROWS, -1, int(np.prod(seen.shape[1:])))
-    seen = seen[np.arange(ROWS), seats % seen.shape[1]]
-    return policy.many(seen, masks).astype(np.int32)
+def envpool(name, policy, *, pools=1):
+    """A pool of EnvPool on two threads; of two pools one is stepped while the other is decided."""
+    import envpool
 
-
-def envpool(name, policy):
-    """A game of EnvPool: a pool of environments, stepped together on two threads."""
-    import envpool as library
-
-    env = library.make_gymnasium(name, num_envs=ROWS, num_threads=2, seed=7)
-    shown = [*env.reset()]
-    over = np.zeros(ROWS, np.bool_)
-
-    def step():
-        nonlocal over
-        # A step after an episode only begins the next.
-        decisions = ROWS - int(over.sum())
-        shown[0], _, terminated, truncated, shown[1] = env.step(chosen(*shown, policy))
-        over = terminated | truncated
-        return decisions
-
-    return {"library": "envpool", "game": name, "rows": ROWS}, step
-
-
-def envpool_async(name, policy):
-    """The same asynchronously, with twice as many: one half is stepped while the other is decided."""
-    import envpool as library
-
-    env = library.make_gymnasium(name, num_envs=2 * ROWS, batch_size=ROWS, num_threads=2, seed=7)
+    env = envpool.make_gymnasium(name, num_envs=pools * ROWS, batch_size=ROWS, num_threads=2, seed=7)
     env.async_reset()
 
     def step():
         seen, _, terminated, truncated, info = env.recv()
-        env.send(chosen(seen, info, policy), info["env_id"])
-        # What follows an end is the step that only begins the next episode.
+        # An observation has a row for each seat.
+        seen = seen.reshape(ROWS, -1, int(np.prod(seen.shape[1:])))
+        seen = seen[np.arange(ROWS), info["current_player"] % seen.shape[1]]
+        actions = policy.many(seen, packed(info["legal_action_mask"])).astype(np.int32)
+        env.send(actions, info["env_id"])
+        # After an end a step only starts the next episode.
         return ROWS - int((terminated | truncated).sum())
 
-    return {"library": "envpool", "game": name, "rows": ROWS, "way": "asynchronously"}, step
+    return step
 
 
-def pgx(name, policy):
-    """A game of Pgx on the processor: compiled for a batch, the policy outside as for everybody."""
+def pgx(name, policy, *, compiled=False):
+    """A game of Pgx on the processor, compiled for a batch.
+
+    With `compiled` a random policy is compiled with it, 64 steps a call: what Pgx is made for.
+    """
     import jax
-    import pgx as library
+    import jax.numpy as jnp
+    import pgx
     from pgx.experimental import auto_reset
 
-    env = library.make(name)
+    env, steps = pgx.make(name), 64
     step_all = jax.jit(jax.vmap(auto_reset(env.step, env.init)))
-    keys = jax.random.split(jax.random.PRNGKey(7), ROWS)
-    state = jax.jit(jax.vmap(env.init))(keys)
+    state = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(7), ROWS))
     split = jax.jit(lambda key: tuple(jax.random.split(key)))
-    key = jax.random.PRNGKey(8)
     split_rows = jax.jit(lambda key: jax.random.split(key, ROWS))
+    key = jax.random.PRNGKey(8)
 
-    def step():
+    def by_policy():
         nonlocal state, key
         seen = np.asarray(state.observation).reshape(ROWS, -1)
         actions = policy.many(seen, packed(state.legal_action_mask))
@@ -192,104 +140,96 @@ def pgx(name, policy):
         state = step_all(state, actions.astype(np.int32), split_rows(own))
         return ROWS
 
-    return {"library": "pgx", "game": name, "rows": ROWS}, step
+    def one(carry, _):
+        state, key, seen = carry
+        key, mine, theirs = jax.random.split(key, 3)
+        actions = jax.random.categorical(mine, jnp.where(state.legal_action_mask, 0.0, -jnp.inf))
+        seen += state.observation.reshape(ROWS, -1).astype(jnp.float32).sum()
+        return (step_all(state, actions, jax.random.split(theirs, ROWS)), key, seen), None
 
+    run = jax.jit(lambda *carry: jax.lax.scan(one, (*carry, jnp.float32(0)), None, length=steps)[0])
 
-def pgx_compiled(name, _):
-    """The same with a random policy compiled along with the game, 64 steps a call: what Pgx is made for."""
-    import jax
-    import jax.numpy as jnp
-    import pgx as library
-    from pgx.experimental import auto_reset
-
-    steps = 64
-    env = library.make(name)
-    step_all = jax.vmap(auto_reset(env.step, env.init))
-
-    @jax.jit
-    def run(state, key):
-        def one(carry, _):
-            state, key, seen = carry
-            key, mine, theirs = jax.random.split(key, 3)
-            logits = jnp.where(state.legal_action_mask, 0.0, -jnp.inf)
-            actions = jax.random.categorical(mine, logits)
-            seen += state.observation.reshape(ROWS, -1).astype(jnp.float32).sum()
-            state = step_all(state, actions, jax.random.split(theirs, ROWS))
-            return (state, key, seen), None
-
-        return jax.lax.scan(one, (state, key, jnp.float32(0)), None, length=steps)[0]
-
-    carry = [
-        jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(7), ROWS)),
-        jax.random.PRNGKey(8),
-    ]
-
-    def step():
-        *carry[:], seen = run(*carry)
+    def by_itself():
+        nonlocal state, key
+        state, key, seen = run(state, key)
         seen.block_until_ready()
         return steps * ROWS
 
-    return {"library": "pgx", "game": name, "rows": ROWS, "policy": "its own, compiled with the game"}, step
+    return by_itself if compiled else by_policy
 
 
-def dm_env_rpc(address, policy):
-    """Catch over dm_env_rpc's own connection class; the server is `catch_server.py`."""
+def dm_env_rpc(policy):
+    """Catch over dm_env_rpc's own connection class."""
     import grpc
     from dm_env_rpc.v1 import connection, dm_env_rpc_pb2, tensor_utils
 
-    link = connection.Connection(grpc.insecure_channel(address))
-    world = link.send(dm_env_rpc_pb2.CreateWorldRequest()).world_name
-    specs = link.send(dm_env_rpc_pb2.JoinWorldRequest(world_name=world)).specs
-    action, wanted, legal, moved = next(iter(specs.actions)), list(specs.observations), [0, 1, 2], 1
+    command = [sys.executable, Path(__file__).with_name("catch_server.py")]
+    served = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    link = connection.Connection(grpc.insecure_channel(served.stdout.readline().strip()))
+    specs = link.send(dm_env_rpc_pb2.JoinWorldRequest()).specs
+    action, wanted = next(iter(specs.actions)), list(specs.observations)
+    moved, running = 1, False
 
     def step():
-        nonlocal moved
+        nonlocal moved, running
         actions = {action: tensor_utils.pack_tensor(np.int32(moved))}
         answer = link.send(dm_env_rpc_pb2.StepRequest(requested_observations=wanted, actions=actions))
-        moved = policy.one(tensor_utils.unpack_tensor(answer.observations[wanted[0]]).reshape(-1), legal)
-        # The first step of a sequence only begins it.
-        over, running = answer.state != dm_env_rpc_pb2.RUNNING, step.running
-        step.running = not over
-        return int(running)
+        moved = policy.one(tensor_utils.unpack_tensor(answer.observations[wanted[0]]).reshape(-1), [0, 1, 2])
+        # The first step of a sequence only starts it.
+        decided, running = running, answer.state == dm_env_rpc_pb2.RUNNING
+        return int(decided)
 
-    step.running = False
-    return {"library": "dm-env-rpc", "game": "catch", "rows": 1}, step
-
-
-MAKERS = {
-    "open_spiel": open_spiel,
-    "pettingzoo": pettingzoo,
-    "rlcard": rlcard,
-    "envpool": envpool,
-    "pgx": pgx,
-}
-MAKERS |= {
-    "envpool-async": envpool_async,
-    "open_spiel-rl": open_spiel_rl,
-    "open_spiel-tensor": open_spiel_tensor,
-    "pgx-compiled": pgx_compiled,
-    "dm-env-rpc": dm_env_rpc,
-    "boardwire": users.by_messages,
-    "boardwire-single": users.by_match,
-    "boardwire-batch": users.by_batch,
-    "boardwire-gymnasium": users.by_gymnasium,
-    "boardwire-vector": users.by_vector,
-    "boardwire-pettingzoo": users.by_pettingzoo,
-}
+    step.server = served  # It ends when its stdin closes.
+    return step
 
 
-def main(words):
+def stub(kind, *arguments):
+    """Boardwire by plain stubs."""
+    import stubs
+
+    return getattr(stubs, kind)(*arguments).step
+
+
+def contestants(address=None):
+    """By the names of their rows, what makes the step of each from a policy."""
+    made = {}
+    for way in ("halves", "stream", "unary"):
+        made[f"boardwire faraway x{ROWS}, {way}"] = partial(stub, "Batch", address, way, ROWS)
+    made["boardwire faraway x1, stream"] = partial(stub, "Agent", address, "stream")
+    for place, where in (("local", "local:"), ("private server", None)):
+        for rows in (1, 16, 64, ROWS):
+            made[f"boardwire faraway x{rows}, {place}"] = partial(users.batch, where, rows)
+        for rows in (16, ROWS):
+            made[f"boardwire faraway make_vec x{rows}, {place}"] = partial(users.vector, where, rows)
+        made[f"boardwire faraway gymnasium, {place}"] = partial(users.single, where)
+        made[f"boardwire faraway pettingzoo aec, {place}"] = partial(users.pettingzoo, where)
+    singles = {
+        open_spiel: ("hanabi", "leduc_poker", "connect_four"),
+        pettingzoo: ("leduc_holdem_v4", "connect_four_v3"),
+        rlcard: ("leduc-holdem", "uno"),
+    }
+    for maker, games in singles.items():
+        made |= {f"{maker.__name__} {game}": partial(maker, game) for game in games}
+    made["open_spiel hanabi, state tensors"] = partial(open_spiel, "hanabi", tensors=True)
+    made["open_spiel hanabi, rl_environment"] = partial(open_spiel_rl, "hanabi")
+    for game in ("LeducHoldem", "ConnectFour", "SparrowMahjong"):
+        made[f"envpool {game} x{ROWS}"] = partial(envpool, f"{game}-v1")
+        made[f"envpool {game} x{ROWS}, asynchronously"] = partial(envpool, f"{game}-v1", pools=2)
+    for game in ("leduc_holdem", "connect_four", "sparrow_mahjong"):
+        made[f"pgx {game} x{ROWS}"] = partial(pgx, game)
+    for game in ("leduc_holdem", "sparrow_mahjong"):
+        made[f"pgx {game} x{ROWS}, policy compiled"] = partial(pgx, game, compiled=True)
+    made["dm-env-rpc catch, its own server"] = dm_env_rpc
+    return made
+
+
+def main(name, address):
     """Plays when told to."""
-    try:
-        about, step = MAKERS[words[0]](*words[1:], RandomLegal())
-        about["version"] = version(about["library"])
-        # The first steps compile, allocate, and fill caches.
-        step()
-        step()
-    except ModuleNotFoundError:
-        print(json.dumps({"failed": "not installed"}), flush=True)
-        return
-    print(json.dumps(about), flush=True)
+    step = contestants(address)[name](RandomLegal())
+    # The first steps compile, allocate, and fill caches.
+    step()
+    step()
+    print(json.dumps({"version": version(name.split()[0])}), flush=True)
     for line in sys.stdin:
         wanted, decisions, start = float(line), 0, time.perf_counter()
         while (passed := time.perf_counter() - start) < wanted:
@@ -298,4 +238,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -1,13 +1,12 @@
-"""Installs what `make bench` needs into the virtual environment it runs in, and every peer that can be had.
+"""Installs what the programs of `make bench` import into the virtual environment it runs in, and the peers.
 
-The client comes last, by `tools/install.sh`: what the peers ask for must not make its own requirements unfit.
-
-A peer that cannot be installed is named, and has a row that says so; nothing else depends on it.
+A peer that cannot be installed, or not beside our own requirements, is named and has a row that says so.
 """
 
 import subprocess
 import sys
 
+OWN = ["numpy>=2", "grpcio>=1.71.2", "protobuf>=5.29", "googleapis-common-protos>=1.66"]
 PEERS = ["open_spiel", "pettingzoo[classic]", "envpool", "rlcard", "pgx", "dm-env-rpc"]
 PEER_SECONDS = 900
 
@@ -19,11 +18,10 @@ def pip(*words, **more):
 
 def main():
     """Installs."""
-    pip("--upgrade", "pip", check=True)
-    pip("numpy>=2", check=True)
+    pip("--upgrade", "pip", *OWN, check=True)
     for peer in PEERS:
         try:
-            failed = pip(peer, timeout=PEER_SECONDS).returncode
+            failed = pip(peer, *OWN, timeout=PEER_SECONDS).returncode
         except subprocess.TimeoutExpired:
             failed = f"no end after {PEER_SECONDS} s"
         if failed:

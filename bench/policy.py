@@ -1,18 +1,12 @@
-"""The one policy of all measurements: uniformly random among the legal actions.
-
-It looks at the observation and the mask of every decision. Its work is part of every figure, the peers'
-and ours.
-"""
+"""The one policy of all measurements: uniformly random among the legal actions. Every figure includes it."""
 
 from itertools import pairwise
 
 import numpy as np
 
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 #: SELECT[byte, k] is the k-th set bit of a byte.
-SELECT = np.zeros((256, 8), np.uint8)
-for _byte in range(256):
-    _bits = [bit for bit in range(8) if _byte >> bit & 1]
-    SELECT[_byte, : len(_bits)] = _bits
+SELECT = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint8)
 
 
 def packed(masks):

@@ -38,43 +38,31 @@ FRONT = (
     ("1 environment a call", "x1, local", "x1, private server", r"(open_spiel|rlcard) .*"),
     ("a Gymnasium environment", "gymnasium, local", "gymnasium, private server", r"(pettingzoo|rlcard) .*"),
 )
-#: The page's sections after that of the peers: heading, introduction, and the pattern of the rows.
-SECTIONS = (
-    (
-        "Batches, against an echo server",
-        "The echo server answers with as many bytes and plays nothing: a call that takes 1.3 times its time\n"
-        "costs 0.3 of a bare round trip. With `halves` two requests are under way.",
-        r"batch python \w+ x(1|16|256|1024) (unix|tcp)",
-    ),
-    (
-        "One decision a round trip, against an echo server",
-        "A seat of a match acts; the response is its next observation.",
-        r"act (rust|python) (unary|stream) (tcp|unix)",
-    ),
-    (
-        "Engine and bots",
-        "On one core. The engine writes view and mask of every decision. `mc` has 160 playouts a decision,\n"
-        "`mc:10` ten ([strength](strength.md)).",
-        r"(engine|greedy|mc(:[0-9]+)?) .*seats",
-    ),
-    (
-        "Batches without a connection",
-        "What the server does for a batch, with nothing sent.",
-        r"batch \w+ x(1|64|1024) in process, threads \d",
-    ),
-    (
-        "Many matches",
-        "Agents in matches of two, each on a connection of its own. Agents `that think` wait half a second\n"
-        "before each decision. A journal keeps matches on a disk\n"
-        "([operations](operations.md#matches-that-outlive-the-server)).",
-        r"(1000 strangers|10000 (idle|open|matches)).*",
-    ),
-    (
-        "Beside work that fills the server",
-        "Health checks and `Act` while the server works on large batches or costly bots.",
-        r"(health check|act) (quiet|beside .*), p(50|99)",
-    ),
-)
+#: The page's sections after that of the peers: the pattern of the rows, heading and introduction.
+SECTIONS = {
+    r"batch python \w+ x(1|16|256|1024) (unix|tcp)": """Batches, against an echo server
+
+The echo server answers with as many bytes and plays nothing: a call that takes 1.3 times its time
+costs 0.3 of a bare round trip. With `halves` two requests are under way.""",
+    r"act (rust|python) (unary|stream) (tcp|unix)": """One decision a round trip, against an echo server
+
+A seat of a match acts; the response is its next observation.""",
+    r"(engine|greedy|mc(:[0-9]+)?) .*seats": """Engine and bots
+
+On one core. The engine writes view and mask of every decision. `mc` has 160 playouts a decision,
+`mc:10` ten ([strength](strength.md)).""",
+    r"batch \w+ x(1|64|1024) in process, threads \d": """Batches without a connection
+
+What the server does for a batch, with nothing sent.""",
+    r"(1000 strangers|10000 (idle|open|matches)).*": """Many matches
+
+Agents in matches of two, each on a connection of its own. Agents `that think` wait half a second
+before each decision. A journal keeps matches on a disk
+([operations](operations.md#matches-that-outlive-the-server)).""",
+    r"(health check|act) (quiet|beside .*), p(50|99)": """Beside work that fills the server
+
+Health checks and `Act` while the server works on large batches or costly bots.""",
+}
 
 
 def number(value):
@@ -103,41 +91,36 @@ def table(head, lines):
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines])
 
 
-def contestants(rows, ours):
-    """The rows of Boardwire, or those of its peers, fastest first; those that failed last."""
-    shown = [row for row in rows.values() if row.get("library") or row.get("failed")]
-    shown = [row for row in shown if row["row"].startswith("boardwire ") == ours]
-    return sorted(shown, key=lambda row: -(row["figure"] or 0))
+def contestants(rows):
+    """The rows of Boardwire, then those of its peers, fastest first; those that failed last."""
+    shown = [row for row in rows.values() if "version" in row or "failed" in row]
+    return sorted(shown, key=lambda row: (not row["row"].startswith("boardwire "), -(row["figure"] or 0)))
 
 
 def contestant_table(rows):
     """All contestants, and how many times as fast Boardwire is."""
     lines = []
-    for row in (*contestants(rows, ours=True), *contestants(rows, ours=False)):
-        if row.get("failed"):
-            lines.append([row["row"], row["failed"], "", ""])
-            continue
-        ratios = [
-            rows.get(f"boardwire faraway {size}, local, against {row['row']}") for size in ("x1024", "x1")
-        ]
-        own = row["row"].startswith("boardwire ")
-        name = row["row"] if own else f"{row['row']} ({row['version']})"
-        lines.append(
-            [name, number(row["figure"]), *(number(each["figure"]) if each else "" for each in ratios)]
-        )
+    for row in contestants(rows):
+        name, cells = row["row"], []
+        for size in ("x1024", "x1"):
+            ratio = rows.get(f"boardwire faraway {size}, local, against {name}")
+            cells.append(number(ratio["figure"]) if ratio else "")
+        if "version" in row and not name.startswith("boardwire "):
+            name += f" ({row['version']})"
+        lines.append([name, row.get("failed") or number(row["figure"]), *cells])
     return table(["", "decisions/s", "Boardwire x1024, local, is so many times as fast", "x1, local"], lines)
 
 
 def section_table(rows, pattern):
     """The rows of a pattern, each with its ratio to the echo server where there is one."""
-    lines, echoed = [], False
+    lines = []
     for name, row in rows.items():
         if row["figure"] is not None and re.fullmatch(pattern, name):
-            ratio = rows.get(f"{name}, against echo")
-            echoed |= ratio is not None
-            lines.append([name, number(row["figure"]), row["unit"], number(ratio["figure"]) if ratio else ""])
+            lines.append([name, number(row["figure"]), row["unit"]])
+            if ratio := rows.get(f"{name}, against echo"):
+                lines[-1].append(number(ratio["figure"]))
     head = ["", "figure", "unit", "times the echo server's time"]
-    return table(head, lines) if echoed else table(head[:3], [line[:3] for line in lines])
+    return table(head[: max(map(len, lines), default=3)], lines)
 
 
 def bound_table(rows):
@@ -154,19 +137,24 @@ def front_table(rows):
     """The README's rows, in bold where the fastest comparable peer is faster."""
     lines = []
     for label, *ours, pattern in FRONT:
-        peer = next(row for row in contestants(rows, ours=False) if re.fullmatch(pattern, row["row"]))
-        figures = [rows[f"boardwire faraway {name}"]["figure"] for name in ours]
-        cells = [f"**{number(each)}**" if each < peer["figure"] else number(each) for each in figures]
-        lines.append([label, *cells, f"{peer['row']}: {number(peer['figure'])}"])
+        peers = [row for row in contestants(rows) if re.fullmatch(pattern, row["row"])]
+        # A contestant that failed has no figure; such peers stand last.
+        fastest = peers[0]["figure"] if peers else None
+        cells = []
+        for name in ours:
+            figure = rows[f"boardwire faraway {name}"]["figure"]
+            shown = number(figure) if figure else "failed"
+            cells.append(f"**{shown}**" if figure and fastest and figure < fastest else shown)
+        lines.append([label, *cells, f"{peers[0]['row']}: {number(fastest)}" if fastest else "none measured"])
     return table(["driven from Python", "in the process", "behind a server", "fastest peer"], lines)
 
 
 def measured(found):
     """When and on what."""
     facts = found["machine"]
-    text = f"Measured {facts['date'][:10]} at `{facts['commit'][:9]}` on {facts['cores']} cores of"
-    text += f" {facts['cpu']}, load {facts['load'][0]:.1f} at the start"
-    text += f" ({facts['system']}, {facts['rustc'].split(' (')[0]}, Python {facts['python']})."
+    text = f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores of
+{facts["cpu"]}, load {facts["load"][0]:.1f} at the start
+({facts["system"]}, {facts["rustc"].split(" (")[0]}, Python {facts["python"]})."""
     if facts["load"][0] > facts["cores"] / 2:
         text += " **The machine was busy: these figures are provisional.**"
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
@@ -185,9 +173,7 @@ plays Faraway for two; each peer plays a game of its own. A peer is faster than 
 def page(found):
     """The page docs/benchmarks.md."""
     rows = {row["row"]: row for row in found["rows"]}
-    sections = "\n".join(
-        f"\n## {head}\n\n{text}\n\n{section_table(rows, which)}" for head, text, which in SECTIONS
-    )
+    sections = "\n\n".join(f"## {text}\n\n{section_table(rows, which)}" for which, text in SECTIONS.items())
     return f"""# Benchmarks
 
 `make bench` measures Boardwire and its peers on your machine. It writes `bench/results.json`, this page
@@ -211,6 +197,7 @@ and the README's table. Do not edit this page: `bench/report.py` writes it.
 ## Boardwire and its peers
 
 {contestant_table(rows)}
+
 {sections}
 
 ## Bounds
@@ -222,11 +209,9 @@ and the README's table. Do not edit this page: `bench/report.py` writes it.
 def readme(found):
     """The README with the section between its marks."""
     text = README.read_text()
-    before, _, rest = text.partition(MARK)
-    _, end, after = rest.partition(END)
-    if not end:
+    if not re.search(f"{MARK}.*{END}", text, re.DOTALL):
         raise SystemExit(f"bench: README.md has no section from {MARK} to {END}")
-    return f"{before}{MARK}\n{front(found)}\n{END}{after}"
+    return f"{text[: text.index(MARK)]}{MARK}\n{front(found)}\n{text[text.index(END) :]}"
 
 
 def report(found):
