@@ -155,7 +155,7 @@ test-wheels: wheels
 crates: | check-tools
 	cargo package --workspace --exclude boardwire-python --exclude boardwire-agent --exclude boardwire-features --locked
 
-## pictures: draws the pictures of the docs anew, from matches of bots
+## pictures: draws the pictures of the docs, from matches of bots
 pictures: binary
 	python3 tools/pictures.py $(BINARY) docs
 
@@ -181,12 +181,12 @@ fmt: build
 	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench tools
 	cd proto && ../$(VENV)/bin/buf format -w
 
-## proto: generates the committed code of all languages anew
+## proto: generates the committed code of all languages
 proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test bootstrap
 	python3 tests/python/generate.py
 
-## aio: makes boardwire.aio anew from the modules that block
+## aio: makes boardwire.aio from the modules that block
 aio: $(VENV)/.installed
 	$(PYTHON) client-py/tools/aio.py
 
@@ -194,7 +194,7 @@ aio: $(VENV)/.installed
 release-proto: build
 	cd proto && ../$(VENV)/bin/buf build --exclude-source-info --output released.binpb
 
-## golden: writes the golden files anew: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
+## golden: writes the golden files: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
 golden: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test integration -- golden:: shown:: decisions:: choices::
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --lib vectors::

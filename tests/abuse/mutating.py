@@ -35,7 +35,7 @@ DEADLINE = 1.0
 WRONG = ("INTERNAL", "BOT_FAILED", "UNKNOWN", "UNAVAILABLE")
 #: What costs the server more than a suite should take is out of reach of mutations.
 FLAGS = ("--max-environments", 4_096, "--max-batches", 64, "--match-idle-timeout", 20)
-#: Values of fields that nobody asks for in earnest.
+#: Values of fields that no real client sends.
 NUMBERS = (0, 1, 2, 3, 127, 128, 255, 256, 65_536, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1)
 TEXTS = (
     "",
@@ -80,7 +80,7 @@ def mutated(dice: random.Random, message: bytes) -> bytes:
 
 
 def odd(dice: random.Random, message: Message) -> bytes:
-    """A message one of whose fields has a value that nobody asks for in earnest."""
+    """A message one of whose fields has a value that no real client sends."""
     changed = type(message).FromString(message.SerializeToString())
     field: Any = dice.choice(changed.DESCRIPTOR.fields)
     is_many, kind = field.is_repeated, field.cpp_type
@@ -124,7 +124,7 @@ def valid(stubs: Stubs) -> list[Call]:
     pb, uuid = match_service_pb2, "67e55044-10b1-426f-9247-bb680e5fe0c8"
     determinize = search_pb.CreateSearchRequest(match_id=match, worlds=2, places=4, seed=7)
     search = stubs.searches.CreateSearch(determinize, metadata=bearer(token)).search.id
-    # Whoever is invited anew takes the seat away from the token there was: in a match that nobody plays.
+    # A new invitation takes the seat from its former token: in a match without players.
     given = stubs.matches.CreateMatch(match_request(["agent", "random"]))
     secret = bytes(32)
     fair = stubs.matches.CreateMatch(match_request(["agent", "random"], config=MatchConfig(fair_deals=True)))

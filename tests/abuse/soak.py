@@ -8,13 +8,13 @@ grown twice.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import boardwire
+from target import Target, resident, started
 
 ROWS = 1024
 #: Steps of one batch.
@@ -25,16 +25,6 @@ MATCHES = 10
 SLACK_MIB = 6.0
 #: Matches before anything is measured: by then the server remembers as many closed matches as it ever does.
 WARM_UP = 1500
-#: Gives free memory back to the system at once.
-ALLOCATOR = {"MIMALLOC_PURGE_DELAY": "0"}
-
-
-def resident(pid: int) -> float:
-    """Returns the resident memory of a process in MiB."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError(f"process {pid} has no VmRSS")
 
 
 def play_match(client: boardwire.Client) -> int:
@@ -69,7 +59,7 @@ def play_batch(client: boardwire.Client, halves: bool) -> int:
     return STEPS * ROWS
 
 
-def soak(client: boardwire.Client, server: int, wanted: int) -> list[tuple[float, float]]:
+def soak(client: boardwire.Client, target: Target, wanted: int) -> list[tuple[float, float]]:
     """Plays; returns the resident memory of server and client, in MiB, after every tenth."""
     for _ in range(WARM_UP):
         play_match(client)
@@ -80,7 +70,7 @@ def soak(client: boardwire.Client, server: int, wanted: int) -> list[tuple[float
         decisions += sum(play_match(client) for _ in range(MATCHES))
         opened += 1
         if decisions >= wanted * (len(found) + 1) / 10:
-            found.append((resident(server), resident(os.getpid())))
+            found.append((target.resident(), resident(os.getpid())))
             rate = decisions / (time.perf_counter() - start)
             sizes = "server {:.1f} MiB, client {:.1f} MiB".format(*found[-1])
             print(
@@ -106,36 +96,19 @@ def main(binary: str, wanted: str = "10000000") -> None:
     It plays for as long again when memory seems to have grown: a leak continues, while an allocator takes a
     step of up to 8 MiB now and then.
     """
+    # Gives free memory back to the system at once.
+    os.environ["MIMALLOC_PURGE_DELAY"] = "0"
     grown: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        address = f"unix:{folder}/soak"
-        command = [
-            binary,
-            "serve",
-            "--exit-with-stdin",
-            "--log-level",
-            "warn",
-            "--listen",
-            address,
-        ]
-        environment = os.environ | ALLOCATOR
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        ) as server:
-            assert server.stdin is not None
-            assert server.stdout is not None
-            server.stdout.readline()
-            with boardwire.connect(address) as client:
-                for _ in range(2):
-                    grown = leaks(soak(client, server.pid, int(float(wanted))))
-                    if not grown:
-                        break
-                    print("soak: memory grew: " + ", ".join(grown), flush=True)
-            server.stdin.close()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started(binary, Path(folder)) as target,
+        boardwire.connect(target.unix) as client,
+    ):
+        for _ in range(2):
+            grown = leaks(soak(client, target, int(float(wanted))))
+            if not grown:
+                break
+            print("soak: memory grew: " + ", ".join(grown), flush=True)
     if grown:
         raise SystemExit("soak: memory grew twice: it leaks")
     print("soak: memory stayed flat")

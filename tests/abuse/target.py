@@ -36,6 +36,14 @@ def until(condition: Callable[[], object], seconds: float, message: str) -> floa
     return time.monotonic() - start
 
 
+def resident(pid: int, name: str = "VmRSS:") -> float:
+    """The resident memory of a process in MiB, or another value of its status."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) / 1024
+    raise Failed("the process is gone")
+
+
 class Target:
     """A running server that listens on a TCP port, for attackers, and on a Unix socket, for others.
 
@@ -69,19 +77,13 @@ class Target:
         host, port = self.address.rsplit(":", 1)
         return host, int(port)
 
-    def _status(self, name: str) -> float:
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith(name):
-                return int(line.split()[1]) / 1024
-        raise Failed("the server is gone")
-
     def resident(self) -> float:
         """Its resident memory in MiB."""
-        return self._status("VmRSS:")
+        return resident(self.pid)
 
     def peak(self) -> float:
         """The most resident memory it has had, in MiB."""
-        return self._status("VmHWM:")
+        return resident(self.pid, "VmHWM:")
 
     def descriptors(self) -> int:
         """How many file descriptors it has open."""

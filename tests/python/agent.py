@@ -20,7 +20,7 @@ from boardwire import Observation, Seat, errors
 _T = TypeVar("_T")
 #: Seconds to wait after the first failure, the second, and so on; then it gives up.
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0)
-#: After so many seconds without a failure the pauses begin anew.
+#: After so many seconds without a failure the pauses start again.
 LONG = 60.0
 #: What passes by itself.
 PASSING = (errors.ConnectionLost, errors.ServerFull)

@@ -6,11 +6,9 @@ live in a virtual environment of their own, made on demand.
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import venv
 from pathlib import Path
@@ -24,9 +22,10 @@ NAME = "boardwire_v1"
 HEAD = '"""Generated from proto/boardwire/v1 by tests/python/generate.py."""\n'
 
 
-def tools(folder: Path = ROOT / ".venv-proto") -> Path:
+def tools() -> Path:
     """Makes the virtual environment of the tools unless it is there; gives the folder of its scripts."""
-    scripts = folder / ("Scripts" if sys.platform == "win32" else "bin")
+    folder = ROOT / ".venv-proto"
+    scripts = folder / "bin"
     mark = folder / "boardwire-tools.txt"
     wanted = "\n".join(TOOLS)
     if not mark.exists() or mark.read_text() != wanted:
@@ -69,6 +68,4 @@ def generate(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=HERE, help="the folder for the package")
-    generate(parser.parse_args().out)
+    generate(HERE)

@@ -1,4 +1,4 @@
-"""`boardwire arena`: repeatable to the last figure, cut off and gone on with, plain about what it refuses."""
+"""`boardwire arena`: repeatable to the last figure, interrupted and continued, clear in refusals."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_agents_do_not_know_the_seed(tmp_path: Path) -> None:
     assert figures(*common, "--matches", "4", *kept)["seed"] == drawn
 
 
-def test_whoever_is_invited_may_play() -> None:
+def test_an_invited_agent_may_play() -> None:
     command = [str(find_binary()), "arena", "faraway", "--seats", "agent:me,random", "--matches", "6"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None

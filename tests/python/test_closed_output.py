@@ -1,4 +1,4 @@
-"""Whoever reads what a command prints may stop reading: that is an error like any other."""
+"""The reader of a command's output may stop reading: that is an error like any other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def into_nothing(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     ],
     ids=" ".join,
 )
-def test_whoever_reads_may_stop_reading(arguments: list[str]) -> None:
+def test_a_reader_may_stop_reading(arguments: list[str]) -> None:
     ended = into_nothing(*arguments)
     assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, "boardwire: Broken pipe (os error 32)")
 

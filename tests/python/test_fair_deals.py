@@ -164,16 +164,18 @@ def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
         client.create_match("faraway", players=["agent", "random"], fair_deals=True, seed=1)
 
 
-def test_a_seat_is_given_away_anew(client: boardwire.Client) -> None:
+def test_a_seat_is_given_to_another_agent(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         lost, first = match.join(0), match.invitations[0]
         assert first.seat == 0
         seen = lost.observe()
         given = match.invite(0)
-        with pytest.raises(boardwire.errors.AccessDenied):
+        with pytest.raises(boardwire.errors.AccessDenied) as told:
             lost.observe(wait=False)
-        with pytest.raises(boardwire.errors.NotFound):
+        assert told.value.reason == "TOKEN_WRONG"
+        with pytest.raises(boardwire.errors.NotFound) as unknown:
             client.join(first)
+        assert unknown.value.reason == "INVITATION_UNKNOWN"
         found = client.join(given)
         assert (found.observe(wait=False).decision, match.invitations) == (seen.decision, (given,))
         with pytest.raises(boardwire.errors.InvalidRequest, match="seat"):

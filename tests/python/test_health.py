@@ -56,8 +56,9 @@ def test_matches_do_not_serve_while_the_journal_fails(tmp_path: Path) -> None:
         health = Health(tmp_path / "socket")
         with health.channel, boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
             assert health.of() == health.of(MATCHES) == SERVING
-            with pytest.raises(errors.ConnectionLost):
+            with pytest.raises(errors.ConnectionLost) as told:
                 fill(client)
+            assert told.value.reason == "JOURNAL_FAILED"
             health.becomes(NOT_SERVING)
             assert health.of(MATCHES) == NOT_SERVING
             assert health.of(BATCHES) == SERVING
@@ -78,8 +79,9 @@ def test_the_command_line_asks_for_health(tmp_path: Path) -> None:
     with served(tmp_path, file_bytes=200_000):
         assert asked(address) == (0, "SERVING", "")
         assert asked(address, "--service", MATCHES) == (0, "SERVING", "")
-        with boardwire.connect(address) as client, pytest.raises(errors.ConnectionLost):
+        with boardwire.connect(address) as client, pytest.raises(errors.ConnectionLost) as refused:
             fill(client)
+        assert refused.value.reason == "JOURNAL_FAILED"
         health = Health(tmp_path / "socket")
         with health.channel:
             health.becomes(NOT_SERVING)

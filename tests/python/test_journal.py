@@ -130,13 +130,15 @@ def test_an_interrupted_server_keeps_its_matches_too(tmp_path: Path) -> None:
         again = seat.observe()
         assert (again.ply, again.view.tobytes()) == (seen.ply, seen.view.tobytes())
         assert match.info().labels == {"run": "one"}
-        with pytest.raises(errors.NotPossibleNow):
+        with pytest.raises(errors.NotPossibleNow) as told:
             match.join(0)
+        assert told.value.reason == "INVITATION_USED"
         match.close()
         kill(server)
         server = start(tmp_path)
-        with pytest.raises(errors.Gone):
+        with pytest.raises(errors.Gone) as gone:
             match.info()
+        assert gone.value.reason == "MATCH_UNKNOWN"
     kill(server)
 
 
@@ -164,8 +166,9 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
         assert join() == second
         match_id = created["match"]["id"]
         assert client.seat(match_id, second).observe().ply == 1
-        with pytest.raises(errors.AccessDenied):
+        with pytest.raises(errors.AccessDenied) as told:
             client.seat(match_id, first)
+        assert told.value.reason == "TOKEN_WRONG"
     kill(server)
 
 
@@ -187,10 +190,12 @@ def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> 
         served(tmp_path, file_bytes=200_000) as server,
     ):
         seat = client.create_match("faraway", players=["agent", "random"], seed=1).join(0)
-        with pytest.raises(errors.ConnectionLost, match="nothing that was answered is lost"):
+        with pytest.raises(errors.ConnectionLost, match="nothing that was answered is lost") as told:
             until_full(seat)
-        with pytest.raises(errors.ConnectionLost):
+        assert told.value.reason == "JOURNAL_FAILED"
+        with pytest.raises(errors.ConnectionLost) as told:
             client.create_match("faraway", players=["agent", "random"])
+        assert told.value.reason == "JOURNAL_FAILED"
         make_room(server)
         due, seen = time.monotonic() + 60, None
         while seen is None:
@@ -221,8 +226,9 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
     assert kept not in said
     with served(tmp_path, "--journal-give-up"), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
         assert client.seat(kept, seats[1].token).observe().ply == plies[1]
-        with pytest.raises(errors.Gone):
+        with pytest.raises(errors.Gone) as told:
             client.seat(lost, seats[0].token)
+        assert told.value.reason == "MATCH_UNKNOWN"
     with served(tmp_path):
         pass
 
@@ -303,8 +309,9 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
             )
         with served(here), served(there), boardwire.connect(f"unix:{there / 'socket'}") as other:
             assert seats[0].observe().view.tobytes() == stays.view.tobytes()
-            with pytest.raises(errors.Gone):
+            with pytest.raises(errors.Gone) as told:
                 seats[1].observe()
+            assert told.value.reason == "MATCH_UNKNOWN"
             seat = other.seat(moved, seats[1].token)
             seen = seat.observe()
             assert (seen.view.tobytes(), seen.ply) == (moves.view.tobytes(), moves.ply)

@@ -28,7 +28,7 @@ def pictures() -> dict[str, str]:
 
 def test_pictures_are_those_of_today(pictures: dict[str, str]) -> None:
     stale = [path for path, svg in pictures.items() if (ROOT / "docs" / path).read_text() != svg]
-    assert not stale, "make pictures writes them anew"
+    assert not stale, "make pictures writes them"
 
 
 def test_pictures_need_nothing_from_elsewhere_and_say_what_they_show(pictures: dict[str, str]) -> None:

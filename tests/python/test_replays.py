@@ -1,4 +1,4 @@
-"""What was played can be checked by whoever was shown it: with the server's program, and without it."""
+"""Every viewer can check what was played: with the server's program, and without it."""
 
 from __future__ import annotations
 
@@ -201,8 +201,9 @@ def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> Non
         assert len(seat.replay().frames) == len(match.replay().frames) == 2, (
             "the deal, and the bot has chosen"
         )
-        with pytest.raises(boardwire.errors.AccessDenied):
+        with pytest.raises(boardwire.errors.AccessDenied) as told:
             client.replay(match.id)
+        assert told.value.reason == "TOKEN_MISSING"
         assert len(client.replay(match.id, spectator_token=match.spectator_token).frames) == 2
         closed = match.close()
     assert closed.seed_opening is not None

@@ -64,18 +64,21 @@ def test_frames_that_are_not_kept_are_named(client: boardwire.Client) -> None:
             match.reset()
         with pytest.raises(boardwire.errors.NotFound) as gone:
             next(match.watch(after=0))
+        assert gone.value.reason == "FRAMES_GONE"
         oldest = int(gone.value.metadata["oldest"])
         assert next(match.watch(after=oldest - 1)).sequence == oldest
 
 
 def test_a_private_match_takes_a_token_to_be_watched(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], private=True) as match:
-        with pytest.raises(boardwire.errors.AccessDenied):
+        with pytest.raises(boardwire.errors.AccessDenied) as told:
             next(client.watch(match.id))
+        assert told.value.reason == "TOKEN_MISSING"
         shown = next(client.watch(match.id, spectator_token=match.spectator_token))
         assert shown.episode == 0
-        with pytest.raises(boardwire.errors.AccessDenied):
+        with pytest.raises(boardwire.errors.AccessDenied) as told:
             next(client.watch(match.id, spectator_token="guessed"))
+        assert told.value.reason == "TOKEN_WRONG"
 
 
 def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None:
@@ -85,7 +88,7 @@ def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None
         assert match.info().watch_delay == 3600
         assert len(client.replay(match.id).frames) == 1
         assert len(match.replay().frames) > 1
-        # Whoever watches is a spectator, the host and a seat too.
+        # Those who watch are a spectator, the host and a seat.
         for token in ("", match.host_token, seat.token):
             with pytest.raises(boardwire.errors.CallTimeout):
                 next(client.watch(match.id, spectator_token=token, timeout=0.2))
