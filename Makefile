@@ -37,9 +37,8 @@ check-tools:
 binary: | check-tools
 	cargo build --release --locked --workspace
 
-# An environment that could not be finished has a Python, too, and would be taken for whole.
 $(VENV)/bin/python: | check-tools
-	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); } || { rm -rf $(VENV); exit 1; }
+	@tools/environment.sh $(VENV)
 
 # The folder of the package is newer when it has a new file.
 $(VENV)/.installed: client-py/pyproject.toml client-py/src/boardwire Cargo.toml tools/install.sh | binary $(VENV)/bin/python
@@ -80,7 +79,7 @@ test-pages: build
 
 # PyTorch alone takes 5 GB: what needs heavy packages has an environment of its own.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
-	@python3 -m venv $(TRAIN_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(TRAIN_VENV); }
+	@tools/environment.sh $(TRAIN_VENV)
 	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks
 	@touch $@
 
@@ -92,9 +91,7 @@ test-train: $(TRAIN_VENV)/.installed
 
 # RLlib 2.60 wants gymnasium==1.2.2, the tests gymnasium>=1.4: it has an environment of its own, over the other one.
 $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
-	@python3 -m venv $(RLLIB_VENV)
-	@echo "import site; site.addsitedir('$$($(TRAIN_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
-		> "$$($(RLLIB_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/train.pth"
+	@tools/environment.sh $(RLLIB_VENV) $(TRAIN_VENV)
 	$(RLLIB_VENV)/bin/python -m pip install --quiet 'boardwire[rllib]'
 	@touch $@
 
@@ -124,9 +121,7 @@ train: $(TRAIN_VENV)/.installed
 
 # It has what `build` leaves too: the reference is made from the package.
 $(DOCS_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed
-	@python3 -m venv $(DOCS_VENV)
-	@echo "import site; site.addsitedir('$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
-		> "$$($(DOCS_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/test.pth"
+	@tools/environment.sh $(DOCS_VENV) $(VENV)
 	$(DOCS_VENV)/bin/python -m pip install --quiet 'boardwire[docs]'
 	@touch $@
 
@@ -137,7 +132,7 @@ docs: $(DOCS_VENV)/.installed
 	$(DOCS_VENV)/bin/python -m sphinx -q -W --keep-going -c tools/docs -d target/doctrees target/docs target/site
 
 $(WHEELS_VENV)/.installed: | check-tools
-	@python3 -m venv $(WHEELS_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(WHEELS_VENV); }
+	@tools/environment.sh $(WHEELS_VENV)
 	$(WHEELS_VENV)/bin/python -m pip install --quiet 'maturin[zig]>=1.16,<2' 'twine>=6'
 	@touch $@
 
@@ -207,7 +202,7 @@ mutants: | check-tools
 
 # The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
 $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml tools/install.sh | check-tools
-	@python3 -m venv $(BENCH_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(BENCH_VENV); }
+	@tools/environment.sh $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python bench/install.py
 	tools/install.sh $(BENCH_VENV) gym,pettingzoo dist
 	@touch $@
