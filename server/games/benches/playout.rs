@@ -1,8 +1,8 @@
-//! How many decisions a second the rules serve on one core, without any wire.
+//! Measures the decisions per second of the rules on one core, without transport.
 //!
-//! Every game of the registry plays at random at its fewest and its most seats. At every decision the legal set,
-//! the view of the acting seat and the mask are made, as a server would make them. A row is the median of
-//! several runs; `--json` prints a row a line, for `bench/run`.
+//! It plays random games of every game at its fewest and its most seats. At every decision it computes the legal set, the
+//! view of the acting seat and the mask, as a server does. A row is the median of several runs. `--json` prints one row
+//! per line, for `bench/run`.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -16,23 +16,21 @@ use std::time::{Duration, Instant};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, RngStream, testkit};
 
-/// How long one run plays, at least.
+/// The minimum duration of one run.
 const RUN: Duration = Duration::from_millis(800);
-/// The runs of a row, an odd number.
+/// The number of runs of a row; it must be odd.
 const RUNS: usize = 7;
 
-/// What one row found.
 struct Row {
     game: &'static str,
     seats: u8,
     view_bytes: usize,
-    /// Decisions a second of every run.
+    /// Decisions per second of wall-clock time, one value per run.
     by_clock: Vec<u64>,
-    /// Decisions a second spent on a core; empty where the system does not tell.
+    /// Decisions per second of CPU time, one value per run. It is empty if the system does not report CPU time.
     on_core: Vec<u64>,
 }
 
-/// What one run found.
 struct Run {
     decisions: u128,
     passed: u128,
@@ -71,7 +69,7 @@ fn print(row: &Row, json: bool) {
     }
 }
 
-/// Plays so many games at the fewest seats, for a profiler that counts instructions.
+/// Plays 4000 games at the fewest seats, for a profiler that counts instructions.
 struct Profile;
 
 impl Visitor for Profile {
@@ -103,7 +101,7 @@ impl Visitor for Measure {
 fn measure<G: Game>(seats: u8) -> Row {
     let game = testkit::table::<G>(seats, &[]);
     let mut seeds = 0..;
-    // The first run warms up and is not counted.
+    // The first run is a warm-up and is not counted.
     let runs: Vec<Run> = (0..=RUNS).map(|_| run(&game, &mut seeds)).skip(1).collect();
     let rate = |decisions: u128, nanos: u128| u64::try_from(decisions * 1_000_000_000 / nanos.max(1));
     Row {
@@ -115,13 +113,13 @@ fn measure<G: Game>(seats: u8) -> Row {
     }
 }
 
-/// Nanoseconds this thread has spent on a core, where Linux tells.
+/// Returns the CPU time of this thread in nanoseconds, if the system reports it (Linux).
 fn spent_on_core() -> Option<u128> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split_whitespace().next()?.parse().ok()
 }
 
-/// Plays whole games for a while.
+/// Plays whole games until the run has its minimum duration.
 fn run<G: Game>(game: &Arc<G>, seeds: &mut impl Iterator<Item = u64>) -> Run {
     let mut view = vec![0; game.info().layout.bytes()];
     let mut mask = vec![0; game.info().actions.mask_bytes()];
@@ -137,7 +135,7 @@ fn run<G: Game>(game: &Arc<G>, seeds: &mut impl Iterator<Item = u64>) -> Run {
     }
 }
 
-/// Plays one game from its deal to its outcome; gives the decisions it took.
+/// Plays one game from its deal to its outcome. Returns the number of decisions.
 fn play<G: Game>(game: &Arc<G>, seed: u64, view: &mut [u8], mask: &mut [u8]) -> u32 {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng = RngStream::new(seed, BOT_STREAM);

@@ -1,6 +1,6 @@
-//! How long it takes to sample a state for a seat, on one core.
+//! Measures the time to sample a state for a seat (`resample`), on one core.
 //!
-//! Positions are those of random games of every game at every seat count, each seen by every seat.
+//! The positions come from random games of every game at every seat count. It samples each of them for every seat.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -14,7 +14,7 @@ use std::time::Instant;
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, RESAMPLE_STREAM, RngStream, Seat, testkit};
 
-/// Random games played, states sampled of each position, and runs of which the middle one counts.
+/// The number of random games, of samples per position and seat, and of runs. The median run counts.
 const GAMES: u64 = 20;
 const SAMPLES: u32 = 4;
 const RUNS: usize = 5;
@@ -74,7 +74,7 @@ fn run<G: Game>(game: &Arc<G>, positions: &[G::State], rng: &mut RngStream) -> u
     on_core.unwrap_or(start.elapsed().as_nanos()) / samples
 }
 
-/// Nanoseconds this thread has spent on a core, where Linux tells.
+/// Returns the CPU time of this thread in nanoseconds, if the system reports it (Linux).
 fn spent_on_core() -> Option<u128> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split_whitespace().next()?.parse().ok()

@@ -1,8 +1,8 @@
-//! The games Boardwire serves.
+//! The games that Boardwire serves.
 //!
-//! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`boardwire_kernel::Estimate`], a catalogue under
-//! `catalogues/`, and three lines below: its `mod`, its id and its arm. All have the same files with the same roles, which
-//! CONTRIBUTING.md walks through.
+//! Each game is a folder that implements [`boardwire_kernel::Game`] and [`boardwire_kernel::Estimate`]. It also has a
+//! catalogue in `catalogues/` and three lines below: its `mod`, its id and its match arm. All games have the same files
+//! with the same roles; CONTRIBUTING.md describes them.
 #![deny(clippy::float_arithmetic)]
 
 pub mod faraway;
@@ -11,19 +11,19 @@ pub mod rauha;
 
 use boardwire_kernel::Estimate;
 
-/// The ids of the games, in the order in which they are listed.
+/// The ids of the games, in listing order.
 pub const IDS: [&str; 3] = ["faraway", "rauha", "golden_compass"];
 
-/// Generic code that wants the type of a game.
+/// Generic code to run with the type of a game.
 pub trait Visitor {
-    /// What comes of the visit.
+    /// The result of the visit.
     type Output;
 
-    /// Is called with the game's type.
+    /// Runs the code for the game type `G`.
     fn visit<G: Estimate>(self) -> Self::Output;
 }
 
-/// Hands the type of the game `id` to `visitor`; none for an unknown id.
+/// Calls `visitor` with the type of the game `id`. Returns `None` for an unknown id.
 pub fn visit<V: Visitor>(id: &str, visitor: V) -> Option<V::Output> {
     Some(match id {
         "faraway" => visitor.visit::<faraway::Faraway>(),

@@ -1,11 +1,11 @@
-//! Actions: to choose a region or a sanctuary; the phase tells what for.
+//! Actions: the choice of a region or of a sanctuary. The phase defines what the choice does.
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::state::{RegionId, SanctuaryId};
 
-/// A choice of one card.
+/// The choice of one card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Sets aside, explores or takes the region with this duration.
@@ -14,13 +14,13 @@ pub enum Action {
     Sanctuary(SanctuaryId),
 }
 
-/// The choices of a region.
+/// The actions that choose a region.
 pub(super) const REGION: ActionRange = ActionRange::rows("choose", "regions", REGIONS);
-/// The choices of a sanctuary.
+/// The actions that choose a sanctuary.
 pub(super) const SANCTUARY: ActionRange =
     ActionRange::rows("place", "sanctuaries", SANCTUARIES).after(&REGION);
 
-/// Every action with its label.
+/// Returns all actions with their labels.
 pub(super) fn actions() -> ActionSpace {
     ActionSpace::new()
         .with(REGION, |id| format!("region {id}"))

@@ -1,4 +1,4 @@
-//! What holds in every reachable position; a snapshot from outside is refused for the rest.
+//! Checks the invariants of every reachable state. A snapshot from outside that violates one is rejected.
 
 use boardwire_kernel::{Audit, Audits, Conserved, Seat, ensure};
 
@@ -9,7 +9,6 @@ use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, Sanctuaries, State};
 use super::view::MOST_DEALT;
 
 impl Audits for Faraway {
-    /// Checks a position.
     fn audit(&self, state: &State) -> Audit {
         ensure(!state.forgets, || "quests are not kept")?;
         audit_ids(state)?;
@@ -23,7 +22,7 @@ impl Audits for Faraway {
 }
 
 impl Faraway {
-    /// Round, phase, turn and order belong together.
+    /// Checks that round, phase, turn and order agree.
     fn audit_course(&self, state: &State) -> Audit {
         ensure((1..=ROUNDS).contains(&state.round), || format!("round {}", state.round))?;
         let fits = match state.phase {
@@ -44,7 +43,7 @@ impl Faraway {
         ensure(state.order == order, || format!("order {:?}, not {order:?}", state.order))
     }
 
-    /// A line is as long as rounds were explored, its quests stand as it says; where nobody sits there is nothing.
+    /// Checks that a line has one region per explored round, that `quests` matches it, and that unused seats are empty.
     fn audit_seat(&self, state: &State, seat: Seat) -> Audit {
         let sits = seat.number() < self.seats;
         let explored = if sits { usize::from(state.explored()) } else { 0 };
@@ -65,7 +64,7 @@ impl Faraway {
         ensure(sits || empty, || format!("{seat} is nobody's and has something"))
     }
 
-    /// FA-7.1: every region is in one place.
+    /// FA-7.1: checks that every region is in exactly one place.
     fn audit_regions(&self, state: &State) -> Audit {
         let mut regions = Conserved::<2>::new("region");
         regions.found(state.deck)?;
@@ -84,7 +83,7 @@ impl Faraway {
         )
     }
 
-    /// FA-7.2: hands, display and left-overs have the size that phase and round give them.
+    /// FA-7.2: checks that hands, display and left-overs have the size that phase and round require.
     fn audit_sizes(&self, state: &State) -> Audit {
         let taken = u8::from(state.phase == Phase::Place);
         let display = match (state.phase, state.round) {
@@ -123,7 +122,7 @@ impl Faraway {
         Ok(())
     }
 
-    /// Hidden choices are of the chooser's hand; what was set aside went into the deck.
+    /// Checks that hidden choices are in the seat's hand, and that regions set aside went into the deck.
     fn audit_choices(&self, state: &State) -> Audit {
         let chosen = state.chosen.of(self.seats);
         let all_chosen = chosen.iter().all(Option::is_some);
@@ -158,7 +157,7 @@ impl Faraway {
         Ok(())
     }
 
-    /// FA-7.3: the sanctuaries came to where they are by deals that FA-R1 and FA-R2 allow.
+    /// FA-7.3: checks that deals allowed by FA-R1 and FA-R2 brought every sanctuary to its place.
     fn audit_sanctuaries(&self, state: &State) -> Audit {
         Seat::all(self.seats).try_for_each(|seat| self.audit_finds(state, seat))?;
         let mut deck = Deck { blocks: [Sanctuaries::EMPTY; NODES], front: 0 };
@@ -177,7 +176,7 @@ impl Faraway {
         ensure(len == u32::from(state.sanctuary_deck), || format!("{len} sanctuaries in the deck"))
     }
 
-    /// Deals what the seats were dealt in a round: at once as far as the deck went, the rest in their turns.
+    /// Replays the deals of a round: first as far as the deck lasts, then the rest in the seats' turns.
     fn deal_again(&self, state: &State, round: u8, deck: &mut Deck) -> Audit {
         let at = usize::from(round - 2);
         let order = state.order_of(round, self.seats);
@@ -187,7 +186,7 @@ impl Faraway {
                 format!("{seat} was dealt {cards:?} in round {round}, and there were more")
             })
         };
-        // What seats before it had as well can only have come from them.
+        // A card that an earlier seat of this round also had can only have come from that seat.
         let mut late = [Sanctuaries::EMPTY; SEATS];
         let mut earlier = Sanctuaries::EMPTY;
         for (&seat, late) in order.iter().zip(&mut late) {
@@ -211,7 +210,7 @@ impl Faraway {
         Ok(())
     }
 
-    /// What a seat was dealt, is owed and has placed, round by round.
+    /// Checks what a seat was dealt, is owed and has placed, round by round.
     fn audit_finds(&self, state: &State, seat: Seat) -> Audit {
         for round in 2..=ROUNDS {
             let at = usize::from(round - 2);
@@ -232,7 +231,7 @@ impl Faraway {
                     format!("{seat} was dealt {got} of {due} and is owed {}", state.owed[seat])
                 })?;
             }
-            // FA-4.7, FA-R2: nobody who finds goes without.
+            // FA-4.7, FA-R2: every seat that finds sanctuaries places one.
             let right = match placed {
                 Some(id) => dealt.contains(id) && !is_due,
                 None => !finds || is_due,
@@ -245,15 +244,15 @@ impl Faraway {
     }
 }
 
-/// Whether a seat is to place a sanctuary, so that it has been dealt all it is owed.
+/// Returns whether a seat must place a sanctuary now; it has then been dealt all it is owed.
 fn is_placing(state: &State, seat: Seat) -> bool {
     state.phase == Phase::Place && state.active() == Some(seat)
 }
 
-/// The sanctuary deck: blocks from which cards are drawn, one after the other.
+/// The sanctuary deck: a queue of blocks from which cards are drawn in order.
 struct Deck {
     blocks: [Sanctuaries; NODES],
-    /// The block from which was drawn last.
+    /// The index of the block of the last draw.
     front: usize,
 }
 
@@ -278,7 +277,7 @@ impl Deck {
     }
 }
 
-/// Every id is one of a card; what follows may look cards up.
+/// Checks that every id is one of a card, so that later checks can look cards up.
 fn audit_ids(state: &State) -> Audit {
     let regions = state.lines.all().as_flattened().iter().chain(state.set_aside.all().as_flattened());
     let mut regions = regions.chain(state.chosen.all()).chain(&state.left_over).flatten();

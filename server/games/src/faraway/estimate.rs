@@ -1,5 +1,5 @@
-//! A rough worth of a position: the fame to be expected when the hand is played on in its best order and
-//! the rest of the line and of the sanctuaries is as cards are on average.
+//! A heuristic value of a state: the expected fame if the seat plays its hand in the best order. Cards that are not
+//! known yet count as average cards.
 
 use boardwire_kernel::{Estimate, Seat};
 
@@ -8,22 +8,22 @@ use super::catalogue::{Card, Catalogue, Symbol};
 use super::legal::choosable;
 use super::state::{RegionId, Regions, SanctuaryId, State};
 
-/// Symbols, sanctuaries and fame are counted in 64ths.
+/// Symbols, sanctuaries and fame are fixed-point numbers in 64ths.
 const ONE: i32 = 64;
 
-/// Half as much again as the average card shows: a seat chooses what suits it.
+/// 1.5 times the symbols of the average card, in 64ths: a seat chooses cards that suit it.
 const CHOSEN: i32 = 96;
 
-/// Symbols in 64ths, in lanes for words of many numbers; the lanes beyond the nine symbols are 0.
+/// Symbol counts in 64ths, one SIMD lane for each symbol; the lanes beyond the nine symbols are 0.
 ///
-/// Fifteen cards with at most five of a symbol stay far below the limits. Arithmetic on lanes wraps, since a check
-/// of every lane would keep them from being added and multiplied at once.
+/// Fifteen cards with at most five of a symbol stay far below the limits. Lane arithmetic wraps, because an overflow
+/// check for every lane would prevent vectorization.
 type Lanes = [i16; 16];
 
-/// What estimates need of the cards, computed once.
+/// The card data that estimates need, computed once.
 #[derive(Debug, Clone)]
 pub(super) struct Forecast {
-    /// The symbols expected of a region that is not known yet, and of a sanctuary.
+    /// The symbols expected of an unknown region, and of an unknown sanctuary.
     region: [i32; 9],
     sanctuary: [i32; 9],
     sanctuary_lanes: Lanes,
@@ -36,7 +36,7 @@ pub(super) struct Forecast {
 #[derive(Debug, Clone, Copy)]
 struct CardLanes {
     shows: Lanes,
-    /// The one or two symbols it pays for, with the fame for each; a quest names no more.
+    /// The one or two symbols it pays for, with the fame for each. No quest names more.
     pays: [(usize, i32); 2],
     flat: i32,
     per_set: i32,
@@ -44,7 +44,7 @@ struct CardLanes {
 }
 
 impl Forecast {
-    /// The forecast of a catalogue.
+    /// Computes the forecast from a catalogue.
     pub(super) fn of(catalogue: &Catalogue) -> Self {
         let rate = |cards: &[Card]| {
             let number = i32::try_from(cards.len()).expect("at most 68 cards");
@@ -87,7 +87,7 @@ impl CardLanes {
         card_lanes
     }
 
-    /// What its quest pays for the symbols expected, in 64ths.
+    /// Returns what the quest pays for the expected symbols, in 64ths.
     #[inline]
     fn fame(&self, visible: &Lanes) -> i32 {
         let [first, second] = self.pays.map(|(symbol, points)| points * i32::from(visible[symbol]));
@@ -96,7 +96,7 @@ impl CardLanes {
         first + second + self.flat + self.per_set * i32::from(sets)
     }
 
-    /// How likely its prerequisite will be met, in 64ths: by what is expected of what is still missing.
+    /// Returns the probability that the prerequisite will be met, in 64ths, from expected and missing wonders.
     #[inline]
     fn likelihood(&self, expected: &Lanes, visible: &Lanes) -> i32 {
         if self.prerequisite == [0; 3] {
@@ -121,34 +121,34 @@ fn see(visible: &mut Lanes, card: &CardLanes) {
     }
 }
 
-/// A seat's area, as far as it is the same for every order in which the seat may play on.
+/// The part of a seat's area that is the same for every order of its next regions.
 struct Area<'a> {
     forecast: &'a Forecast,
-    /// The regions that stand in the line.
+    /// The regions in the line.
     explored: &'a [u8],
     placed: [&'a CardLanes; 7],
-    /// The symbols expected of cards not known yet, but for sanctuaries found, and with those placed.
+    /// The symbols expected of unknown cards, without sanctuaries found. `visible` also has those of placed sanctuaries.
     expected: Lanes,
     visible: Lanes,
-    /// Regions of the line not planned yet.
+    /// The number of regions in the line that are neither played nor planned.
     open: i32,
-    /// What the regions that stand and the sanctuaries are worth, by the number of sanctuaries found: the order of
-    /// what is planned makes no difference to them. None where different regions may be planned.
+    /// A cache by the number of sanctuaries found: the value without the planned regions. Their order does not change it.
+    /// None if the plans differ in their regions.
     standing: Option<[Option<i32>; 16]>,
 }
 
-/// Regions to play on with, in order.
+/// The next regions to play, in order.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     regions: [u8; 3],
     len: usize,
     last: u8,
-    /// Sanctuaries that will have been found for the line and are not placed yet.
+    /// The sanctuaries found by the planned line and not placed yet.
     found: u8,
 }
 
 impl Plan {
-    /// The plan with one more region.
+    /// Returns the plan with one more region.
     fn with(mut self, id: u8) -> Self {
         self.found += u8::from(self.last > 0 && id > self.last);
         self.last = id;
@@ -158,16 +158,16 @@ impl Plan {
     }
 }
 
-/// What the worth of a position to a seat depends on: what it has laid, and what it can lay.
+/// The inputs of a seat's estimate: the cards it has played and the cards it can play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     line: [Option<RegionId>; 8],
     placed: [Option<SanctuaryId>; 7],
     /// The regions in hand that are neither chosen nor set aside.
     hand: Regions,
-    /// A hidden choice, which counts as played.
+    /// The hidden choice, which counts as played.
     chosen: Option<RegionId>,
-    /// Whether sanctuaries lie before the seat, or are owed to it: it will place one.
+    /// Whether the seat has sanctuaries to choose from or is owed some. If so, it will place one.
     has_found: bool,
     explored: u8,
 }
@@ -189,7 +189,7 @@ impl Estimate for Faraway {
         })
     }
 
-    /// In 64ths of fame.
+    /// Returns the estimate in 64ths of fame.
     fn estimate(&self, outlook: &Outlook) -> i32 {
         let explored = usize::from(outlook.explored);
         let line = RegionId::rows(outlook.line);
@@ -211,12 +211,12 @@ impl Estimate for Faraway {
 }
 
 impl Forecast {
-    /// The area of a line that will be planned for so many more regions.
+    /// Returns the area for plans of `length` regions.
     fn area<'a>(&'a self, explored: &'a [u8], placed: [u8; 7], length: usize) -> Area<'a> {
         let open = i32::try_from(8 - explored.len() - length).expect("a line has 8 places");
         let mut expected = [0; 16];
         for (at, count) in expected.iter_mut().take(self.region.len()).enumerate() {
-            // Every second region not planned yet will climb.
+            // Assumption: half of the unplanned regions find a sanctuary.
             let coming = open * self.region[at] + open * ONE / 2 * self.sanctuary[at] / ONE;
             *count = i16::try_from(coming).expect("15 cards show few symbols");
         }
@@ -230,7 +230,7 @@ impl Forecast {
 }
 
 impl Area<'_> {
-    /// The worth of the best order in which cards of the hand can complete the plan.
+    /// Returns the value of the best order in which cards of the hand can complete the plan.
     fn best_order(&mut self, plan: Plan, hand: Regions, length: usize) -> i32 {
         if plan.len == length {
             return self.worth(&plan);
@@ -244,7 +244,7 @@ impl Area<'_> {
         best
     }
 
-    /// The fame to be expected of a planned line.
+    /// Returns the expected fame of a planned line.
     fn worth(&mut self, plan: &Plan) -> i32 {
         let (mut expected, mut visible) = (self.expected, self.visible);
         for (at, shown) in self.forecast.sanctuary_lanes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a seat may choose.
+//! Legal actions.
 
 use boardwire_kernel::{ActionSet, Choices, Seat};
 
@@ -17,7 +17,6 @@ impl Choices for Faraway {
         Action::at(index)
     }
 
-    /// What a seat may choose now.
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         if !self.owes(state, seat) {
             return ActionSet::EMPTY;
@@ -30,7 +29,6 @@ impl Choices for Faraway {
         }
     }
 
-    /// Whether a seat may choose this now.
     fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
         self.owes(state, seat)
             && match (state.phase, action) {
@@ -45,7 +43,7 @@ impl Choices for Faraway {
 }
 
 impl Faraway {
-    /// Whether a seat, of this table or not, owes a choice.
+    /// Returns whether a seat has a pending decision; false for a seat number the table does not have.
     #[inline]
     fn owes(&self, state: &State, seat: Seat) -> bool {
         seat.number() < self.seats
@@ -58,7 +56,7 @@ impl Faraway {
     }
 }
 
-/// A seat's hand, but for what it is setting aside.
+/// Returns a seat's hand without the regions it is setting aside.
 pub(super) fn choosable(state: &State, seat: Seat) -> Regions {
     let mut hand = state.hands[seat];
     if state.phase == Phase::SetAside {

@@ -1,8 +1,8 @@
-//! What can be remembered: of hands, by all; of sanctuaries, by the seat that had them.
+//! What seats can remember: all seats of hands, and each seat of the sanctuaries it was dealt.
 //!
-//! A sanctuary begins in the deck, is dealt, is placed or returned, may be dealt again, and so on: its
-//! [`Path`] is the set of deals it was in. The deals are numbered in the order of rounds and, within a
-//! round, of durations, which is the order in time in which cards could pass from one to the next.
+//! A sanctuary starts in the deck, is dealt, is placed or returned, may be dealt again, and so on. Its [`Path`] is
+//! the set of deals it was in. Deals are numbered by round and, within a round, by ascending duration. This is the
+//! order in time in which a card can pass from one deal to the next.
 
 use boardwire_kernel::Seat;
 
@@ -11,20 +11,20 @@ use super::catalogue::SANCTUARIES;
 use super::state::{Regions, Sanctuaries, SanctuaryId, State};
 use super::turn::block_at;
 
-/// What a seat took from the display and still holds: all know it.
+/// Returns what a seat took from the display and still holds. All seats know it.
 #[inline]
 pub(super) fn public_hand(state: &State, seat: Seat) -> Regions {
     state.hands[seat].intersection(state.revealed)
 }
 
-/// What a seat was dealt and has not shown: only it knows.
+/// Returns what a seat was dealt and has not shown. Only that seat knows it.
 #[inline]
 pub(super) fn hidden_hand(state: &State, seat: Seat) -> Regions {
     state.hands[seat].difference(state.revealed)
 }
 
-/// By sanctuary: the last round in which `seat`, one of at most `N`, returned it, for those that it has not met
-/// again. `rounds` is all zero.
+/// Writes for each sanctuary the last round in which `seat` returned it, unless the seat has seen it again since.
+/// The table has at most `N` seats, and `rounds` must be all zero.
 #[inline]
 pub(super) fn last_returned<const N: usize>(state: &State, seat: Seat, rounds: &mut [u8]) {
     // Nothing is dealt in the first round.
@@ -32,41 +32,39 @@ pub(super) fn last_returned<const N: usize>(state: &State, seat: Seat, rounds: &
     let mut known_elsewhere = state.found(seat);
     for placed in &state.placed.all()[..N] {
         for &id in &placed[..dealt] {
-            // Id 0 is none, and no sanctuary's.
+            // Id 0 means no card; no sanctuary has this id.
             known_elsewhere.insert(SanctuaryId::row(id));
         }
     }
-    // What was dealt and is nowhere else has been returned.
+    // A card that was dealt and is not known to be elsewhere has been returned.
     for (round, dealt) in (2..).zip(&state.dealt[seat][..dealt]) {
         dealt.difference(known_elsewhere).iter().for_each(|id| rounds[usize::from(id) - 1] = round);
     }
 }
 
-/// The deals a sanctuary was in: bit `6 * (round - 2) + place in the order`; the top bit when it was placed.
+/// The deals a sanctuary was in: bit `6 * (round - 2) + index in the order`, and the top bit if it was placed.
 pub(super) type Path = u64;
 
-/// The bit of a path that says the sanctuary was placed in its last deal.
+/// The bit of a path that marks the sanctuary as placed in its last deal.
 pub(super) const PLACED: Path = 1 << 63;
 
-/// The bit of a deal.
 fn deal_bit(round: u8, place: u8) -> Path {
     1 << (6 * (round - 2) + place)
 }
 
-/// The paths of all sanctuaries, by id - 1.
+/// The paths of all sanctuaries, by `id - 1`.
 pub(super) type Paths = [Path; SANCTUARIES as usize];
 
-/// One deal of sanctuaries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deal {
     pub(super) round: u8,
     pub(super) seat: Seat,
-    /// Its bit in a path.
+    /// The deal's bit in a path.
     pub(super) bit: Path,
 }
 
 impl Faraway {
-    /// All deals in the order of time.
+    /// Returns all deals in the order of time.
     pub(super) fn deals(&self, state: &State) -> impl Iterator<Item = Deal> + use<> {
         let (state, seats) = (*state, self.seats);
         (2..=state.explored()).flat_map(move |round| {
@@ -79,7 +77,7 @@ impl Faraway {
         })
     }
 
-    /// The path of every sanctuary.
+    /// Returns the path of every sanctuary.
     pub(super) fn paths(&self, state: &State) -> Paths {
         let mut paths = [0; SANCTUARIES as usize];
         for deal in self.deals(state) {
@@ -94,12 +92,12 @@ impl Faraway {
         paths
     }
 
-    /// Makes what was dealt, and what is left of the front block, as the paths say.
+    /// Sets `dealt` and `front` of the state from the paths.
     pub(super) fn follow(&self, state: &mut State, paths: &Paths) {
         for deal in self.deals(state) {
             state.dealt[deal.seat][usize::from(deal.round - 2)] = ids(paths, |path| path & deal.bit != 0);
         }
-        // What is left of the front block went into no deal since.
+        // The cards left in the front block were in no later deal.
         let front = match state.front_block {
             0 => 0,
             block => {
@@ -111,7 +109,7 @@ impl Faraway {
     }
 }
 
-/// The bit of the last deal of a card that was not placed; 0 for a card that was never dealt.
+/// Returns the bit of the last deal of a card that was not placed; 0 for a card that was never dealt.
 pub(super) fn last_deal(path: Path) -> Path {
     match path {
         0 => 0,

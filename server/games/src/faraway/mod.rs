@@ -1,13 +1,13 @@
-//! Faraway: eight rounds of travel, scored backwards.
+//! The game Faraway: eight rounds of exploration, scored from the last region to the first.
 //!
-//! Every round all seats secretly choose one of three regions and turn them up at once. A region that lasts
-//! longer than its seat's previous one finds sanctuaries. Then, shortest duration first, each seat takes a
-//! region from the display and places one of the sanctuaries it found. At the end a line is scored from
-//! the last region to the first, so that the first region played sees the whole line.
+//! In each round all seats secretly choose one of three regions and reveal them at the same time. A seat finds
+//! sanctuaries if its new region has a longer duration than its previous one. Then the seats act by ascending
+//! duration: each takes a region from the display and places one of the sanctuaries it found. At the end each line
+//! is scored from the last region to the first, so the first region played counts the whole line.
 //!
-//! `turn` holds the course of play, `legal` what may be chosen, `scoring` the fame, `memory` what can be
-//! remembered of the sanctuary deck, `resample` how the unknown is drawn anew. The rules are restated, clause by
-//! clause, in `docs/rules/faraway.md`; the ids `FA-…` refer to it.
+//! `turn` has the course of play, `legal` the legal actions, `scoring` the fame. `memory` has what seats remember of
+//! hands and sanctuaries. `resample` samples what a seat cannot know. `docs/rules/faraway.md` restates the rules
+//! clause by clause; the ids `FA-…` refer to it.
 
 mod action;
 mod audit;
@@ -33,12 +33,12 @@ pub use catalogue::{Card, Catalogue, Kind, Quest, REGIONS, SANCTUARIES, Symbol, 
 pub use scoring::{Fame, fame};
 pub use state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
-/// The stream that draws regions.
+/// The stream of random numbers for draws of regions.
 const REGION_STREAM: usize = 0;
-/// The stream that draws sanctuaries.
+/// The stream of random numbers for draws of sanctuaries.
 const SANCTUARY_STREAM: usize = 1;
 
-/// The rules of Faraway at one table.
+/// The rules of Faraway with one seat count, variant and catalogue.
 #[derive(Debug, Clone)]
 pub struct Faraway {
     catalogue: Arc<Loaded<Catalogue>>,

@@ -1,13 +1,13 @@
-//! A course of the sanctuaries that a seat can believe in, found from what it knows alone.
+//! Finds one history of the sanctuaries that is consistent with a seat's knowledge, from that knowledge alone.
 //!
-//! The deck is a queue of blocks: all cards, then what each deal returned. How many cards of which block each deal got is
-//! public. So a course is a way for every card, from block to block through deals, that fills each deal with as many cards
-//! of each block as it got.
+//! The deck is a queue of blocks: first all cards, then the cards that each deal returned. How many cards each deal got
+//! from each block is public. A history is a path for every card, from block to block through deals. It gives
+//! each deal exactly that many cards of each block.
 //!
-//! *Backward in time*, the cards known to be in a deal are matched with the blocks they can have come from: that of the deal
-//! before it in which the viewer knows the card, or one of a deal that the viewer did not see, through which the card
-//! can have come. Deals that the viewer saw have no other cards. *Forward in time*, all other deals are filled with cards
-//! that nothing is known of any more, any of those left in the block.
+//! *Backward in time*, the search matches the cards known to be in a deal with blocks they can come from. One such
+//! block belongs to the viewer's previous deal with the card. Others belong to deals the viewer did not see, if the
+//! card can have come through them. Deals the viewer saw have no other cards. *Forward in time*, the remaining places
+//! of other deals get random cards left in their blocks, about which nothing more is known.
 
 use boardwire_kernel::RngStream;
 
@@ -17,35 +17,35 @@ use super::memory::{Path, Paths, last_deal};
 use super::resample::Sightings;
 use super::state::{SEATS, State};
 
-/// The deck as it began, which is block 0, and all deals. A block has the number of the deal that returned it.
+/// The number of nodes: the initial deck (block 0) and all deals. A block has the number of the deal that returned it.
 pub(super) const NODES: usize = 1 + SEATS * 7;
-/// How often the ways of the cards are guessed before all are tried. A guess can fail only where a card has to pass through
-/// several deals that the viewer did not see.
+/// The number of random guesses before the exhaustive search. A guess can fail only if a card must pass through several
+/// deals that the viewer did not see.
 pub(super) const GUESSES: u32 = 256;
-/// The most cards in a deal: all.
+/// The most cards in a deal: all sanctuaries.
 const DEAL: usize = SANCTUARIES as usize;
 
-/// What is public of all deals.
+/// The public facts about all deals.
 struct Flow {
-    /// By deal and block: how many of its cards came from there.
+    /// By deal and block: the number of the deal's cards that came from the block.
     from: [[u8; NODES]; NODES],
-    /// The deals that have been.
+    /// The highest deal number so far.
     deals: usize,
 }
 
-/// A search for the ways of the cards that the viewer knows something of.
+/// A search for the paths of the cards about which the viewer knows something.
 struct Search<'a> {
     flow: &'a Flow,
     known: &'a [Sightings; SANCTUARIES as usize],
-    /// The deals that the viewer saw.
+    /// The deals that the viewer saw, as bits.
     own: Path,
-    /// By deal: the blocks, as bits, that a card may have been in before on its way through deals the viewer did not see.
+    /// By deal: a bit set of the blocks a card may have been in before, on its way through deals the viewer did not see.
     before: [u64; NODES],
     paths: Paths,
 }
 
 impl Faraway {
-    /// Paths that show the viewer what it has seen, found from what it knows alone: by so many guesses, or by trying all.
+    /// Returns paths consistent with the viewer's knowledge: tries `guesses` random guesses, then an exhaustive search.
     pub(super) fn some_paths(
         &self,
         state: &State,
@@ -69,7 +69,7 @@ impl Faraway {
         paths
     }
 
-    /// Deals again, by numbers: at once as far as the deck goes, the rest in the turns of the round.
+    /// Replays the deals as card counts: first as far as the deck lasts, then the rest in the turns of the round.
     fn flow(&self, state: &State) -> Flow {
         let mut flow = Flow { from: [[0; NODES]; NODES], deals: 0 };
         let mut left = [0; NODES];
@@ -94,23 +94,23 @@ impl Faraway {
     }
 }
 
-/// The bit of a deal or block in a path: none for the deck as it began.
+/// Returns the bit of a deal or block in a path; 0 for the initial deck.
 fn bit(node: usize) -> Path {
     1 << node >> 1
 }
 
-/// The deal or block of a path's bit.
+/// Returns the deal or block of a path's bit.
 fn node(bit: Path) -> usize {
     (Path::BITS - bit.leading_zeros()) as usize
 }
 
-/// The round of a deal or block, counted from 1; 0 for the deck as it began.
+/// Returns the round of a deal or block, minus 1; 0 for the initial deck.
 fn round(node: usize) -> usize {
     node.div_ceil(6)
 }
 
 impl Flow {
-    /// Deals what a deal of so many cards lacks from what is left of each block, as far as that goes.
+    /// Deals the missing cards of a deal with `size` cards from the rest of each block, as far as possible.
     fn fill_up(&mut self, deal: usize, size: u8, left: &mut [u8; NODES]) {
         let from = &mut self.from[deal];
         let mut lacking = size - from.iter().sum::<u8>();
@@ -122,12 +122,12 @@ impl Flow {
         }
     }
 
-    /// The blocks that a deal got cards from.
+    /// Returns the blocks that a deal got cards from, each with the number of cards.
     fn blocks(&self, deal: usize) -> impl Iterator<Item = (usize, u8)> {
         self.from[deal][..deal].iter().copied().enumerate().filter(|&(_, cards)| cards > 0)
     }
 
-    /// Gives every deal the cards it lacks, any of those that are left in the blocks it got them from.
+    /// Gives every deal its missing cards, chosen at random from the cards left in its blocks.
     fn fill(&self, paths: &mut Paths, rng: &mut RngStream) {
         for deal in 1..=self.deals {
             for (block, cards) in self.blocks(deal) {
@@ -163,12 +163,12 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Whether the viewer does not see what passes through a block.
+    /// Returns whether the viewer does not see what passes through a block.
     fn is_hidden(&self, block: usize) -> bool {
         self.own & bit(block) == 0
     }
 
-    /// Says of the cards known to be in a deal where they came from.
+    /// Chooses at random the block that each known card of a deal came from; none if the matching fails.
     fn trace_back(&mut self, deal: usize, rng: &mut RngStream) -> Option<()> {
         let (mut places, mut count) = ([0; DEAL], 0);
         for (block, cards) in self.flow.blocks(deal) {
@@ -197,8 +197,8 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Says of the cards known to be in this deal and in those before it where they came from, trying all ways in turn;
-    /// whether there is one. The cards that can have come from the fewest blocks are decided first.
+    /// Chooses blocks for the known cards of this deal and all earlier ones by exhaustive search. Returns whether a solution
+    /// exists. Cards with the fewest possible blocks come first.
     fn try_all_ways(&mut self, deal: usize) -> bool {
         if deal == 0 {
             return true;
@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
         self.try_blocks(deal, &cards, &mut left)
     }
 
-    /// The same for the cards of a deal that are left, of which so many can have come from each block.
+    /// Does the same for the remaining `cards` of a deal; `left` counts the cards that can still come from each block.
     fn try_blocks(&mut self, deal: usize, cards: &[usize], left: &mut [u8; NODES]) -> bool {
         let Some((&card, others)) = cards.split_first() else { return self.try_all_ways(deal - 1) };
         for block in 0..deal {
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// Whether no more cards can have come through a deal that the viewer did not see.
+    /// Returns whether a deal that the viewer did not see already has all its cards.
     fn is_full(&self, block: usize) -> bool {
         let size = self.flow.from[block].iter().map(|&cards| usize::from(cards)).sum();
         block > 0
@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
             && self.paths.iter().filter(|&&path| path & bit(block) != 0).count() >= size
     }
 
-    /// Finds a place for a card, for which others may have to move; no place is tried twice.
+    /// Finds a place for a card by an augmenting path: other cards may move. Tries no place twice.
     fn place(
         &self,
         card: usize,
@@ -264,14 +264,14 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// Whether a card can have come into a deal from this block.
+    /// Returns whether a card can have come from `block` into `deal`.
     fn can_come(&self, card: usize, deal: usize, block: usize) -> bool {
         let Sightings { own, late, .. } = self.known[card];
         let is_late = round(block) == round(deal);
         if own & bit(deal) != 0 && is_late != (late & bit(deal) != 0) {
             return false;
         }
-        // Where it is known to have been before.
+        // The viewer's last deal with this card before `deal`; 0 is the initial deck.
         let last = node(last_deal(own & (bit(deal) - 1)));
         block == last || self.is_hidden(block) && self.before[block] >> last & 1 == 1
     }

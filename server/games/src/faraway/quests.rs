@@ -1,4 +1,4 @@
-//! How the quests of a line stand, as views show it: the wonders of a card are compared in one word.
+//! The status of each quest in a line, as observations show it. One word comparison covers all wonders of a card.
 
 use boardwire_kernel::Seat;
 
@@ -6,17 +6,17 @@ use super::Faraway;
 use super::catalogue::{Card, Catalogue};
 use super::state::{RegionId, SanctuaryId, State};
 
-/// How the quest of a place in a line can stand, in the order of the values that views show.
+/// The possible statuses of a quest in a line, in the order of their values in observations.
 pub(super) const STANDINGS: [&str; 6] =
     ["no_region", "met", "lacks_stone", "lacks_chimera", "lacks_thistle", "lacks_more"];
 
-/// The highest bit of each number in a word of wonders, which none of them reaches: 15 cards show 75 of one at most.
+/// The highest bit of each byte in a word of wonder counts. No count reaches it: 15 cards show at most 75 of one.
 const HIGH: u32 = 0x80_80_80;
 
-/// Three numbers of wonders as the bytes of a word, stones lowest.
+/// Three wonder counts as the bytes of a word, stones in the lowest byte.
 type Wonders = u32;
 
-/// What is shown and asked for, by the numbers of cards; there is a place for every byte, so that no index is checked.
+/// What cards show and ask for, by id. The tables have a row for every byte value, so indexing needs no bounds check.
 #[derive(Debug, Clone)]
 pub(super) struct Quests {
     /// What a region shows, and what its quest asks for.
@@ -26,7 +26,7 @@ pub(super) struct Quests {
 }
 
 impl Faraway {
-    /// How the quest of each region of a seat's line stands.
+    /// Returns the quest status of each region in a seat's line.
     pub(super) fn standings(&self, state: &State, seat: Seat) -> [u8; 8] {
         let placed = SanctuaryId::rows(state.placed[seat]);
         self.quests.standings(RegionId::rows(state.lines[seat]), placed)
@@ -34,7 +34,7 @@ impl Faraway {
 }
 
 impl Quests {
-    /// The tables of a catalogue.
+    /// Builds the tables from a catalogue.
     pub(super) fn of(catalogue: &Catalogue) -> Self {
         let mut tables = Self { regions: [(0, 0); 256], sanctuaries: [0; 256] };
         let shown = |card: &Card| word(card.symbols.wonders());
@@ -47,7 +47,7 @@ impl Quests {
         tables
     }
 
-    /// How the quest of each region of a line stands (FA-6.2) as if the line were finished, as places in `STANDINGS`.
+    /// Returns the quest status of each region (FA-6.2) as if the line were finished, as indices into `STANDINGS`.
     #[inline]
     pub(super) fn standings(&self, line: [u8; 8], sanctuaries: [u8; 7]) -> [u8; 8] {
         // FA-6.1: the sanctuaries are visible from the first step on.
@@ -62,23 +62,23 @@ impl Quests {
     }
 }
 
-/// What is asked for and not visible, wonder by wonder.
+/// Returns for each wonder how many more are asked for than visible, at least 0.
 #[inline]
 fn lacking(asked: Wonders, visible: Wonders) -> Wonders {
-    // The highest bit stays where at least as many are asked for as are visible.
+    // The highest bit of a byte stays set where at least as many are asked for as are visible.
     let difference = (asked | HIGH) - visible;
     let kept = difference & HIGH;
     difference & (kept - (kept >> 7))
 }
 
-/// How a quest stands that lacks this: no branch, since what it lacks is hardly ever what the last one lacked.
+/// Returns the status for the missing wonders. It has no branch, because the value is hard to predict from the last one.
 #[inline]
 fn standing_of(lacking: Wonders) -> u8 {
     let is = |lack: Wonders, value: u8| u8::from(lacking == lack) * (5 - value);
     5 - is(0, 1) - is(0x1, 2) - is(0x1_00, 3) - is(0x1_00_00, 4)
 }
 
-/// Three numbers as a word; more than 127 are never visible, so as many mean the same.
+/// Packs three numbers into a word. It caps them at 127: more are never visible, so larger values mean the same.
 fn word(numbers: &[u8]) -> Wonders {
     numbers.iter().rev().fold(0, |word, &number| word << 8 | Wonders::from(number.min(127)))
 }

@@ -1,4 +1,4 @@
-//! Draws anew what a seat cannot know: the cards others hold, the decks, the choices of others.
+//! Samples a determinization for a seat: hands of other seats, decks and hidden choices that it cannot know.
 
 use boardwire_kernel::{Hidden, RngStream, Seat};
 
@@ -8,24 +8,23 @@ use super::memory::{PLACED, Path, Paths, hidden_hand, last_deal, public_hand};
 use super::paths::GUESSES;
 use super::state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
-/// What a seat knows of a sanctuary: cards it knows alike may change places.
+/// What the viewer knows of a sanctuary. Cards with equal sightings are interchangeable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sightings {
-    /// The deals of its own in which it saw the card.
+    /// The viewer's own deals in which it saw the card.
     pub(super) own: Path,
-    /// Those of them to which the card came from another seat's turn in the same round: it came late.
+    /// The deals of `own` in which the card arrived late: another seat returned it earlier in the same round.
     pub(super) late: Path,
-    /// The deal in which the card was placed, with [`PLACED`]; 0 when it was not.
+    /// The deal in which the card was placed, plus [`PLACED`]; 0 if it was not placed.
     pub(super) placed: Path,
 }
 
-/// How often the walk passes through all deals: enough to forget how the cards really lay.
+/// The passes of the random walk over all deals: enough to forget the initial paths.
 const ROUNDS_OF_WALK: u32 = 24;
-/// Free steps after each pass.
+/// The free steps after each pass.
 const FREE_STEPS: u32 = 24;
 
 impl Hidden for Faraway {
-    /// Draws anew everything that `viewer` cannot know.
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         self.resample_hands(state, viewer, rng);
         self.resample_set_aside(state, viewer, rng);
@@ -43,7 +42,7 @@ impl Faraway {
         viewer.round(self.seats).skip(1)
     }
 
-    /// Hidden hand cards and the deck, but for what the viewer knows it set aside into the deck.
+    /// Resamples hidden hand cards and the deck, without the cards the viewer itself set aside into the deck.
     fn resample_hands(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut own = Regions::EMPTY;
         for id in state.set_aside[viewer].into_iter().flatten() {
@@ -64,7 +63,7 @@ impl Faraway {
         state.deck = state.deck.union(own);
     }
 
-    /// What others set aside: of their hands while they do it, later whatever was not kept by anybody.
+    /// Resamples what other seats set aside: from their hands during that phase, later from all cards that no seat kept.
     fn resample_set_aside(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if !self.advanced {
             return;
@@ -81,8 +80,8 @@ impl Faraway {
         }
         for seat in self.others(viewer) {
             let mut own = state.hands[seat];
-            // Who still sets cards aside may have chosen the first: that is no secret, since every observation counts
-            // the choices made.
+            // A seat that is still setting aside may have chosen its first region. The count is public: every observation
+            // counts the choices made.
             let count = state.set_aside[seat].iter().flatten().count();
             let from = match state.phase {
                 Phase::SetAside => &mut own,
@@ -94,11 +93,11 @@ impl Faraway {
         }
     }
 
-    /// The way of every sanctuary, but for what the viewer saw of it.
+    /// Resamples the path of every sanctuary, consistent with what the viewer saw.
     ///
-    /// While no returned card has been dealt again this is one deal. When some have, paths that the viewer can believe
-    /// in take a random walk whose steps are as likely forth as back, so that in the long run every such history is as
-    /// likely.
+    /// While no returned card has been dealt again, one deal suffices. Otherwise paths consistent with the viewer's
+    /// knowledge take a random walk with symmetric steps (equally likely forward and backward). In the long run all
+    /// such histories are equally likely.
     fn resample_sanctuaries(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if state.sanctuary_deck == SANCTUARIES {
             return;
@@ -123,7 +122,7 @@ impl Faraway {
         self.follow(state, &paths);
     }
 
-    /// The same while nobody has been dealt a returned card, without paths: every card was in one deal at most.
+    /// Does the same while no returned card has been dealt again. Each card was in one deal at most, so no paths are needed.
     fn resample_first_deals(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let rounds = usize::from(state.explored() - 1);
         let mut unseen = state.front;
@@ -144,7 +143,7 @@ impl Faraway {
     }
 }
 
-/// What was dealt, but for what was placed.
+/// Returns the cards dealt without the one placed.
 fn without(dealt: Sanctuaries, placed: Option<SanctuaryId>) -> Sanctuaries {
     placed.map_or(dealt, |id| dealt.difference(Sanctuaries::single(id)))
 }
@@ -160,7 +159,7 @@ impl Sightings {
     }
 }
 
-/// The deals in `seen` before which the card was already dealt in the same round.
+/// Returns the deals in `seen` before which the card was already dealt in the same round.
 fn late(path: Path, seen: Path) -> Path {
     let mut late = 0;
     let mut left = seen;
@@ -175,14 +174,14 @@ fn late(path: Path, seen: Path) -> Path {
     late
 }
 
-/// A part of a path: what came before a deal, or after it.
+/// A part of a path: before a deal, or after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     Before,
     After,
 }
 
-/// Shuffles one part of the paths among the cards of a deal which the viewer knows alike in that part.
+/// Shuffles one part of the paths among the cards of a deal, within groups that the viewer cannot distinguish there.
 pub(super) fn exchange_parts(
     paths: &mut Paths,
     known: &[Sightings],
@@ -192,7 +191,7 @@ pub(super) fn exchange_parts(
 ) {
     let before = deal - 1;
     let after = !before - deal;
-    // Whether a card came late to a deal is decided before it.
+    // Whether a card is late in a deal depends on the part before it.
     let (part, late) = match part {
         Part::Before => (before, before + deal),
         Part::After => (after, after),
@@ -209,7 +208,7 @@ pub(super) fn exchange_parts(
     }
     let mut left = &members[..count];
     while let [one, rest @ ..] = left {
-        // The card itself is among them.
+        // The card itself is one of them.
         let mut alike = left.iter().filter(|&&other| is_alike(*one, other));
         let count = u32::try_from(alike.clone().count()).expect("there are 45 cards");
         let other = *alike.nth(rng.below(count) as usize).expect("below(count) is a rank");
@@ -220,7 +219,7 @@ pub(super) fn exchange_parts(
     }
 }
 
-/// One step of the walk: one to three exchanges, taken back unless the viewer can believe in the result.
+/// Does one step of the walk: one to three exchanges, undone if the result contradicts the viewer's knowledge.
 pub(super) fn step(paths: &mut Paths, known: &[Sightings], own: Path, rng: &mut RngStream) {
     let before = *paths;
     let mut touched = [0; 6];
@@ -241,7 +240,7 @@ pub(super) fn step(paths: &mut Paths, known: &[Sightings], own: Path, rng: &mut 
     }
 }
 
-/// Where two cards went apart between being together: what they exchange in each such stretch.
+/// Splits two paths at the deals they share. Returns for each stretch between the differing bits, which can be exchanged.
 pub(super) fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
     let mut together = one & other & !PLACED;
     let mut begin = Some(0);

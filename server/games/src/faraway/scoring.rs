@@ -1,5 +1,5 @@
-//! Fame: the line is turned up from its last region to its first, each region seeing what lies to its
-//! right and every sanctuary of its seat.
+//! Fame: the line is turned up from its last region to its first. Each region counts itself, the regions to its right
+//! and every sanctuary of its seat.
 
 use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
@@ -7,17 +7,17 @@ use super::Faraway;
 use super::catalogue::{Card, Catalogue, Symbols};
 use super::state::{Phase, RegionId, SEATS, SanctuaryId, State};
 
-/// What each card of one seat pays.
+/// The fame that each card of one seat pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fame {
-    /// By place in the line, first played first.
+    /// By index in the line, first played first.
     pub regions: [u16; 8],
-    /// By place among the sanctuaries given.
+    /// By index in the sanctuaries given.
     pub sanctuaries: [u16; 7],
 }
 
 impl Fame {
-    /// The sum over all cards.
+    /// Returns the sum over all cards.
     #[must_use]
     pub fn total(&self) -> u16 {
         self.regions.iter().chain(&self.sanctuaries).sum()
@@ -54,7 +54,7 @@ impl Scoring for Faraway {
 }
 
 impl Faraway {
-    /// What each card of a seat pays, as if its line were finished; sanctuaries by round.
+    /// Returns what each card of a seat pays, as if its line were finished; sanctuaries by round.
     #[must_use]
     pub fn fame(&self, state: &State, seat: Seat) -> Fame {
         let line = RegionId::rows(state.lines[seat]);
@@ -62,7 +62,7 @@ impl Faraway {
     }
 }
 
-/// Scores a line and sanctuaries, at most 8 and 7 ids; id 0 is no card.
+/// Scores a line of at most 8 ids and at most 7 sanctuary ids; id 0 means no card.
 #[must_use]
 pub fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
     let mut fame = Fame::default();
@@ -81,17 +81,17 @@ pub fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
 }
 
 impl Card {
-    /// Whether the wonders its quest asks for are among those visible.
+    /// Returns whether the visible wonders meet the prerequisite.
     pub(super) fn is_met(&self, visible: &Symbols) -> bool {
         self.prerequisite.iter().zip(visible.wonders()).all(|(need, seen)| need <= seen)
     }
 
-    /// The fame of the card when this is visible, itself included.
+    /// Returns the fame of the card for the visible symbols, its own included.
     pub(super) fn pays(&self, visible: &Symbols) -> u16 {
         if self.is_met(visible) { self.quest_pays(visible) } else { 0 }
     }
 
-    /// The fame of its quest, prerequisite aside.
+    /// Returns the fame of the quest without its prerequisite.
     pub(super) fn quest_pays(&self, visible: &Symbols) -> u16 {
         let quest = &self.quest;
         let sets = visible.biomes().iter().min().copied().unwrap_or(0);
@@ -102,9 +102,9 @@ impl Card {
     }
 }
 
-/// No line of 8 regions with 7 sanctuaries pays more than this.
+/// Returns an upper bound for the fame of 8 regions and 7 sanctuaries.
 ///
-/// Each card is given the most of every symbol that any 15 cards show, and the best 8 and 7 are added.
+/// It assumes for every symbol the most that any 15 cards show, then adds the best 8 regions and 7 sanctuaries.
 pub(super) fn most(catalogue: &Catalogue) -> i32 {
     let parts = [(&catalogue.regions, 8), (&catalogue.sanctuaries, 7)];
     let mut visible = Symbols::default();
@@ -115,7 +115,7 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
             .sum();
         *count = u8::try_from(most).expect("15 cards with at most 5 of a symbol each");
     }
-    // Fifteen cards hold at most three whole sets.
+    // Fifteen cards have at most three complete sets.
     let sets = visible.biomes().iter().min().copied().unwrap_or(0);
     let pays = |card: &Card| {
         card.quest_pays(&visible) - u16::from(card.quest.per_set) * u16::from(sets.saturating_sub(3))
@@ -123,7 +123,7 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
     parts.iter().map(|(cards, number)| i32::from(greatest(cards.iter().map(pays), *number))).sum()
 }
 
-/// The sum of the `number` greatest values.
+/// Returns the sum of the `number` greatest values.
 fn greatest(values: impl Iterator<Item = u16>, number: usize) -> u16 {
     let mut values: Vec<u16> = values.collect();
     values.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,101 +1,101 @@
-//! The position as a plain value.
+//! The state of the game as a plain value.
 
 use boardwire_kernel::{BitSet, BySeat, Seat, ids};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 ids! {
-    /// A region, by its duration.
+    /// A region, identified by its duration.
     pub RegionId,
-    /// A sanctuary, by its row in the catalogue.
+    /// A sanctuary, identified by its row in the catalogue.
     pub SanctuaryId,
 }
 
-/// A set of regions by duration.
+/// A set of regions, by duration.
 pub type Regions = BitSet<2>;
-/// A set of sanctuaries by id.
+/// A set of sanctuaries, by id.
 pub type Sanctuaries = BitSet<1>;
 
-/// The most seats at a table.
+/// The maximum number of seats.
 pub(super) const SEATS: usize = 6;
-/// The rounds of a game.
+/// The number of rounds.
 pub(super) const ROUNDS: u8 = 8;
 
-/// What is being chosen.
+/// The decision that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum Phase {
-    /// All seats at once set two of five dealt regions aside (advanced variant).
+    /// All seats set two of five dealt regions aside, simultaneously (advanced variant).
     SetAside,
-    /// All seats at once choose the region to explore.
+    /// All seats choose the region to explore, simultaneously.
     Explore,
-    /// The seat whose turn it is takes a region from the display.
+    /// The active seat takes a region from the display.
     Take,
-    /// The seat whose turn it is places a sanctuary.
+    /// The active seat places a sanctuary.
     Place,
-    /// Nothing: the game is over.
+    /// No decision: the game is over.
     Over,
 }
 
 impl Phase {
-    /// Whether seats act one after the other.
+    /// Returns whether the seats act one after the other.
     #[inline]
     pub(super) fn has_turns(self) -> bool {
         matches!(self, Self::Take | Self::Place)
     }
 }
 
-/// A position of Faraway.
+/// A state of Faraway.
 ///
-/// Decks are sets. What seats remember of the sanctuaries is kept as what each was dealt, round by round:
-/// where a card lies now follows from it.
+/// Decks are sets. For sanctuaries the state keeps what each seat was dealt in each round. The current place of
+/// every sanctuary, and what each seat remembers, follow from that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
-    /// What is being chosen.
+    /// The decision that is due.
     pub phase: Phase,
     /// The round, from 1 to 8.
     pub round: u8,
-    /// Whose turn it is in the third phase, as a place in `order`.
+    /// The active seat in the third phase, as an index into `order`.
     pub turn: u8,
-    /// The seats by ascending duration of this round, once all have explored; the first seat in every place
-    /// until then.
+    /// The seats by ascending duration in this round, after all have explored. Before that, every entry is the
+    /// first seat.
     pub order: [Seat; SEATS],
-    /// The region each seat has chosen while others still owe theirs. It is still in the hand.
+    /// The region each seat has chosen while other choices are pending. The card is still in the hand.
     pub chosen: BySeat<Option<RegionId>, SEATS>,
-    /// Each seat's line by round.
+    /// Each seat's line, by round.
     pub lines: BySeat<[Option<RegionId>; 8], SEATS>,
-    /// How the quest of each region of a line stands. It follows from `lines` and `placed`, and is kept since every
-    /// view shows it of every seat.
+    /// The status of the quest of each region in a line. It is cached because every observation shows it for all seats;
+    /// it follows from `lines` and `placed`.
     pub quests: BySeat<[u8; 8], SEATS>,
-    /// Whether `quests` is no longer kept.
+    /// Whether `quests` is no longer updated.
     pub forgets: bool,
     /// Each seat's hand.
     pub hands: BySeat<Regions, SEATS>,
-    /// What each seat set aside, ascending; in the hand until all have, in the deck from then on.
+    /// The regions each seat set aside, ascending. They stay in the hand until all seats are done, then go into the deck.
     pub set_aside: BySeat<[Option<RegionId>; 2], SEATS>,
-    /// The undrawn regions.
+    /// The regions in the deck.
     pub deck: Regions,
-    /// The regions to take from.
+    /// The regions that seats can take.
     pub display: Regions,
-    /// Every region that has ever come to the display.
+    /// All regions that have ever been in the display.
     pub revealed: Regions,
-    /// The regions left over in the display, by round.
+    /// The region left over in the display, by round.
     pub left_over: [Option<RegionId>; 7],
     /// The sanctuaries each seat was dealt, by `round - 2`.
     pub dealt: BySeat<[Sanctuaries; 7], SEATS>,
     /// The sanctuary each seat placed, by `round - 2`.
     pub placed: BySeat<[Option<SanctuaryId>; 7], SEATS>,
-    /// How many sanctuaries each seat is still owed in this round, for want of cards in the deck.
+    /// The number of sanctuaries each seat is still owed in this round because the deck ran out.
     pub owed: BySeat<u8, SEATS>,
-    /// The sanctuaries from which the next is drawn: what is left of the front block of the deck.
+    /// The rest of the front block of the deck; the next sanctuary is drawn from it.
     pub front: Sanctuaries,
-    /// The front block: 0 is the deck as it began, `6 * (round - 2) + place in the order + 1` what a seat
-    /// returned then.
+    /// The number of the front block. Block 0 is the initial deck; block `6 * (round - 2) + index in the order + 1`
+    /// is what that seat returned in that round.
     pub front_block: u8,
-    /// How many sanctuaries are in the deck.
+    /// The number of sanctuaries in the deck.
     pub sanctuary_deck: u8,
 }
 
 impl State {
-    /// How many regions every seat has in its line.
+    /// Returns the number of regions in every seat's line.
     #[must_use]
     #[inline]
     pub fn explored(&self) -> u8 {
@@ -105,20 +105,20 @@ impl State {
         }
     }
 
-    /// The regions a seat has in its line, in the order played.
+    /// Returns the regions in a seat's line, in the order played.
     #[must_use]
     pub fn line(&self, seat: Seat) -> impl DoubleEndedIterator<Item = RegionId> + Clone {
         self.lines[seat].into_iter().flatten()
     }
 
-    /// The seat whose turn it is in the third phase.
+    /// Returns the active seat in the third phase.
     #[must_use]
     #[inline]
     pub fn active(&self) -> Option<Seat> {
         self.phase.has_turns().then(|| self.order[usize::from(self.turn)])
     }
 
-    /// The sanctuaries a seat has found in this round and not yet placed or returned.
+    /// Returns the sanctuaries a seat has found in this round and not yet placed or returned.
     #[must_use]
     #[inline]
     pub fn found(&self, seat: Seat) -> Sanctuaries {
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// What a seat returned under the deck in a round, if it has had its turn.
+    /// Returns what a seat put under the deck in a round; empty before its turn.
     #[must_use]
     pub(super) fn returned(&self, round: u8, seat: Seat) -> Sanctuaries {
         let at = usize::from(round - 2);
@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    /// The seats by ascending duration in a round that has been explored.
+    /// Returns the seats by ascending duration in a round that all have explored.
     #[must_use]
     pub(super) fn order_of(&self, round: u8, seats: u8) -> [Seat; SEATS] {
         let at = usize::from(round - 1);
@@ -153,7 +153,7 @@ impl State {
         order
     }
 
-    /// Whether a seat finds sanctuaries in a round it has explored: its region lasts longer than the one before.
+    /// Returns whether a seat finds sanctuaries in an explored round: its region is longer than the one before.
     #[must_use]
     #[inline]
     pub(super) fn finds(&self, round: u8, seat: Seat) -> bool {

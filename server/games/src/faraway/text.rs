@@ -1,4 +1,4 @@
-//! The position in words, for people and language models.
+//! The state as text, for people and language models.
 
 use std::fmt;
 
@@ -11,7 +11,6 @@ use super::memory::{hidden_hand, last_returned, public_hand};
 use super::state::{Phase, RegionId, SEATS, State};
 
 impl Texts for Faraway {
-    /// Writes what `viewer` may know.
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
         self.describe_choice(state, viewer, out)?;
         write!(out, "display:")?;
@@ -122,7 +121,7 @@ impl Faraway {
         writeln!(out)
     }
 
-    /// The symbols of a seat's whole area.
+    /// Returns the symbols of a seat's whole area.
     fn symbols(&self, state: &State, seat: Seat) -> Symbols {
         let line = state.line(seat).map(|id| self.region(id));
         let placed = state.placed[seat].iter().flatten().map(|&id| self.sanctuary(id));
@@ -130,7 +129,7 @@ impl Faraway {
     }
 }
 
-/// Ids with a space before each; a dash for none.
+/// Formats ids with a space before each; a dash for none.
 struct Ids<I>(I);
 
 impl<I: Iterator<Item: fmt::Display> + Clone> fmt::Display for Ids<I> {
@@ -143,7 +142,7 @@ impl<I: Iterator<Item: fmt::Display> + Clone> fmt::Display for Ids<I> {
     }
 }
 
-/// The symbols that are there, with their number; a dash for none.
+/// Formats the symbols with a count above 0; a dash for none.
 struct Totals(Symbols);
 
 impl fmt::Display for Totals {

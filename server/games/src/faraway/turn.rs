@@ -1,4 +1,4 @@
-//! The course of the game: the deal, who owes a choice, and what follows from one.
+//! The course of play: the deal, the pending seats, and the effects of each action.
 
 use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
 
@@ -8,7 +8,7 @@ use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, State};
 use super::{Faraway, REGION_STREAM, SANCTUARY_STREAM};
 
 impl Turns for Faraway {
-    /// FA-2.1, FA-2.4: hands seat by seat, then the display, unless regions are set aside first.
+    /// FA-2.1, FA-2.4: deals the hands seat by seat, then the display unless seats first set regions aside.
     fn deal(&self, chance: &mut Chance) -> State {
         let mut state = State {
             phase: Phase::Explore,
@@ -45,7 +45,6 @@ impl Turns for Faraway {
         state
     }
 
-    /// The seats that owe a choice.
     fn pending(&self, state: &State) -> SeatSet {
         let all = Seat::all(self.seats);
         match state.phase {
@@ -56,7 +55,7 @@ impl Turns for Faraway {
         }
     }
 
-    /// Carries out a legal choice and all that follows without one.
+    /// Applies a legal action and everything that follows automatically.
     fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         let seat = choice.seat();
         match (state.phase, choice.action()) {
@@ -80,7 +79,7 @@ impl Turns for Faraway {
                 self.go_to_place(state, chance);
             }
             (Phase::Place, Action::Sanctuary(id)) => {
-                // FA-4.5: the others go under the deck; `dealt` and `placed` together say which.
+                // FA-4.5: the other cards go under the deck; `dealt` minus `placed` says which.
                 let round = usize::from(state.round - 2);
                 state.placed[seat][round] = Some(id);
                 self.note_quests(state, seat);
@@ -95,7 +94,7 @@ impl Turns for Faraway {
 }
 
 impl Faraway {
-    /// FA-2.4: what was set aside goes back before the display is revealed.
+    /// FA-2.4: puts the regions set aside back into the deck, then reveals the display.
     fn return_set_aside(&self, state: &mut State, chance: &mut Chance) {
         for seat in Seat::all(self.seats) {
             for id in state.set_aside[seat].into_iter().flatten() {
@@ -115,7 +114,7 @@ impl Faraway {
         }
     }
 
-    /// FA-3.1: every chosen region goes to the end of its line; FA-4.1: durations give the order.
+    /// FA-3.1: moves every chosen region to the end of its line. FA-4.1: sets the order by duration.
     fn turn_up(&self, state: &mut State) {
         for seat in Seat::all(self.seats) {
             let id = state.chosen[seat].take();
@@ -127,14 +126,14 @@ impl Faraway {
         state.turn = 0;
     }
 
-    /// Notes how the quests of a seat's line stand now, for views.
+    /// Updates the quest status of a seat's line for observations.
     fn note_quests(&self, state: &mut State, seat: Seat) {
         if !state.forgets {
             state.quests[seat] = self.standings(state, seat);
         }
     }
 
-    /// FA-3.2 to FA-3.4: who climbed is dealt one sanctuary and one for each clue.
+    /// FA-3.2 to FA-3.4: deals a seat with a longer region one sanctuary, plus one for each clue.
     fn find_sanctuaries(&self, state: &mut State, chance: &mut Chance) {
         for place in 0..usize::from(self.seats) {
             let seat = state.order[place];
@@ -143,12 +142,12 @@ impl Faraway {
         }
     }
 
-    /// How many sanctuaries a seat finds in a round that has been explored.
+    /// Returns how many sanctuaries a seat finds in an explored round.
     pub(super) fn due(&self, state: &State, seat: Seat, round: u8) -> u8 {
         if state.finds(round, seat) { 1 + self.clues(state, seat, round) } else { 0 }
     }
 
-    /// The clues in a seat's area after exploring in `round`, with the sanctuaries of earlier rounds.
+    /// Counts the clues in a seat's area after exploring in `round`, with the sanctuaries of earlier rounds.
     fn clues(&self, state: &State, seat: Seat, round: u8) -> u8 {
         let round = usize::from(round);
         let line = state.lines[seat][..round].iter().flatten();
@@ -157,7 +156,7 @@ impl Faraway {
             + placed.map(|&id| self.sanctuary(id).clues()).sum::<u8>()
     }
 
-    /// FA-R2: deals what a seat is owed, as far as the deck goes.
+    /// FA-R2: deals a seat what it is owed, until the deck is empty.
     fn deal_owed(&self, state: &mut State, seat: Seat, chance: &mut Chance) {
         while state.owed[seat] > 0 && state.sanctuary_deck > 0 {
             if state.front.is_empty() {
@@ -170,7 +169,7 @@ impl Faraway {
         }
     }
 
-    /// FA-R1: the deck is a queue of blocks; goes on to the next block that is not empty.
+    /// FA-R1: the deck is a queue of blocks. Advances to the next block that is not empty.
     fn next_block(&self, state: &mut State) {
         while state.front.is_empty() {
             state.front_block += 1;
@@ -192,7 +191,7 @@ impl Faraway {
         }
     }
 
-    /// FA-R2: whoever is still owed sanctuaries gets them now, then places one.
+    /// FA-R2: deals the active seat what it is still owed; then it places one sanctuary.
     fn go_to_place(&self, state: &mut State, chance: &mut Chance) {
         state.phase = Phase::Place;
         let seat = state.order[usize::from(state.turn)];
@@ -208,7 +207,7 @@ impl Faraway {
         self.begin_turn(state, chance);
     }
 
-    /// FA-4.6, FA-R3, FA-R13: the left-over leaves the game; a new display only for rounds 2 to 7.
+    /// FA-4.6, FA-R3, FA-R13: the left-over leaves the game; only rounds 2 to 7 get a new display.
     fn end_round(&self, state: &mut State, chance: &mut Chance) {
         state.turn = 0;
         state.order = [Seat::FIRST; SEATS];
@@ -227,12 +226,12 @@ impl Faraway {
     }
 }
 
-/// The round and the place in its order at which a block was returned.
+/// Returns the round in which a block was returned, and the index of its seat in the order.
 pub(super) fn block_at(block: u8) -> (u8, u8) {
     ((block - 1) / 6 + 2, (block - 1) % 6)
 }
 
-/// Adds to what a seat sets aside, ascending whatever the order of the choices.
+/// Adds a region to those set aside, ascending in any order of choices.
 fn set_aside(aside: &mut [Option<RegionId>; 2], id: RegionId) {
     *aside = match aside[0] {
         None => [Some(id), None],
@@ -240,7 +239,7 @@ fn set_aside(aside: &mut [Option<RegionId>; 2], id: RegionId) {
     };
 }
 
-/// How many cards there are, as a number of a state or a view.
+/// Returns the number of cards as a byte.
 pub(super) fn count<const W: usize>(cards: boardwire_kernel::BitSet<W>) -> u8 {
     u8::try_from(cards.len()).expect("there are at most 68 cards of a kind")
 }

@@ -1,4 +1,4 @@
-//! The view: what a viewer may know, with perfect memory, as bytes.
+//! The observation: everything a viewer can know with perfect memory, encoded as bytes.
 
 use boardwire_kernel::{
     Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Turns, ViewLayout, ViewWriter, Viewer, Views,
@@ -13,13 +13,13 @@ use super::quests::STANDINGS;
 use super::state::{RegionId, SanctuaryId, State};
 use super::turn::count;
 
-/// The most sanctuaries dealt at once: one, and one for each clue of 8 regions and 6 sanctuaries.
+/// The most sanctuaries in one deal: one, plus one for each clue on 8 regions and 6 sanctuaries.
 pub(super) const MOST_DEALT: u8 = 15;
 
-/// The phases in the order in which they are declared.
+/// The names of the phases, in the order of the enum.
 const PHASES: [&str; 5] = ["set_aside", "explore", "take", "place", "over"];
 
-/// A position as one viewer counts the seats.
+/// A state with its seats in the viewer's relative order.
 struct Sight<'a, const N: usize> {
     game: &'a Faraway,
     state: &'a State,
@@ -27,7 +27,6 @@ struct Sight<'a, const N: usize> {
 }
 
 impl Views for Faraway {
-    /// Writes the view in the order of the layout.
     fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3, 4, 5, 6], N => {
             let shown = Sight::<N> { game: self, state, around: Around::new(viewer) };
@@ -40,7 +39,7 @@ impl Views for Faraway {
 }
 
 impl Faraway {
-    /// The fields shown to seats, and those shown to the public.
+    /// Returns the fields for seats and the fields for the public.
     pub(super) fn layouts(seats: u8) -> [ViewLayout; 2] {
         [LayoutBuilder::for_seats(), LayoutBuilder::for_public()].map(|mut builder| {
             let others = if builder.is_public() { seats } else { seats - 1 };
@@ -58,7 +57,7 @@ fn sanctuaries(name: &'static str, doc: &'static str) -> FieldSpec<'static> {
     FieldSpec::id(name, "sanctuaries", SANCTUARIES, doc)
 }
 
-/// Every field: what it is, and how it is written.
+/// Declares every field and how it is written.
 #[inline]
 fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(others: u8, sink: &mut S) {
     let seats = u8::try_from(N).expect("at most 6 seats");
@@ -139,7 +138,7 @@ fn open_cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &
     });
 }
 
-/// What the viewer alone knows: written for a seat only.
+/// The viewer's private fields, written for seats only.
 #[inline]
 fn own_cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
     let hand = regions("hand", "The viewer's hand, ascending, without what it has chosen or set aside.");

@@ -1,6 +1,6 @@
-//! Choices and their indices.
+//! The actions and their indices.
 //!
-//! The order is fixed, the sizes are those of the box: two characters, two colours, five light-blue
+//! The order is fixed, and the sizes are those of the box. The order is: two characters, two colours, five light-blue
 //! choices, opponents, token backs, sets, card types, tokens, airship, truth tiles, steps, options, cost.
 
 use boardwire_kernel::{ActionRange, ActionSpace};
@@ -11,10 +11,10 @@ use super::limits::{
 };
 use super::state::SetKind;
 
-/// A choice of The Golden Compass.
+/// An action of The Golden Compass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Keep the first or second character dealt, counted from 0.
+    /// Keep the first (0) or the second (1) of the dealt characters.
     Keep(u8),
     /// Carry out the red symbol.
     Red,
@@ -22,7 +22,7 @@ pub enum Action {
     Blue,
     /// Lay a compass tile on the objective.
     Alethiometer,
-    /// Name who takes the airship.
+    /// Name the seat that takes the airship.
     Magisterium,
     /// Use the ally's power.
     Ally,
@@ -30,7 +30,7 @@ pub enum Action {
     Dust,
     /// Give up the light-blue action.
     GiveUp,
-    /// Name the opponent so many seats to the left.
+    /// Name the opponent that sits this number of seats to the left.
     Opponent(u8),
     /// Steal a token with the back of this city.
     Back(CityId),
@@ -38,9 +38,9 @@ pub enum Action {
     Play(SetKind),
     /// End the turn.
     EndTurn,
-    /// A Lyra card of this type: for a set, a cost, or the discard pile.
+    /// Name a Lyra card of this type: for a set, a cost, or the discard pile.
     Card(CardId),
-    /// Lay out a token like this one.
+    /// Lay out a token equal to this one.
     Token(TokenId),
     /// Pay cards for the airship.
     PayCards,
@@ -48,7 +48,7 @@ pub enum Action {
     GiveTile,
     /// Take a truth tile of this value.
     Tile(TileId),
-    /// Advance Lyra so many spaces.
+    /// Advance Lyra by this number of spaces.
     Steps(u8),
     /// Choose this option of an effect, counted from 0.
     Choose(u8),
@@ -85,7 +85,7 @@ pub(super) const CHOOSE: ActionRange = ActionRange::numbers("option", 0, byte(OP
 const PAY: ActionRange = ActionRange::single("pay").after(&CHOOSE);
 const DECLINE: ActionRange = ActionRange::single("decline").after(&PAY);
 
-/// Every action, in the order of the indices: decoding is asked for at every ply.
+/// Returns every action in index order. The rules cache the list, because they decode an action at every ply.
 pub(super) fn in_order() -> Vec<Action> {
     let mut all: Vec<Action> = KEEP.each().map(Action::Keep).collect();
     all.extend([Action::Red, Action::Blue]);
@@ -140,10 +140,10 @@ impl Action {
     }
 }
 
-/// The action space with its labels.
+/// Returns the action space with its labels.
 pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
     let single = |label: &'static str| move |_| label.to_owned();
-    // A catalogue may have fewer than the box: what is never played has an index all the same.
+    // A catalogue may have fewer rows than the box. Unused actions still have an index.
     let row = |names: &[String], row: u8| {
         names.get(usize::from(row) - 1).cloned().unwrap_or_else(|| format!("nothing ({row})"))
     };
@@ -179,7 +179,7 @@ pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
         .with(DECLINE, single("decline the cost"))
 }
 
-/// Only the first of equal tokens is ever laid out by its action; the others have an index all the same.
+/// Returns the label of a token action. Of equal tokens only the first is ever legal; the rest still have an index.
 fn token_label(catalogue: &Catalogue, id: u8) -> String {
     match catalogue.tokens.get(usize::from(id) - 1) {
         Some(token) if token.kind.get() == id => format!("lay out {}", token.name),

@@ -1,4 +1,4 @@
-//! What holds in every position: components are conserved, and memories agree with the board.
+//! Invariants of every position: components are conserved, and memories agree with the board.
 
 use boardwire_kernel::{Audit, Audits, BySeat, Choices, Conserved, Seat, Turns, ensure};
 
@@ -9,7 +9,7 @@ use super::memory::{SEEN, SURE, TABLE, Taken, place_of};
 use super::state::{Aim, Decision, Hand, Place, SetKind, State, TilePile};
 
 impl Audits for GoldenCompass {
-    /// Checks every invariant; a snapshot from outside is refused for the first that is broken.
+    /// Checks every invariant. A snapshot from outside is rejected for the first that it violates.
     fn audit(&self, state: &State) -> Audit {
         ensure(!state.forgets, || "memories are not kept")?;
         self.audit_ranges(state)?;
@@ -161,7 +161,7 @@ impl GoldenCompass {
         characters.are_all(&self.characters_of(state.period))
     }
 
-    /// The decision is about something that can be chosen.
+    /// Checks that the decision is about something that can be chosen.
     fn audit_decision(&self, state: &State) -> Audit {
         let (catalogue, acting) = (self.printed(), state.acting());
         let is_sound = match state.decision {
@@ -243,7 +243,7 @@ impl GoldenCompass {
         self.audit_token_places(state, viewer)
     }
 
-    /// Cards taken from `viewer` are with seats that it knows may hold them, and are none of those just drawn.
+    /// Checks that cards taken from `viewer` are with seats that may hold them, and are not among the cards just drawn.
     fn audit_taken(&self, state: &State, viewer: Seat) -> Audit {
         let others = self.others(viewer).map(place_of).sum::<u8>();
         for taken in state.memory[viewer].taken() {
@@ -253,7 +253,7 @@ impl GoldenCompass {
                 taken.shares.iter().all(|&share| share <= SURE),
                 || "a seat has too great a share of a card",
             )?;
-            // Of each set of seats: whether they hold as many of these cards as no other seat can.
+            // For each set of seats: they hold at least the taken cards of this type that no other seat can hold.
             let alike = |all: &&Taken| all.card == taken.card;
             for among in 1..1 << SEATS {
                 let there = state.memory[viewer].taken().iter().filter(alike);

@@ -1,4 +1,4 @@
-//! Lyra card sets: what each card counts as, which sets a hand holds, and which cards complete one.
+//! Lyra card sets: the marks of each card, the sets in a hand, and the cards that complete a set.
 
 use boardwire_kernel::BitSet;
 
@@ -6,21 +6,21 @@ use super::catalogue::{CardId, CardType, Catalogue, with_ids};
 use super::limits::{CARD_TYPES, DAEMONS, SYMBOLS};
 use super::state::{Begun, CardSet, Hand, SetKind};
 
-/// What a card counts as in sets, a bit each: its daemon, its symbol, and more.
+/// The marks of a card, one bit each: its daemon, its symbol, and the flags below.
 const SYMBOL: usize = DAEMONS;
 const JOKER: u32 = 1 << (DAEMONS + SYMBOLS);
 const SPY: u32 = JOKER << 1;
-/// No flying spy: it may be in a wild pair.
+/// Not a flying spy: the card may be in a wild pair.
 const NO_SPY: u32 = SPY << 1;
 const DAEMON_BITS: u32 = (1 << DAEMONS) - 1;
 const SYMBOL_BITS: u32 = ((1 << SYMBOLS) - 1) << SYMBOL;
 
-/// What sets ask of the card types.
+/// What the rules of card sets need to know about the card types.
 #[derive(Debug)]
 pub(super) struct CardSets {
-    /// What each type counts as, by row.
+    /// The marks of each type, by row.
     marks: [u32; CARD_TYPES + 1],
-    /// The types that can be in a pair of each daemon and in sets of each symbol, jokers included.
+    /// The types that can be in a pair of each daemon and in a set of each symbol, jokers included.
     pairs: [CardSet; DAEMONS + 1],
     triplets: [CardSet; SYMBOLS + 1],
     spies: CardSet,
@@ -57,7 +57,7 @@ impl CardSets {
         }
     }
 
-    /// The types that can be part of a set.
+    /// Returns the types that can be part of a set.
     pub(super) fn fitting(&self, kind: SetKind) -> CardSet {
         match kind {
             SetKind::Pair(daemon) => self.pairs[daemon.index()],
@@ -72,13 +72,13 @@ impl CardSets {
         self.marks[usize::from(card)] & JOKER != 0
     }
 
-    /// Whether two cards show the same daemon.
+    /// Returns whether two cards show the same daemon.
     #[inline]
     pub(super) fn are_pair(&self, one: u8, other: u8) -> bool {
         self.marks[usize::from(one)] & self.marks[usize::from(other)] & DAEMON_BITS != 0
     }
 
-    /// What the cards of a hand count as together.
+    /// Returns the marks of a hand: those of at least one, two and three cards.
     #[inline]
     pub(super) fn tally(&self, hand: &Hand) -> Tally {
         hand.as_slice().iter().fold(Tally::default(), |Tally([one, two, three]), &card| {
@@ -87,17 +87,17 @@ impl CardSets {
         })
     }
 
-    /// The types of `hand` that can still complete a set.
+    /// Returns the types in `hand` that can be the next card of a set.
     pub(super) fn completing(&self, hand: &Hand, begun: Begun) -> CardSet {
         let fitting = hand.types().intersection(self.fitting(begun.kind));
         if begun.needs_face() && begun.left == 1 { fitting.difference(self.jokers) } else { fitting }
     }
 
-    /// Whether more than one choice of card types of `hand` completes a set.
+    /// Returns whether more than one choice of card types in `hand` completes a set.
     pub(super) fn has_choice(&self, hand: &Hand, begun: Begun) -> bool {
         let left = usize::from(begun.left);
         let fitting = self.fitting(begun.kind);
-        // Ways to choose none to three cards of the types seen so far, jokers apart; 2 stands for more.
+        // `ways[n]` counts the choices of `n` cards, 0 to 3, of the types so far, without jokers. 2 means more than one.
         let mut ways = [0u8; 4];
         ways[0] = 1;
         let mut jokers = 0;
@@ -123,13 +123,13 @@ impl CardSets {
 pub(super) struct Tally([u32; 3]);
 
 impl Tally {
-    /// Whether at least so many cards, 1 to 3, have a mark.
+    /// Returns whether at least `count` cards, 1 to 3, have a mark.
     #[inline]
     fn has(&self, mark: u32, count: usize) -> bool {
         self.0[count - 1] & mark != 0
     }
 
-    /// Which of some marks so many cards have, 2 or 3, when jokers help; `first` needs no card of its own.
+    /// Returns which `marks` have `count` cards, 2 or 3, with jokers. Jokers alone suffice for the mark `first`.
     #[inline]
     fn with_jokers(&self, count: usize, marks: u32, first: u32) -> u32 {
         let jokers = (1..=count).filter(|&jokers| self.has(JOKER, jokers)).count();
@@ -138,25 +138,23 @@ impl Tally {
         own & marks | alone
     }
 
-    /// The daemons of which it has a pair.
+    /// Returns the daemons of which the hand has a pair.
     #[inline]
     pub(super) fn pairs(&self) -> BitSet<1> {
         BitSet::from(u64::from(self.with_jokers(2, DAEMON_BITS, 1)) << 1)
     }
 
-    /// The symbols of which it has so many cards, 2 or 3.
+    /// Returns the symbols of which the hand has `count` cards, 2 or 3.
     #[inline]
     pub(super) fn symbols(&self, count: usize) -> BitSet<1> {
         BitSet::from(u64::from(self.with_jokers(count, SYMBOL_BITS, 1 << SYMBOL) >> SYMBOL) << 1)
     }
 
-    /// Whether it has two cards for a wild pair.
     #[inline]
     pub(super) fn has_wild_pair(&self) -> bool {
         self.has(NO_SPY, 2)
     }
 
-    /// Whether it has two flying spies.
     #[inline]
     pub(super) fn has_spies(&self) -> bool {
         self.has(SPY, 2)

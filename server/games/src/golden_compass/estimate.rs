@@ -1,7 +1,7 @@
-//! A rough worth of a position, in hundredths of a point ahead of the best opponent.
+//! A rough estimate of a position: hundredths of a point ahead of the best opponent.
 //!
-//! What is scored counts in full; unplaced tokens, the lead on the objective, dust and cards count for what they
-//! may still become. While its light-blue turn lasts, a seat also hopes for its best action and its sets.
+//! Points already scored count in full. Unplaced tokens, the lead on the objective, dust and cards count for what they
+//! may still gain. During its light-blue turn a seat also counts its best action and its sets.
 
 use boardwire_kernel::Seat;
 
@@ -11,7 +11,7 @@ use super::catalogue::{Catalogue, DaemonId, SymbolId, TokenId, TokenSet, with_id
 use super::limits::TOKENS;
 use super::state::{Decision, Hand, SetKind, State, tokens_of};
 
-/// What being a compass tile ahead of an opponent is worth, up to some tiles.
+/// The worth of a lead of one compass tile over an opponent, up to `LEAD_TILES` tiles.
 const LEAD: i32 = 90;
 const LEAD_TILES: i32 = 4;
 const DUST: i32 = 115;
@@ -19,7 +19,7 @@ const CARD: i32 = 75;
 const JOKER: i32 = 60;
 const AIRSHIP: i32 = -300;
 
-/// What every token may be worth before it is laid out.
+/// Returns the worth of every token before it is laid out.
 pub(super) fn token_worths(catalogue: &Catalogue) -> [i32; TOKENS + 1] {
     let mut worths = [0; TOKENS + 1];
     for (id, token) in with_ids(&catalogue.tokens, TokenId::new) {
@@ -29,14 +29,14 @@ pub(super) fn token_worths(catalogue: &Catalogue) -> [i32; TOKENS + 1] {
 }
 
 impl GoldenCompass {
-    /// What the position is worth to `seat`.
+    /// Returns the worth of the position to `seat`.
     pub(super) fn estimate(&self, state: &State, seat: Seat) -> i32 {
         let time_left = self.time_left(state);
         let others = self.others(seat).map(|other| self.seat_worth(state, other, time_left));
         self.seat_worth(state, seat, time_left) - others.max().expect("nobody plays alone")
     }
 
-    /// What a seat has, and what it may gain.
+    /// Returns the worth of what a seat has and may gain.
     fn seat_worth(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         let place = &state.places[seat];
         let points = self.points(state, seat).total() * 100;
@@ -56,7 +56,7 @@ impl GoldenCompass {
             + 40 * i32::from(symbols)
     }
 
-    /// How much of the last period is still to come, in hundredths; all of it before.
+    /// Returns how much of the last period is left, in hundredths; 100 in earlier periods.
     fn time_left(&self, state: &State) -> i32 {
         if !state.is_last_period() {
             return 100;
@@ -65,13 +65,13 @@ impl GoldenCompass {
         100 * i32::from(end - state.lyra) / i32::from(end - before)
     }
 
-    /// Unplaced tokens have to be laid out before they score.
+    /// Returns the worth of unplaced tokens, which score only after they are laid out.
     fn tokens_worth(&self, tokens: TokenSet, time_left: i32) -> i32 {
         let worth: i32 = tokens_of(tokens).map(|token| self.token_worths[token.index()]).sum();
         worth * (15 + 45 * time_left / 100) / 100
     }
 
-    /// Compass tiles on the objective buy an early draft.
+    /// Returns the worth of compass tiles on the objective, which give an early place in the draft.
     fn lead(&self, state: &State, seat: Seat) -> i32 {
         if matches!(state.decision, Decision::Truth { .. }) {
             return 0;
@@ -80,7 +80,7 @@ impl GoldenCompass {
         let leads =
             self.others(seat).map(|other| (tiles(seat) - tiles(other)).clamp(-LEAD_TILES, LEAD_TILES));
         let lead = leads.sum::<i32>() * LEAD;
-        // Divided by constants, which is much faster.
+        // Division by constants is much faster.
         match self.seats {
             2 => lead / 2,
             3 => lead / 3,
@@ -99,7 +99,7 @@ impl GoldenCompass {
         worth * (10 + 90 * time_left / 100) / 100
     }
 
-    /// What the rest of a light-blue turn promises the active seat.
+    /// Returns what the active seat may gain in the rest of a light-blue turn.
     fn turn_worth(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         if seat != state.active || state.is_red {
             return 0;
@@ -129,7 +129,7 @@ impl GoldenCompass {
         };
         let sets = self.sets(state);
         let (mut best, mut sum) = (0, 0);
-        // Sets of a kind are worth the same whatever they show.
+        // Sets of one kind have the same worth for every daemon or symbol.
         for (count, kind) in [
             (sets.pairs.len(), SetKind::Pair(DaemonId::new(1))),
             (sets.wild.into(), SetKind::Wild),
@@ -156,7 +156,7 @@ impl GoldenCompass {
         }
     }
 
-    /// What a set gains beyond the cards it costs.
+    /// Returns the gain of a set beyond the cards that it costs.
     fn set_gain(&self, state: &State, kind: SetKind, time_left: i32) -> i32 {
         match kind {
             SetKind::Pair(_) | SetKind::Wild if state.is_last_period() => {

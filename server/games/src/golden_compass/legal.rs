@@ -1,4 +1,4 @@
-//! What may be chosen: actions, targets, options of effects, card sets.
+//! Legal actions: actions, targets, options of effects, card sets.
 
 use boardwire_kernel::{ActionSet, BitSet, Choices, Seat, SeatSet};
 
@@ -17,7 +17,6 @@ impl Choices for GoldenCompass {
         self.actions.get(usize::from(index)).copied()
     }
 
-    /// What `seat` may choose now; empty for a seat that owes nothing.
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         if !self.owes(state, seat) {
             return ActionSet::EMPTY;
@@ -64,7 +63,6 @@ impl Choices for GoldenCompass {
         }
     }
 
-    /// Whether `seat` may choose `action` now.
     fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
         if !self.owes(state, seat) {
             return false;
@@ -113,7 +111,7 @@ impl Choices for GoldenCompass {
 }
 
 impl GoldenCompass {
-    /// Whether `seat` owes a choice.
+    /// Returns whether `seat` must decide.
     #[inline]
     fn owes(&self, state: &State, seat: Seat) -> bool {
         if state.decision == Decision::Keep {
@@ -123,7 +121,7 @@ impl GoldenCompass {
         }
     }
 
-    /// The opponents of the active seat that may be named.
+    /// Returns the opponents that the active seat may name.
     pub(super) fn targets(&self, state: &State, aim: Aim) -> SeatSet {
         self.all_seats().filter(|&seat| hits(state, seat, aim)).collect()
     }
@@ -132,24 +130,24 @@ impl GoldenCompass {
         self.all_seats().any(|seat| hits(state, seat, aim))
     }
 
-    /// The cities whose backs `victim` holds.
+    /// Returns the cities whose token backs `victim` holds.
     pub(super) fn backs(state: &State, victim: Seat) -> BitSet<1> {
         let cities = (1u8..).zip(state.places[victim].backs);
         cities.filter(|(_, count)| *count > 0).map(|(city, _)| city).collect()
     }
 
-    /// The city whose tokens count now.
+    /// Returns the city whose tokens count now.
     pub(super) fn current_city(&self, state: &State) -> Option<CityId> {
         self.printed().current_city(state.period, state.lyra)
     }
 
-    /// Whether a token can be taken from the current city.
+    /// Returns whether a token can be taken from the current city.
     pub(super) fn can_take_token(&self, state: &State) -> bool {
         let city = self.current_city(state).map(CityId::index);
         city.is_some_and(|city| city <= COLLECTING && !state.piles[city - 1].is_empty())
     }
 
-    /// Whether the active seat can lay out a token in the current city (R15).
+    /// Returns whether the active seat can lay out a token in the current city (R15).
     pub(super) fn can_lay_token(&self, state: &State) -> bool {
         let place = state.acting();
         !place.tokens.is_empty() && place.supply > 0 && self.has_circle(state)
@@ -162,12 +160,12 @@ impl GoldenCompass {
         state.circles[Self::circle(city)].len() < self.printed().city(city).slots.into()
     }
 
-    /// The place of a city of the last period among [`State::circles`].
+    /// Returns the index of a city of the last period in [`State::circles`].
     pub(super) fn circle(city: CityId) -> usize {
         city.index() - 1 - COLLECTING
     }
 
-    /// The light-blue actions besides giving the action up, and whether they are on offer.
+    /// Returns the light-blue actions, except giving up, and whether each is available.
     pub(super) fn blue_actions(&self, state: &State) -> [(Action, bool); 4] {
         let axis = state.axis.expect("a turn begins with a spin");
         let blue = self.printed().axis(axis).blue;
@@ -181,7 +179,7 @@ impl GoldenCompass {
         ]
     }
 
-    /// The power of a seat's ally.
+    /// Returns the power of a seat's ally.
     pub(super) fn power(&self, place: &Place) -> EffectList {
         let ally = place.ally.expect("allies are shown before turns begin");
         self.printed().character(ally).power
@@ -191,7 +189,7 @@ impl GoldenCompass {
         state.dust > 0 || self.has_target(state, Aim::Dust)
     }
 
-    /// Whether a list of effects can change something, `spent` cards being promised to earlier costs.
+    /// Returns whether a list of effects can change something. `spent` cards are reserved for earlier costs.
     pub(super) fn is_list_possible(&self, state: &State, list: EffectList, spent: u8) -> bool {
         for (at, &op) in (list.start..).zip(list.of(&self.printed().ops)) {
             if let Op::Spend(count) = op {
@@ -206,7 +204,7 @@ impl GoldenCompass {
         false
     }
 
-    /// Whether an effect that is no cost can change something now.
+    /// Returns whether an effect that is not a cost can change something now.
     pub(super) fn is_possible(&self, state: &State, op: Op, spent: u8) -> bool {
         match op {
             Op::Draw(_) | Op::DrawKeep { .. } => !(state.deck.is_empty() && state.discard.is_empty()),
@@ -227,7 +225,7 @@ impl GoldenCompass {
         }
     }
 
-    /// The options of a choice that are possible, counted from 0.
+    /// Returns the possible options of a choice, counted from 0.
     pub(super) fn options(&self, state: &State, first: u8, count: u8, spent: u8) -> BitSet<1> {
         (0..count).filter(|option| self.is_option(state, first + option, spent)).collect()
     }
@@ -236,14 +234,14 @@ impl GoldenCompass {
         self.is_list_possible(state, self.printed().options[usize::from(list)], spent)
     }
 
-    /// Whether the holder of the airship can pay cards for it (R23).
+    /// Returns whether the holder of the airship can pay cards for it (R23).
     fn can_pay_for_airship(&self, state: &State, holder: Seat) -> bool {
         let place = &state.places[holder];
         place.hand.len() >= self.airship_price(place)
     }
 }
 
-/// Whether the active seat may name `seat`.
+/// Returns whether the active seat may name `seat`.
 #[inline]
 fn hits(state: &State, seat: Seat, aim: Aim) -> bool {
     let place = &state.places[seat];

@@ -1,15 +1,15 @@
-//! What one seat remembers of hidden cards and tokens: a function of what it has seen, and of nothing else.
+//! What one seat remembers of hidden cards and tokens. It depends only on what the seat has seen.
 //!
-//! Cards. Whenever the discard pile goes back into play, all know which cards it holds, and that none of
-//! them is in a hand that was full before. So a memory counts these *returns*: a hidden card was last seen
-//! at some return (its stamp), and a card in an opponent's hand was drawn after some return (its age). A
-//! hidden card can only be one of those whose stamp is not above its age. Cards that an opponent took from
-//! this seat are remembered by type with the seats that may hold them now.
+//! Cards. In a *return* the discard pile goes back into the draw pile. All seats know its cards, and that no hand place
+//! filled earlier holds one of them. A memory counts returns. The *stamp* of a hidden card is the return at which it was
+//! last seen. The *age* of a card in an opponent's hand is the last return before its draw. A hidden card can be in a
+//! hand place if its stamp is not above the age of the place. Cards that an opponent took from this seat are stored by
+//! type, with the seats that may hold them now.
 //!
-//! When somebody shows a card, several hidden cards may have been it. The memory then keeps the widest
-//! choice: it never excludes what is possible.
+//! If another seat shows a card, several hidden cards may match. The memory then keeps the widest choice: it never
+//! excludes what is possible.
 //!
-//! Tokens. For each token, the places it may be in; equal tokens have equal standing.
+//! Tokens. The memory stores the places where each token may be. Equal tokens are interchangeable.
 
 use boardwire_kernel::{BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -20,24 +20,24 @@ use super::state::{Pile, Sorted, tokens_of};
 
 /// The stamp of a card that is not hidden from this seat.
 pub(super) const SEEN: u8 = u8::MAX;
-/// The place of tokens at a city, or gone from it unseen.
+/// The place of tokens at a city, also if they left the game unseen.
 pub(super) const TABLE: u8 = 1 << SEATS;
 
-/// The place of the tokens of a seat, as a bit.
+/// Returns the place of the tokens of a seat, as a bit.
 #[inline]
 pub(super) fn place_of(seat: Seat) -> u8 {
     1 << seat.number()
 }
 
-/// The share of a seat that surely holds a card, and the most there is: 252 is a multiple of most sizes of hands.
+/// The share of a seat that certainly holds a card, and the maximum. Most hand sizes divide 252.
 pub(super) const SURE: u8 = 252;
 
-/// A card that was taken from this seat: its type, and how likely each seat holds it.
+/// A card that was taken from this seat: its type, and a share (weight) for each seat that may hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Taken {
-    /// Its row; 0 in places not in use.
+    /// Its row; 0 in unused entries.
     pub(super) card: u8,
-    /// By seat, its share among those that may hold the card; 0 if it cannot.
+    /// By seat: its share among the seats that may hold the card; 0 if it cannot hold the card.
     pub(super) shares: [u8; SEATS],
 }
 
@@ -48,35 +48,34 @@ impl Taken {
         taken
     }
 
-    /// Only this seat can hold it.
+    /// Makes `holder` the only seat that can hold it.
     pub(super) fn settle_with(&mut self, holder: Seat) {
         self.shares = [0; SEATS];
         self.shares[holder.index()] = SURE;
     }
 
-    /// The seats that may hold it, a bit each.
+    /// Returns the seats that may hold it, one bit per seat.
     pub(super) fn holders(self) -> u8 {
         let bits = (0..).zip(self.shares);
         bits.fold(0, |holders, (seat, share)| holders | u8::from(share > 0) << seat)
     }
 
-    /// Whether only `seat` can hold it.
+    /// Returns whether only `seat` can hold it.
     pub(super) fn is_certain(self, seat: Seat) -> bool {
         self.holders() == place_of(seat)
     }
 
-    /// The only seat that can hold it.
+    /// Returns the only seat that can hold it, if there is just one.
     fn certain_holder(self) -> Option<Seat> {
         let holders = self.holders();
         holders.is_power_of_two().then(|| Seat::new(to_byte(holders.trailing_zeros())))
     }
 
-    /// Whether `seat` can hold it.
     pub(super) fn may_be_with(self, seat: Seat) -> bool {
         self.shares[seat.index()] > 0
     }
 
-    /// One card of `hand` went from a seat to another: it may be this one.
+    /// Moves a share of 1 / `hand`: one of the `hand` cards of `from` went to `to`, and it may be this one.
     fn may_move(&mut self, from: Seat, to: Seat, hand: u8) {
         let [kept, gained] = [from, to].map(|seat| self.shares[seat.index()]);
         let one_of = u16::from(hand.max(1));
@@ -85,7 +84,7 @@ impl Taken {
         self.shares[to.index()] = gained.saturating_add(moved).min(SURE);
     }
 
-    /// This card or `other` was shown. Its share at each seat becomes the mean of both, and at least 1 at each of `holders`.
+    /// This card or `other` was shown: each share becomes the mean of both, and at least 1 at each of `holders`.
     fn mix(&mut self, other: Self, holders: u8) {
         for (seat, (share, other)) in (0..).zip(self.shares.iter_mut().zip(other.shares)) {
             let both = (u16::from(*share) + u16::from(other)).div_ceil(2);
@@ -94,22 +93,22 @@ impl Taken {
     }
 }
 
-/// What one seat remembers.
+/// The memory of one seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) struct Memory {
-    /// Returns that still make a difference.
+    /// The number of returns that still make a difference.
     pub(super) returns: u8,
-    /// By seat, the ages of its hidden cards; cards it certainly took from this seat are left out.
+    /// By seat: the ages of its hidden cards. Cards that it certainly took from this seat are left out.
     pub(super) ages: BySeat<Sorted, SEATS>,
-    /// By copy of each type, ascending within a type: the return after which it was last seen, or [`SEEN`].
+    /// By copy of each type, ascending within a type: the return at which it was last seen, or [`SEEN`].
     pub(super) stamps: [u8; CARDS],
     pub(super) taken_len: u8,
     pub(super) taken: [Taken; KNOWN],
-    /// By token, the places it may be in: a bit a seat, and [`TABLE`]; 0 once laid out.
+    /// By token: the places where it may be, one bit per seat, and [`TABLE`]. 0 after it is laid out.
     pub(super) tokens: [u8; TOKENS],
 }
 
-/// Where the copies of a type stand among the stamps.
+/// The range of the copies of one card type in the stamps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Block {
     pub(super) start: u8,
@@ -117,7 +116,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The end of its copies.
+    /// Returns the end of the range.
     pub(super) fn end(self) -> usize {
         usize::from(self.start) + usize::from(self.len)
     }
@@ -128,7 +127,7 @@ impl Block {
 }
 
 impl Memory {
-    /// The memory of the start: all cards and tokens are hidden.
+    /// Returns the memory at the start: all cards and tokens are hidden.
     pub(super) fn new(cards: u8, tokens: usize) -> Self {
         let mut memory = Self {
             returns: 0,
@@ -143,12 +142,11 @@ impl Memory {
         memory
     }
 
-    /// The stamps of a type.
     pub(super) fn stamps(&self, block: Block) -> &[u8] {
         &self.stamps[block.range()]
     }
 
-    /// Whether numbers and lists are within their limits.
+    /// Returns whether numbers and lists are within their limits.
     pub(super) fn is_sound(&self) -> bool {
         let recent =
             |ages: &Sorted| ages.is_sound() && ages.as_slice().iter().all(|&age| age <= self.returns);
@@ -157,18 +155,18 @@ impl Memory {
             && self.ages.all().iter().all(recent)
     }
 
-    /// The cards taken from this seat that opponents still hold.
+    /// Returns the cards taken from this seat that opponents still hold.
     pub(super) fn taken(&self) -> &[Taken] {
         &self.taken[..usize::from(self.taken_len)]
     }
 
-    /// Equal memories have equal bytes.
+    /// Sorts the entries, so that equal memories have equal bytes.
     fn sort_taken(&mut self) {
         let taken = &mut self.taken[..usize::from(self.taken_len)];
         taken.sort_unstable_by_key(|entry| (entry.card, entry.holders(), entry.shares));
     }
 
-    /// Drops the least sure memory of a card taken: it counts as hidden, in whatever hand place.
+    /// Drops the least certain entry of a card taken. The card then counts as hidden, in any hand place.
     fn make_room(&mut self, blocks: &[Block; CARD_TYPES + 1]) {
         let sureness = |at: &usize| self.taken[*at].holders().count_ones();
         let at = (0..self.taken().len()).max_by_key(sureness).expect("the memory is full");
@@ -191,7 +189,7 @@ impl Memory {
         entry
     }
 
-    /// This seat drew a card: it is the copy seen last.
+    /// Records that this seat drew a card: it is the copy seen last.
     pub(super) fn drew(&mut self, block: Block) {
         self.uncover(block, self.returns);
     }
@@ -199,7 +197,7 @@ impl Memory {
     /// Marks the copy with the newest stamp not above `age` as seen.
     fn uncover(&mut self, block: Block, age: u8) {
         let stamps = &mut self.stamps[block.range()];
-        // A snapshot from outside may say that none was seen so early: then the first.
+        // In a snapshot from outside, all stamps may be above `age`. Then the first copy counts.
         let at = stamps.iter().rposition(|&stamp| stamp <= age).unwrap_or(0);
         stamps[at..].rotate_left(1);
         if let Some(last) = stamps.last_mut() {
@@ -207,14 +205,14 @@ impl Memory {
         }
     }
 
-    /// An opponent drew a card.
+    /// Records that an opponent drew a card.
     pub(super) fn saw_draw(&mut self, seat: Seat) {
         self.ages[seat].insert(self.returns);
     }
 
-    /// An opponent showed a card and no longer has it.
+    /// Records that an opponent showed a card and no longer has it.
     ///
-    /// `just_drawn` is 0, or says that it was one of so many cards it has just drawn.
+    /// If `just_drawn` is not 0, the card is one of the last `just_drawn` cards that the opponent drew.
     pub(super) fn saw_card_leave(&mut self, seat: Seat, card: CardId, block: Block, just_drawn: u8) {
         if just_drawn == 0
             && let Some(entry) = self.forget_surest(seat, card)
@@ -230,14 +228,14 @@ impl Memory {
         let from = if just_drawn == 0 { 0 } else { ages.len().saturating_sub(just_drawn.into()) };
         let place = ages[from..].iter().position(|&age| age >= first);
         if !ages.is_empty() {
-            // A snapshot from outside may say that it can be in none: then it was in the last one.
+            // In a snapshot from outside, the card may fit no place. Then the last place counts.
             let place = place.map_or(ages.len() - 1, |place| from + place);
             self.ages[seat].take(place);
         }
         self.uncover(block, newest);
     }
 
-    /// Drops the surest memory of `seat` having `card`; the others of its kind become as unsure as all of them.
+    /// Drops the most certain entry for `card` at `seat`. Each other entry of the card gets the possible holders of all.
     fn forget_surest(&mut self, seat: Seat, card: CardId) -> Option<Taken> {
         let fits = |entry: &Taken| entry.card == card.get() && entry.may_be_with(seat);
         let all = self.taken().iter().filter(|entry| fits(entry));
@@ -259,7 +257,7 @@ impl Memory {
         Some(entry)
     }
 
-    /// Makes a memory less sure: a card no longer certain to be in one hand counts as hidden there.
+    /// Makes an entry less certain. A card no longer certain to be in one hand counts as hidden there.
     fn widen(&mut self, at: usize, change: impl FnOnce(&mut Taken)) {
         if let Some(holder) = self.taken[at].certain_holder() {
             self.ages[holder].insert(self.returns);
@@ -267,7 +265,7 @@ impl Memory {
         change(&mut self.taken[at]);
     }
 
-    /// `thief` took a card of this type from this seat.
+    /// Records that `thief` took a card of this type from this seat.
     pub(super) fn lost_card(&mut self, thief: Seat, card: CardId, blocks: &[Block; CARD_TYPES + 1]) {
         if usize::from(self.taken_len) == KNOWN {
             self.make_room(blocks);
@@ -277,7 +275,7 @@ impl Memory {
         self.sort_taken();
     }
 
-    /// Others saw `thief` take an unknown card from `victim`.
+    /// Records that this seat saw `thief` take an unknown card from `victim`.
     pub(super) fn saw_card_stolen(&mut self, victim: Seat, thief: Seat) {
         let certain = self.taken().iter().filter(|taken| taken.is_certain(victim)).count();
         let hand = self.ages[victim].len() + to_byte(certain);
@@ -295,11 +293,11 @@ impl Memory {
         self.ages[thief].insert(newest);
     }
 
-    /// The discard pile goes back into play: its cards are hidden again, but in no hand.
+    /// Records a return: the cards of the discard pile are hidden again, but in no hand.
     pub(super) fn saw_return(&mut self, discard: &Pile, blocks: &[Block; CARD_TYPES + 1]) {
         let held = self.ages.all().iter().flat_map(Sorted::as_slice);
         let seen: u128 = held.fold(0, |seen, &age| seen | 1 << age);
-        // Only the order of stamps and ages counts: number them anew.
+        // Only the order of stamps and ages counts, so the code renumbers them.
         let rank = |number: u8| to_byte((seen & ((1u128 << number) - 1)).count_ones());
         for ages in self.ages.of_mut(EVERY_SEAT) {
             *ages = ages.as_slice().iter().map(|&age| rank(age)).collect();
@@ -315,7 +313,7 @@ impl Memory {
         }
     }
 
-    /// Where `token` may be.
+    /// Returns the places where `token` may be.
     pub(super) fn places_of(&self, token: TokenId) -> u8 {
         self.tokens[token.index() - 1]
     }
@@ -324,7 +322,7 @@ impl Memory {
         &mut self.tokens[token.index() - 1]
     }
 
-    /// This seat has seen that `token` was in `from` and is in `to` now; any of those `equal` may have been it.
+    /// Records that this seat saw `token` move from `from` to `to`. Any token of `equal` may be the one that moved.
     pub(super) fn saw_token(&mut self, equal: TokenSet, token: TokenId, from: u8, to: u8) {
         let there = |memory: &Self, id: &TokenId| memory.places_of(*id) & from != 0;
         let union = tokens_of(equal).filter(|id| there(self, id));
@@ -337,7 +335,7 @@ impl Memory {
         *self.places_mut(token) = to;
     }
 
-    /// This seat has seen an unknown token with one of these `backs` go from `from` to `to`.
+    /// Records that this seat saw an unknown token with one of these `backs` move from `from` to `to`.
     pub(super) fn saw_back(&mut self, backs: TokenSet, from: u8, to: u8) {
         for id in tokens_of(backs) {
             let places = self.places_mut(id);

@@ -1,15 +1,15 @@
-//! The Golden Compass: one Lyra for all, three periods, and what each seat makes of her journey.
+//! The Golden Compass: all seats move one Lyra figure through three periods.
 //!
-//! A turn is a spin of the needle: the active seat carries out either its red end (draw cards, move Lyra)
-//! or its light-blue end (an action, then card sets). Sets take experience tokens, lay compass tiles or
-//! steal; when Lyra reaches the objective of a period, compass tiles decide who drafts truth tiles first.
-//! In the last period tokens are laid out, and only those score.
+//! In a turn the needle shows a red and a light-blue symbol, and the active seat carries out one of them. Red draws cards
+//! and moves Lyra. Light blue is an action, then card sets. Sets take experience tokens, lay compass tiles or steal
+//! tokens. When Lyra reaches the objective of a period, compass tiles decide the order of the draft of truth tiles. In
+//! the last period seats lay tokens out; only those tokens score.
 //!
-//! `turn` is the course of the game, with its parts `effects` (light-blue actions and allies), `sets` (card sets),
-//! `period` (what frames the turns) and `hands` (how cards and tokens change hands); `legal` is what may be chosen.
-//! `card_sets` knows which cards form a set. `witness` is what a seat sees of cards and tokens that change hands, and
-//! `memory` what it remembers; `view` and `text` show it, `resample` samples the rest.
-//! Rulings are cited by their number (R19), clauses as in `docs/rules/golden_compass.md`.
+//! `turn` is the course of the game. Its parts are `effects` (light-blue actions and allies), `sets` (card sets),
+//! `period` (allies, truth tiles, clean-up) and `hands` (cards and tokens that change hands). `legal` computes the legal
+//! actions, `card_sets` the cards that form a set. `witness` computes what a seat sees when cards and tokens change
+//! hands, and `memory` stores it. `view` and `text` show the memory; `resample` samples the rest. Rulings are cited by
+//! number (R19), clauses as in `docs/rules/golden_compass.md`.
 
 mod action;
 mod audit;
@@ -46,25 +46,25 @@ use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use memory::Block;
 
-/// The streams of chance, one a purpose.
+/// The streams of random numbers, one for each purpose.
 mod streams {
     /// The first seat: `below(seats)`.
     pub(super) const FIRST: usize = 0;
-    /// Lyra cards: `below(cards in the draw pile)`, a rank among them in the order of their types.
+    /// Lyra cards: `below(cards in the draw pile)`, a rank in the order of card types.
     pub(super) const CARDS: usize = 1;
-    /// Characters: a draw from those of the period not dealt yet.
+    /// Characters: a draw from the characters of the period that are not dealt yet.
     pub(super) const CHARACTERS: usize = 2;
-    /// The wheel: `below(sum of weights)`, the axes in order.
+    /// The wheel: `below(sum of weights)`, axes in order.
     pub(super) const WHEEL: usize = 3;
-    /// Tokens taken unseen: a draw from those lying at the city.
+    /// Tokens taken unseen: a draw from the tokens at the city.
     pub(super) const TOKENS: usize = 4;
-    /// Truth tiles: `below(tiles and passage tiles in the bag)`, by value, passage tiles last.
+    /// Truth tiles: `below(truth and passage tiles in the bag)`, by value, passage tiles last.
     pub(super) const TRUTH: usize = 5;
-    /// Cards taken from a hand: `below(its cards)`, in the order of their types.
+    /// Cards taken from a hand: `below(cards in the hand)`, in the order of card types.
     pub(super) const STOLEN_CARDS: usize = 6;
-    /// Tokens stolen: a draw from those with the back named.
+    /// Stolen tokens: a draw from the victim's tokens with the named back.
     pub(super) const STOLEN_TOKENS: usize = 7;
-    /// What each is for.
+    /// The purpose of each stream, by index.
     pub(super) const NAMES: [&str; 8] = [
         "first seat",
         "Lyra cards",
@@ -77,10 +77,10 @@ mod streams {
     ];
 }
 
-/// The option whose value at its default leaves the word to the catalogue.
+/// The option of the stall guard. Its default value means that the catalogue decides.
 const GUARD: &str = "stall_guard_turns";
 const GUARD_DEFAULT: i64 = 20;
-/// Plies after which a match without stall guard is cut.
+/// A match without stall guard is truncated after this number of plies.
 const UNGUARDED_PLIES: u32 = 100_000;
 
 const OPTIONS: &[OptionSpec] = &[OptionSpec {
@@ -92,31 +92,31 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
 
 /// The rules of The Golden Compass for one table.
 ///
-/// What is asked at every ply stands in flat arrays by row, beside the catalogue it follows from.
+/// The flat arrays, indexed by row, cache what every ply reads. They follow from the catalogue.
 #[derive(Debug)]
 pub struct GoldenCompass {
     loaded: Arc<Loaded<Catalogue>>,
     info: GameInfo,
-    /// Every action by its index.
+    /// Every action, by index.
     actions: Vec<Action>,
     seats: u8,
     guard: Option<u16>,
-    /// Where the needle points, by rank.
+    /// The axis for every rank of the wheel draw.
     wheel: Vec<AxisId>,
     card_sets: CardSets,
-    /// Where the copies of every card type stand among the stamps.
+    /// The range of the copies of every card type in the stamps of a memory.
     blocks: [Block; CARD_TYPES + 1],
-    /// Lyra cards in play, and the type of each copy.
+    /// The number of Lyra cards in play, and the type of each copy.
     copies: u8,
     copy_types: [u8; CARDS],
     sizes: view::Sizes,
-    /// Pairs of equal tokens, in which their codes are put in order.
+    /// Pairs of equal tokens. Sorting the two codes of each pair, pair by pair, sorts all their codes.
     token_order: Vec<(u8, u8)>,
-    /// What an unplaced token may be worth, in hundredths of a point.
+    /// The worth of each unplaced token, in hundredths of a point.
     token_worths: [i32; TOKENS + 1],
-    /// The Magisterium symbols on every character.
+    /// The number of Magisterium symbols on every character.
     symbols: [u8; CHARACTERS + 1],
-    /// By the first token of each kind, those equal to it, itself included; by the others none.
+    /// At the first token of each kind: the set of equal tokens, itself included. At other tokens: the empty set.
     equal_tokens: [TokenSet; TOKENS + 1],
 }
 
@@ -125,23 +125,21 @@ impl GoldenCompass {
         &self.loaded.value
     }
 
-    /// All seats of the table.
     fn all_seats(&self) -> impl Iterator<Item = Seat> + use<> {
         Seat::all(self.seats)
     }
 
-    /// All seats but one.
+    /// Returns all seats except `seat`.
     fn others(&self, seat: Seat) -> impl Iterator<Item = Seat> + Clone + use<> {
         Seat::all(self.seats).filter(move |&other| other != seat)
     }
 
-    /// The left neighbour of `seat`.
     fn left_of(&self, seat: Seat) -> Seat {
         seat.clockwise(1, self.seats)
     }
 }
 
-/// The axis of every rank that the wheel may show.
+/// Returns the axis for every rank of the wheel draw: each axis as often as its weight.
 fn wheel(catalogue: &Catalogue) -> Vec<AxisId> {
     let axes = with_ids(&catalogue.axes, AxisId::new);
     axes.flat_map(|(id, axis)| std::iter::repeat_n(id, axis.weight as usize)).collect()
@@ -243,7 +241,7 @@ impl Setup for GoldenCompass {
 }
 
 impl Estimate for GoldenCompass {
-    /// The value itself: two samples hardly ever have equal hands.
+    /// The estimate itself: two samples rarely have equal hands.
     type Outlook = i32;
 
     fn outlook(&self, state: &State, seat: Seat) -> Option<i32> {

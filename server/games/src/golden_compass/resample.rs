@@ -1,8 +1,8 @@
-//! Samples what a seat cannot know, from its memory and the board alone.
+//! Samples a determinization for a seat: from its memory and the public state alone.
 //!
-//! Every state that agrees with the memory can be sampled, and no other; `docs/games/golden_compass.md` says how far
-//! the probabilities are from the true ones. What other seats remember is made up: they know what they hold and what lies
-//! open.
+//! Every state that agrees with the memory can be sampled, and no other. `docs/games/golden_compass.md` says how far the
+//! probabilities are from the true ones. The memories of other seats are rebuilt: these seats know their own components
+//! and the public ones.
 
 mod cards;
 mod tokens;
@@ -16,7 +16,6 @@ use super::memory::{Memory, SEEN, TABLE, place_of};
 use super::state::{CharacterSet, Decision, State, tokens_of};
 
 impl Hidden for GoldenCompass {
-    /// Samples everything that `viewer` cannot know.
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         self.resample_characters(state, viewer, rng);
         self.resample_cards(state, viewer, rng);
@@ -30,8 +29,8 @@ impl Hidden for GoldenCompass {
 }
 
 impl GoldenCompass {
-    /// The characters that `viewer` has not seen: those under allies are any that show the symbols seen, and while
-    /// allies are chosen any may have been dealt and kept.
+    /// Samples the characters that `viewer` has not seen. A card under an ally is any card with the symbols shown. While
+    /// seats choose allies, any character may have been dealt and kept.
     fn resample_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut pile = state.unseen;
         if state.decision == Decision::Keep {
@@ -47,7 +46,7 @@ impl GoldenCompass {
             state.unseen = pile;
             return;
         }
-        // The viewer knows the card under its own ally and the one it passed to the left.
+        // The viewer knows the card under its own ally and the card that it passed to the left.
         let left = self.left_of(viewer);
         let hidden = self.others(viewer).filter(|&seat| seat != left);
         let under =
@@ -65,7 +64,7 @@ impl GoldenCompass {
         state.unseen = pile;
     }
 
-    /// The memory of a seat that knows what it holds and what lies open, and nothing else.
+    /// Returns the memory of a seat that knows its own components and the public ones, and nothing else.
     fn memory_of_the_open(&self, state: &State, seat: Seat) -> Memory {
         let tokens = self.printed().tokens.len();
         let mut memory = Memory::new(self.copies, tokens);

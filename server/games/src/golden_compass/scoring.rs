@@ -1,4 +1,4 @@
-//! The points at the end.
+//! The final score.
 
 use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
@@ -7,7 +7,7 @@ use super::catalogue::Catalogue;
 use super::limits::SEATS;
 use super::state::{Decision, State, tokens_of};
 
-/// Where the points of a seat come from.
+/// The points of a seat by source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Points {
     pub(super) truth: i32,
@@ -22,7 +22,7 @@ impl Points {
     }
 }
 
-/// More points than any seat can have.
+/// Returns an upper bound of the points of a seat.
 pub(super) fn most(catalogue: &Catalogue) -> i32 {
     let tiles = catalogue.tiles.iter();
     let truth: i32 = tiles.map(|tile| i32::from(tile.value) * i32::from(tile.count)).sum();
@@ -33,7 +33,6 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
 }
 
 impl Scoring for GoldenCompass {
-    /// The result, once the game is over.
     fn outcome(&self, state: &State) -> Option<Outcome> {
         if state.decision != Decision::Over {
             return None;
@@ -46,7 +45,6 @@ impl Scoring for GoldenCompass {
         Some(Outcome::ranked(&scores[..seats], &[0; SEATS][..seats])) // R31
     }
 
-    /// Where the points of `seat` come from.
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
         let points = self.points(state, seat);
         let line = |source: &str, points| ScoreLine { source: source.to_owned(), points };
@@ -60,7 +58,7 @@ impl Scoring for GoldenCompass {
 }
 
 impl GoldenCompass {
-    /// The points of a seat as the board lies (11).
+    /// Returns the points of a seat in this position (section 11 of the rules).
     pub(super) fn points(&self, state: &State, seat: Seat) -> Points {
         let (catalogue, place) = (self.printed(), &state.places[seat]);
         let tiles = catalogue.tiles.iter().zip(&place.truth.counts()[1..]);

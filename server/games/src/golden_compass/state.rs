@@ -1,4 +1,4 @@
-//! A position as a plain value.
+//! The state of a game as a plain value.
 
 use boardwire_kernel::{BitSet, BySeat, Multiset, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -9,20 +9,20 @@ use super::catalogue::{
 use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
 use super::memory::Memory;
 
-/// Types of Lyra card.
+/// A set of Lyra card types.
 pub(super) type CardSet = BitSet<2>;
-/// Lyra cards by type.
+/// Lyra cards, counted by type.
 pub(super) type Pile = Multiset<{ CARD_TYPES + 1 }>;
-/// Truth tiles by value.
+/// Truth tiles, counted by value.
 pub(super) type TilePile = Multiset<{ TILE_VALUES + 1 }>;
-/// Character cards.
+/// A set of character cards.
 pub(super) type CharacterSet = BitSet<2>;
 
-/// A few small numbers, ascending: the cards of a hand, as they are shown, or the ages of hidden cards.
+/// A short ascending list of small numbers: the card types of a hand, or the ages of hidden cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Sorted {
     len: u8,
-    /// Zero beyond `len`.
+    /// The unused places are zero.
     items: [u8; HAND],
 }
 
@@ -42,13 +42,13 @@ impl Sorted {
         &self.items[..usize::from(self.len)]
     }
 
-    /// The first `places` places, those without an item zero.
+    /// Returns the first `places` places. The unused ones are zero.
     #[inline]
     pub(super) fn places(&self, places: usize) -> &[u8] {
         &self.items[..places]
     }
 
-    /// Adds `item` in its place.
+    /// Inserts `item` at its sorted position.
     #[inline]
     pub(super) fn insert(&mut self, item: impl Into<u8>) {
         let item = item.into();
@@ -61,7 +61,7 @@ impl Sorted {
         self.len += 1;
     }
 
-    /// Removes and returns the item at `at`.
+    /// Removes and returns the item at index `at`.
     #[inline]
     pub(super) fn take(&mut self, at: usize) -> u8 {
         let item = self.as_slice()[at];
@@ -73,7 +73,7 @@ impl Sorted {
         item
     }
 
-    /// Removes one item equal to `item`; says whether there was one.
+    /// Removes one item equal to `item`. Returns whether there was one.
     #[inline]
     pub(super) fn remove(&mut self, item: impl Into<u8>) -> bool {
         let item = item.into();
@@ -92,7 +92,7 @@ impl Sorted {
         self.as_slice().contains(&item.into())
     }
 
-    /// Whether items ascend and the unused places are empty.
+    /// Returns whether the items ascend and the unused places are zero.
     pub(super) fn is_sound(&self) -> bool {
         let len = usize::from(self.len);
         len <= HAND && self.items[..len].is_sorted() && self.items[len..].iter().all(|&item| item == 0)
@@ -107,34 +107,33 @@ impl<T: Into<u8>> FromIterator<T> for Sorted {
     }
 }
 
-/// A hand of Lyra cards, or a part of one.
+/// A hand of Lyra cards, or a part of a hand.
 pub(super) type Hand = Sorted;
 
 impl Hand {
-    /// Its cards, equal ones beside each other.
+    /// Returns its cards. Equal cards are adjacent.
     pub(super) fn cards(&self) -> impl Iterator<Item = CardId> {
         self.as_slice().iter().map(|&card| CardId::new(card))
     }
 
-    /// The types of its cards.
     #[inline]
     pub(super) fn types(&self) -> CardSet {
         self.as_slice().iter().copied().collect()
     }
 }
 
-/// What a seat is named for.
+/// The reason why the active seat names another seat, the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) enum Aim {
-    /// It takes the airship.
+    /// The target takes the airship.
     Airship,
-    /// A dust tile is taken from it.
+    /// The target loses a dust tile to the active seat.
     Dust,
-    /// So many cards are taken from its hand.
+    /// The target loses this number of cards to the active seat.
     Cards(u8),
-    /// A token is stolen from it.
+    /// The target loses a token to the active seat.
     Token,
-    /// So many of its compass tiles go back to its supply.
+    /// This number of the target's compass tiles goes back to its supply.
     Compass(u8),
 }
 
@@ -153,13 +152,13 @@ pub enum SetKind {
     Short(SymbolId),
 }
 
-/// A set begun: some of its cards are on the discard pile already.
+/// An incomplete set. The cards named so far are already on the discard pile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) struct Begun {
     pub(super) kind: SetKind,
-    /// Cards still to be named.
+    /// The number of cards still to be named.
     pub(super) left: u8,
-    /// Whether a card that is no joker is in it.
+    /// Whether it contains a card that is not a joker.
     pub(super) shows_face: bool,
 }
 
@@ -172,12 +171,12 @@ impl Begun {
         Self { kind, left, shows_face: false }
     }
 
-    /// The set with one more card.
+    /// Returns the set with one more card.
     pub(super) fn with(self, is_joker: bool) -> Self {
         Self { left: self.left - 1, shows_face: self.shows_face || !is_joker, ..self }
     }
 
-    /// Whether the set must still get a card that is no joker: only the first daemon or symbol need not.
+    /// Returns whether the set still needs a card that is not a joker. Sets of the first daemon or symbol never do.
     pub(super) fn needs_face(self) -> bool {
         let needs = match self.kind {
             SetKind::Pair(daemon) => daemon > DaemonId::new(1),
@@ -188,48 +187,48 @@ impl Begun {
     }
 }
 
-/// What is to be decided now.
+/// The decision that is due now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) enum Decision {
     /// Every seat keeps one of two characters.
     Keep,
-    /// Red or light blue.
+    /// Choose red or light blue.
     Colour,
-    /// The light-blue action.
+    /// Choose the light-blue action.
     Action,
-    /// Which seat.
+    /// Name another seat.
     Target(Aim),
-    /// Which back of the tokens of the seat robbed.
+    /// Choose the back of the token to steal from `victim`.
     Back { victim: Seat },
-    /// Which option of an effect: lists `first..first + count`.
+    /// Choose an option of an effect: one of the lists `first..first + count`.
     Choose { first: u8, count: u8 },
-    /// Whether to pay so many cards.
+    /// Pay this number of cards, or decline.
     Cost(u8),
-    /// Which card to pay; so many are due.
+    /// Name a card to pay; `left` cards are due.
     Pay { left: u8 },
-    /// Which of the cards just drawn to discard; so many are due.
+    /// Name one of the cards just drawn to discard; `left` cards are due.
     Drop { left: u8 },
-    /// Which card to discard for the hand limit.
+    /// Name a card to discard for the hand limit.
     Limit,
-    /// How many steps Lyra goes, at most so many.
+    /// Choose how many steps Lyra advances, 0 to `max`.
     Steps { max: u8 },
-    /// Which token to lay out.
+    /// Choose a token to lay out.
     Lay,
-    /// The next card set, or the end of the turn.
+    /// Play a card set, or end the turn.
     Sets,
-    /// The next card of a set.
+    /// Name the next card of a set.
     Fill(Begun),
-    /// The holder of the airship pays or gives up a tile.
+    /// The holder of the airship pays cards or gives up a tile.
     Airship,
-    /// Which card the holder pays; so many are due.
+    /// The holder of the airship names a card to pay; `left` cards are due.
     PayForAirship { left: u8 },
-    /// A truth tile; so many are due to the seat in this place of the draft.
+    /// The seat at index `place` of the draft takes a truth tile; `left` tiles are due to it.
     Truth { place: u8, left: u8 },
     /// The game has ended.
     Over,
 }
 
-/// The lists of effects being carried out, outermost first; of each, what is still to come.
+/// The stack of effect lists in progress, outermost first. Each list holds the effects that remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Program {
     pub(super) depth: u8,
@@ -242,13 +241,13 @@ impl Program {
         self.depth += 1;
     }
 
-    /// Ends the innermost list.
+    /// Removes the innermost list.
     pub(super) fn pop(&mut self) {
         self.depth -= 1;
         self.lists[usize::from(self.depth)] = EffectList::default();
     }
 
-    /// The next effect; ends lists that are done.
+    /// Returns the next effect. Removes finished lists.
     pub(super) fn next(&mut self) -> Option<EffectId> {
         while self.depth > 0 {
             let list = &mut self.lists[usize::from(self.depth) - 1];
@@ -261,102 +260,102 @@ impl Program {
         None
     }
 
-    /// What follows in the innermost list.
+    /// Returns the remaining effects of the innermost list.
     pub(super) fn rest(&self) -> EffectList {
         self.lists[usize::from(self.depth) - 1]
     }
 }
 
-/// What belongs to one seat.
+/// The components and hidden choices of one seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Place {
     pub(super) hand: Hand,
-    /// The two characters dealt, until allies are shown.
+    /// The two dealt characters, until the allies are shown.
     pub(super) dealt: Option<[CharacterId; 2]>,
-    /// Which of them is kept; none while undecided and later.
+    /// The index of the kept character. `None` before the seat chooses and after the allies are shown.
     pub(super) kept: Option<u8>,
-    /// The ally and the card under it; none before they are shown.
+    /// The ally and the card under it. `None` until they are shown.
     pub(super) ally: Option<CharacterId>,
     pub(super) under: Option<CharacterId>,
-    /// Compass tiles not in use, and on the current objective.
+    /// Compass tiles in the supply, and on the current objective.
     pub(super) supply: u8,
     pub(super) compass: u8,
     pub(super) dust: u8,
-    /// Unplaced experience tokens, and those laid out.
+    /// Experience tokens that are unplaced, and that are laid out.
     pub(super) tokens: TokenSet,
     pub(super) laid: TokenSet,
-    /// Unplaced tokens by the city of their back: all see them.
+    /// The number of unplaced tokens by the city of their back. It is public.
     pub(super) backs: [u8; COLLECTING],
     pub(super) truth: TilePile,
 }
 
-/// A position of The Golden Compass.
+/// The state of one game of The Golden Compass.
 ///
-/// The draw pile, the tokens at a city, the bag and the characters not dealt are sets: nobody knows their
-/// order. Hands and tokens are counted by type, since equal ones cannot be told apart. What each seat
-/// remembers of hidden things, and is shown, stands in `memory`.
+/// The draw pile, the tokens at a city, the bag and the undealt characters are sets, because no seat knows their order.
+/// Hands hold card types, because equal cards cannot be distinguished. `memory` holds what each seat remembers of hidden
+/// cards and tokens; the views show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
     pub(super) decision: Decision,
     pub(super) period: u8,
-    /// First seat of the period, and the seat whose turn it is.
+    /// The first seat of the period, and the active seat, whose turn it is.
     pub(super) first: Seat,
     pub(super) active: Seat,
     pub(super) turn: u32,
-    /// Turns in a row without a step (R36).
+    /// The number of turns in a row in which Lyra did not move (R36).
     pub(super) idle_turns: u16,
-    /// Whether Lyra has moved in this turn.
+    /// Whether Lyra moved in this turn.
     pub(super) has_moved: bool,
-    /// Whether red was chosen in this turn.
+    /// Whether the active seat chose red in this turn.
     pub(super) is_red: bool,
-    /// Where the needle points; none before the first turn.
+    /// The axis that the needle shows. `None` before the first turn.
     pub(super) axis: Option<AxisId>,
     pub(super) lyra: u8,
     pub(super) places: BySeat<Place, SEATS>,
     pub(super) memory: BySeat<Memory, SEATS>,
-    /// Whether memories are no longer kept.
+    /// Whether the memories are no longer updated.
     pub(super) forgets: bool,
     pub(super) deck: Pile,
     pub(super) discard: Pile,
-    /// By copy, in the order of the memories' stamps: 0 on the discard pile, of each type the last, else 255.
+    /// By copy, in stamp order: 0 if it is discarded, else 255. The last copies of a type are discarded first.
     pub(super) not_discarded: [u8; CARDS],
-    /// Tokens lying at a city of a collecting period, or gone from it unseen.
+    /// The tokens of each collecting city that no seat took, also if they left the game unseen.
     pub(super) piles: [TokenSet; COLLECTING],
-    /// Tokens laid out in the cities of the last period.
+    /// The tokens laid out in each city of the last period.
     pub(super) circles: [TokenSet; PLACING],
     pub(super) dust: u8,
     /// The seat that holds the airship.
     pub(super) airship: Option<Seat>,
-    /// Characters of the period that nobody has been dealt.
+    /// The characters of the period that no seat was dealt.
     pub(super) unseen: CharacterSet,
     pub(super) program: Program,
-    /// The effect being decided on.
+    /// The effect that the current decision belongs to.
     pub(super) effect: Option<EffectId>,
-    /// Cards just drawn of which some must be dropped.
+    /// The cards just drawn, of which the active seat must discard some.
     pub(super) just_drawn: Hand,
-    /// Rights to wild pairs and short triplets left in this turn.
+    /// The rights to wild pairs and short triplets that are left in this turn.
     pub(super) wild: u8,
     pub(super) short: u8,
-    /// Truth tiles in the bag and open.
+    /// The truth tiles in the bag, and the open ones.
     pub(super) bag: TilePile,
     pub(super) open: TilePile,
-    /// Passage tiles still in the bag or beside the board, and drawn.
+    /// The number of passage tiles in the bag or beside the board, and of those drawn.
     pub(super) passages: u8,
     pub(super) drawn_passages: u8,
-    /// The seat that gave up a tile.
+    /// The seat that gave up a truth tile for the airship.
     pub(super) gave_up: Option<Seat>,
-    /// Seats in the order of the draft; the first seat where there is none.
+    /// The seats in draft order. Unused entries hold seat 0.
     pub(super) order: [Seat; SEATS],
 }
 
 impl State {
-    /// Whether tokens are laid out in this period, not taken.
+    /// Returns whether seats lay tokens out in this period instead of taking them.
     #[inline]
     pub(super) fn is_last_period(&self) -> bool {
         usize::from(self.period) == PERIODS - 1
     }
 
-    /// The place of the seat whose turn it is.
+    /// Returns the components of the active seat.
     #[inline]
     pub(super) fn acting(&self) -> &Place {
         &self.places[self.active]
@@ -367,7 +366,7 @@ impl State {
         &mut self.places[self.active]
     }
 
-    /// The one seat that owes a choice; none while all keep allies, or at the end.
+    /// Returns the one seat that must decide. `None` while all seats choose allies, and at the end.
     #[inline]
     pub(super) fn chooser(&self) -> Option<Seat> {
         match self.decision {
@@ -391,7 +390,7 @@ impl State {
     }
 }
 
-/// The tokens of a set, ascending.
+/// Returns the tokens of a set, ascending.
 pub(super) fn tokens_of(set: TokenSet) -> impl Iterator<Item = TokenId> {
     set.into_iter().map(TokenId::new)
 }

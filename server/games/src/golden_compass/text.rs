@@ -1,4 +1,4 @@
-//! What a viewer may know, for people and language models.
+//! The view as text, for people and language models.
 
 use std::fmt::{Result, Write};
 
@@ -10,7 +10,7 @@ use super::state::{Decision, State, TilePile, tokens_of};
 use super::view::decision_words;
 use super::{Action, GoldenCompass};
 
-/// Words in a row, or that there are none.
+/// Joins words with commas. Returns `none` if there are no words.
 fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> String {
     let words: Vec<T> = words.into_iter().collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -18,7 +18,6 @@ fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> Stri
 }
 
 impl Texts for GoldenCompass {
-    /// Writes what `viewer` may know over several lines.
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         self.text_course(state, viewer, out)?;
         self.text_decision(state, viewer, out)?;
@@ -140,7 +139,7 @@ impl GoldenCompass {
         writeln!(out, "  truth tiles: {}", self.tile_names(&place.truth))
     }
 
-    /// Names in the order of kinds, so that they do not tell equal tokens apart.
+    /// Returns token names in the order of kinds, so that equal tokens look the same.
     fn token_names(&self, tokens: TokenSet) -> String {
         let mut kinds: Vec<TokenId> =
             tokens_of(tokens).map(|token| self.printed().token(token).kind).collect();
@@ -176,7 +175,7 @@ impl GoldenCompass {
         state.gave_up.map_or(Ok(()), |seat| writeln!(out, "{seat} gave up a tile"))
     }
 
-    /// What the viewer remembers of hidden things, in the words of the view.
+    /// Writes what the viewer remembers of hidden cards and tokens: the same facts as in the view.
     fn text_hidden(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> Result {
         let memory = &state.memory[viewer];
         for taken in memory.taken() {
@@ -218,7 +217,7 @@ impl GoldenCompass {
         Ok(())
     }
 
-    /// The seats of a mask: `seat 1 or 3`.
+    /// Returns the seats of a mask as text: `seat 1 or 3`.
     fn seat_names(&self, mask: u8) -> String {
         let seats = self.all_seats().filter(|&seat| mask & place_of(seat) != 0);
         let numbers: Vec<_> = seats.map(|seat| seat.number().to_string()).collect();

@@ -1,7 +1,7 @@
-//! The course of the game: the deal, what every choice leads to, and the turns.
+//! The course of the game: the deal, the effect of every choice, and the turns.
 //!
-//! A choice is carried out and leads to the next decision, or to none: then the game goes on by itself, with the hand
-//! limit, the effects still to come, the end of a red turn or the sets of a light-blue one.
+//! A choice leads to the next decision or to none. Without one the game continues on its own with the hand limit and the
+//! remaining effects. Then a red turn ends, and a light-blue turn offers sets.
 
 pub(super) mod effects;
 pub(super) mod hands;
@@ -19,7 +19,6 @@ use super::{GoldenCompass, streams};
 use effects::{lay_compass, take_dust};
 
 impl Turns for GoldenCompass {
-    /// The opening position.
     fn deal(&self, chance: &mut Chance) -> State {
         let catalogue = self.printed();
         let first = chance.below(streams::FIRST, self.seats.into());
@@ -33,7 +32,6 @@ impl Turns for GoldenCompass {
         state
     }
 
-    /// The seats that owe a choice.
     fn pending(&self, state: &State) -> SeatSet {
         if state.decision == Decision::Keep {
             self.all_seats().filter(|&seat| state.places[seat].kept.is_none()).collect()
@@ -42,7 +40,6 @@ impl Turns for GoldenCompass {
         }
     }
 
-    /// Plays a legal choice, and all that follows without one.
     fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         let seat = choice.seat();
         match (state.decision, choice.action()) {
@@ -72,7 +69,7 @@ impl Turns for GoldenCompass {
 }
 
 impl GoldenCompass {
-    /// The board before anything is dealt.
+    /// Returns the board before anything is dealt.
     pub(super) fn empty(&self, first: Seat) -> State {
         let catalogue = self.printed();
         let mut piles = [TokenSet::EMPTY; COLLECTING];
@@ -116,7 +113,7 @@ impl GoldenCompass {
         }
     }
 
-    /// Carries out a choice within a turn: the decision that it leads to, if any.
+    /// Applies a choice within a turn. Returns the decision that it leads to, if any.
     fn play(&self, state: &mut State, action: Action, chance: &mut Chance) -> Option<Decision> {
         match (state.decision, action) {
             (Decision::Colour, Action::Red) => {
@@ -178,7 +175,7 @@ impl GoldenCompass {
         None
     }
 
-    /// One of the cards just drawn is discarded; so many are due.
+    /// Discards one of the cards just drawn. `left` cards are due, this one included.
     fn drop_card(&self, state: &mut State, left: u8, card: CardId) -> Option<Decision> {
         let just_drawn = state.just_drawn.len();
         state.just_drawn.remove(card);
@@ -190,7 +187,7 @@ impl GoldenCompass {
         None
     }
 
-    /// Goes on to `next`, or to whatever comes when nothing is asked for.
+    /// Continues with the decision `next`, or with the next automatic step if there is none.
     fn go_on(&self, state: &mut State, next: Option<Decision>, chance: &mut Chance) {
         let mut next = next;
         loop {
@@ -216,13 +213,13 @@ impl GoldenCompass {
         }
     }
 
-    /// The current objective, in steps from the start.
+    /// Returns the current objective, in steps from the start.
     #[inline]
     pub(super) fn objective(&self, state: &State) -> u8 {
         self.printed().objectives[usize::from(state.period)]
     }
 
-    /// A new turn of the active seat begins with a spin.
+    /// Starts a new turn of the active seat with a spin.
     pub(super) fn begin_turn(&self, state: &mut State, chance: &mut Chance) {
         let weights = u32::try_from(self.wheel.len()).expect("weights add up to little");
         state.axis = Some(self.wheel[chance.below(streams::WHEEL, weights) as usize]);
@@ -233,14 +230,14 @@ impl GoldenCompass {
         state.decision = Decision::Colour;
     }
 
-    /// Lyra goes so many steps, at most to the objective (R20).
+    /// Moves Lyra by this number of steps, at most to the objective (R20).
     fn advance_lyra(&self, state: &mut State, steps: u8) {
         let to = (state.lyra + steps).min(self.objective(state));
         state.has_moved |= to != state.lyra;
         state.lyra = to;
     }
 
-    /// The stall guard, and then the next turn or the scoring of the period.
+    /// Applies the stall guard. Then starts the next turn or the scoring of the period.
     fn end_turn(&self, state: &mut State, chance: &mut Chance) {
         state.effect = None;
         state.idle_turns = if state.has_moved { 0 } else { state.idle_turns.saturating_add(1) };

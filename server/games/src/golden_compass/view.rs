@@ -1,7 +1,7 @@
-//! What a viewer may know, as byte fields.
+//! The view (observation) of a seat or of the public, as byte fields.
 //!
-//! Every field is listed once: its description and how it is written. To the public hidden cards are all alike, and
-//! of tokens it knows the backs: it does not remember where they came from, as a seat does.
+//! Every field is listed once, with its description and its writer. In the public view all hidden cards are equal, and a
+//! token shows only its back. The public view does not remember where tokens came from; a seat does.
 
 mod words;
 
@@ -21,14 +21,14 @@ use super::state::{Aim, Decision, Place, State, tokens_of};
 use words::{DECISIONS, KEPT, SETS, decision, set_begun};
 pub(super) use words::{Sizes, decision_words};
 
-/// The largest stamp or age of a hidden card: there is at most one a hidden place.
+/// The largest stamp or age of a hidden card. There is at most one per hidden place.
 const MOST_RETURNS: u16 = 48;
 const _: () = assert!((SEATS - 1) * HAND <= 48);
 
-/// What a stamp or an age seldom exceeds.
+/// Few stamps and ages exceed this value.
 const USUAL_RETURNS: u16 = 8;
 
-/// A position and who looks at it.
+/// A state and its viewer.
 struct Sight<'a, const N: usize> {
     game: &'a GoldenCompass,
     state: &'a State,
@@ -36,7 +36,7 @@ struct Sight<'a, const N: usize> {
 }
 
 impl<const N: usize> Sight<'_, N> {
-    /// The seat that looks, in fields that only seats are shown.
+    /// Returns the viewing seat. Only fields that the public does not have may call it.
     fn viewer(&self) -> Seat {
         self.around.viewer().first()
     }
@@ -45,23 +45,21 @@ impl<const N: usize> Sight<'_, N> {
         &self.state.places[self.viewer()]
     }
 
-    /// What the seat that looks remembers.
     fn memory(&self) -> &Memory {
         &self.state.memory[self.viewer()]
     }
 
-    /// A value of every seat.
     fn by_seat(&self, value: impl Fn(&Place) -> u8) -> [u8; N] {
         self.around.seats().map(|seat| value(&self.state.places[seat]))
     }
 
-    /// A set of seats, a bit each, with the viewer as bit 0.
+    /// Rotates a set of seats, one bit per seat, so that the viewer is bit 0.
     fn turned(&self, seats: u8) -> u8 {
         let first = self.viewer().number();
         ((seats >> first) + (seats << (self.game.seats - first))) & ((1 << N) - 1)
     }
 
-    /// Writes every copy of every card type: hidden with its number, known, or discarded.
+    /// Writes the code of every copy of every card type: hidden with its number, known, or discarded.
     fn write_copies(&self, out: &mut [u8]) {
         let stamps = match self.around.viewer() {
             Viewer::Seat(_) => &self.memory().stamps,
@@ -72,7 +70,7 @@ impl<const N: usize> Sight<'_, N> {
         }
     }
 
-    /// Where each token may be, as the viewer remembers; the public infers it from the backs.
+    /// Returns where each token may be: a seat's view reads its memory, the public view infers it from the backs.
     fn token_places(&self) -> [u8; TOKENS] {
         if self.around.viewer() != Viewer::Public {
             return self.memory().tokens;
@@ -88,7 +86,7 @@ impl<const N: usize> Sight<'_, N> {
         places
     }
 
-    /// Where each token is or may be, by code; which of equal tokens is which says nothing.
+    /// Returns the code of each token: where it is or may be. The codes of equal tokens are sorted to reveal nothing.
     fn token_codes(&self) -> [u8; TOKENS] {
         let mut codes = self
             .token_places()
@@ -107,7 +105,7 @@ impl<const N: usize> Sight<'_, N> {
     }
 }
 
-/// The pairs of equal tokens, by place, that put any codes in ascending order when sorted one after another.
+/// Returns pairs of equal tokens by index. Sorting the two codes of each pair, pair by pair, sorts all their codes.
 pub(super) fn token_order(catalogue: &Catalogue) -> Vec<(u8, u8)> {
     let mut pairs = Vec::new();
     let equal = |one: u8, other: u8| {
@@ -116,14 +114,14 @@ pub(super) fn token_order(catalogue: &Catalogue) -> Vec<(u8, u8)> {
     };
     let tokens = count_of(&catalogue.tokens);
     for first in 0..tokens {
-        // Of those equal to it the smallest comes to each in turn.
+        // Each index in turn gets the smallest code among its equal tokens.
         let others = (first..tokens).skip(1).filter(|&other| equal(first, other));
         pairs.extend(others.map(|other| (first, other)));
     }
     pairs
 }
 
-/// The fields shown to seats, and those shown to the public.
+/// Returns the layouts of the seat view and of the public view.
 pub(super) fn layouts(catalogue: &Catalogue, seats: u8) -> [ViewLayout; 2] {
     let viewers = [Viewer::Seat(Seat::FIRST), Viewer::Public];
     viewers.map(|viewer| {
@@ -138,7 +136,6 @@ pub(super) fn layouts(catalogue: &Catalogue, seats: u8) -> [ViewLayout; 2] {
 }
 
 impl Views for GoldenCompass {
-    /// Writes the view in the order of the layout.
     fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3, 4], N => {
             let shown = Sight::<N> { game: self, state, around: Around::new(viewer) };
@@ -150,7 +147,7 @@ impl Views for GoldenCompass {
 }
 
 impl GoldenCompass {
-    /// Cards or tiles still due, or the most steps.
+    /// Returns the number of cards or tiles that are still due, or the most steps.
     pub(super) fn due(&self, state: &State) -> u8 {
         match state.decision {
             Decision::Cost(left)
@@ -178,7 +175,7 @@ impl GoldenCompass {
         }
     }
 
-    /// Tokens still lying at each of the first four cities.
+    /// Returns the number of tokens that lie at each of the first four cities.
     pub(super) fn lying(&self, state: &State) -> [u8; COLLECTING] {
         std::array::from_fn(|at| {
             let is_gone = state.lyra > self.printed().cities[at].spaces.1;
@@ -187,12 +184,12 @@ impl GoldenCompass {
     }
 }
 
-/// Truth tiles by value.
+/// Returns the axis of truth tiles by value.
 const fn by_tile() -> Axis {
     Axis::rows("tile", "tiles", byte(TILE_VALUES))
 }
 
-/// Every field: what it is, and how it is written.
+/// Lists every field: its description and its writer.
 #[inline]
 fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     course(sizes, sink);
@@ -266,7 +263,7 @@ fn cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &m
             }
         }
     });
-    // Places, since the two fields speak of the same cards.
+    // Not unordered: the same place in both fields means the same card.
     let taken_places = Axis::new("card", sizes.taken);
     let taken = cards("taken_cards", "Cards taken from the viewer's hand and still in another, ascending.");
     sink.field(taken.by(taken_places).own(), |shown, out| {
@@ -281,7 +278,7 @@ fn cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &m
 #[inline]
 fn characters<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let characters = |name, doc| FieldSpec::id(name, "characters", byte(CHARACTERS), doc);
-    // Places, since the first is kept or the second.
+    // Not unordered: the seat keeps the first or the second character.
     let dealt = characters("dealt", "The viewer's two characters, until allies are shown.");
     sink.field(dealt.by(Axis::new("character", 2)).own(), |shown, out| {
         out.put_ids(shown.place().dealt.into_iter().flatten().map(CharacterId::get));

@@ -1,4 +1,4 @@
-//! What a seat sees of cards and tokens that change hands, and so what it remembers of them.
+//! Updates a seat's memory with what the seat sees when cards or tokens change hands.
 
 use boardwire_kernel::{Seat, SeatSet};
 
@@ -7,27 +7,27 @@ use super::catalogue::{CardId, TokenId};
 use super::memory::{Memory, TABLE, place_of};
 use super::state::Pile;
 
-/// A card or token changes hands: what the acting seat, the *actor*, does.
+/// A card or token that changes hands. The *actor* is the seat that acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// It draws a card.
+    /// The actor draws a card.
     Draw(CardId),
-    /// It discards a card: one of so many just drawn, or any of its hand if that is 0.
+    /// The actor discards a card: one of `among` cards just drawn, or any card of its hand if `among` is 0.
     Show { card: CardId, among: u8 },
-    /// It takes a card from a hand.
+    /// The actor takes a card from the hand of `victim`.
     Steal { victim: Seat, card: CardId },
-    /// The discard pile comes back.
+    /// The discard pile goes back into the draw pile.
     Return,
-    /// It takes a token from a city.
+    /// The actor takes a token from a city.
     Take(TokenId),
-    /// It steals a token.
+    /// The actor steals a token from `victim`.
     Rob { victim: Seat, token: TokenId },
-    /// It lays a token out.
+    /// The actor lays a token out.
     Lay(TokenId),
 }
 
 impl GoldenCompass {
-    /// `viewer` sees as much of an event as it may; `discard` is the discard pile before a return.
+    /// Adds to `memory` what `viewer` may see of an event. `discard` is the discard pile before a return.
     #[inline]
     pub(super) fn witness(
         &self,
@@ -68,7 +68,7 @@ impl GoldenCompass {
         }
     }
 
-    /// Those who have seen it know which token moved from where to where, the others only its back.
+    /// Adds the move of a token to `memory`. Seats in `seen_by` know which token moved, the other seats only its back.
     fn saw_token(
         &self,
         memory: &mut Memory,

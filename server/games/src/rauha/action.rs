@@ -1,14 +1,14 @@
-//! The choices of Rauha and their indices.
+//! The actions of Rauha and their indices.
 //!
-//! A draft names its card, not its place in the pack: so an index means the same in every position, a
-//! recorded action can be read without the position, and a policy can learn a card's worth once.
+//! A draft action names the card, not its place in the pack. So an index means the same in every state. A recorded
+//! action is readable without the state, and a policy learns the value of a card once.
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
 use super::catalogue::{Catalogue, ENTITIES};
 use super::state::{BiomeId, CARDS, CELLS, EntityId};
 
-/// A choice. Cells are numbered from 0.
+/// An action. Cells are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Keep this card of the pack in hand.
@@ -43,11 +43,11 @@ pub enum Action {
         /// The cell, 0 to 8.
         cell: u8,
     },
-    /// Activate nothing more.
+    /// End the activation.
     End,
 }
 
-/// What one verb does to each cell.
+/// Returns the actions that apply one verb to each cell.
 const fn cells(verb: &'static str, previous: &ActionRange) -> ActionRange {
     ActionRange::numbers(verb, 0, CELLS - 1).after(previous)
 }
@@ -62,7 +62,7 @@ pub(super) const ACTIVATE_ENTITY: ActionRange =
 pub(super) const PUT_SPORE: ActionRange = cells("put_spore", &ACTIVATE_ENTITY);
 pub(super) const END: ActionRange = ActionRange::single("end").after(&PUT_SPORE);
 
-/// The whole action space.
+/// Returns the whole action space.
 pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
     ActionSpace::new()
         .with(DRAFT, |card| format!("draft {}", catalogue.code(BiomeId::new(card))))

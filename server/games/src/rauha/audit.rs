@@ -1,4 +1,4 @@
-//! What holds in every reachable position.
+//! Checks the invariants of every reachable state.
 
 use boardwire_kernel::{Audit, Audits, Conserved, Seat, Turns, ensure};
 
@@ -26,7 +26,7 @@ impl Audits for Rauha {
 }
 
 impl Rauha {
-    /// The stop, the phase and the order of the seats.
+    /// Checks the stop, the phase and the order of the seats.
     fn audit_stop(&self, state: &State) -> Audit {
         ensure((1..=STOPS).contains(&state.stop), || "the stop is beyond the track")?;
         let are_seats = [state.leader, state.first].iter().all(|seat| seat.number() < self.seats);
@@ -44,7 +44,7 @@ impl Rauha {
         ensure(fits, || "the phase does not fit the stop")
     }
 
-    /// Each card is in exactly one place, and the packs are those of the rounds that have begun.
+    /// Checks that each card is in exactly one place, and that exactly the rounds that have begun have packs.
     fn audit_cards(&self, state: &State) -> Audit {
         let mut cards = Conserved::<2>::new("card");
         cards.found(state.undealt)?;
@@ -63,7 +63,7 @@ impl Rauha {
         cards.are_all(&(1..=CARDS).collect())
     }
 
-    /// Kept cards are those drafted, and cards placed are those drafted and kept no longer.
+    /// Checks that kept cards were drafted, and that placed cards were drafted and are no longer kept.
     fn audit_kept(&self, state: &State) -> Audit {
         let mut done = CardSet::EMPTY;
         for (round, satellite) in self.dealt(state) {
@@ -98,7 +98,7 @@ impl Rauha {
         ensure(cells.is_empty(), || "a Spore is on no cell")?;
         let entities = board.entities.difference((1..=ENTITIES).collect::<EntitySet>());
         ensure(entities.is_empty(), || "there is no such Entity")?;
-        // A snapshot from outside may hold numbers whose sum does not fit.
+        // The sum of the numbers in a snapshot from outside can overflow a `u16`.
         let points: u32 = board.gained.iter().map(|&points| u32::from(points)).sum();
         let is_small = board.crystals <= self.maxima.crystals && points <= self.maxima.points.into();
         ensure(is_small, || "more crystals or points than there can be")?;
@@ -110,7 +110,7 @@ impl Rauha {
         Ok(())
     }
 
-    /// The cards that `seat` drafted and placed.
+    /// Returns the cards that `seat` drafted and placed.
     fn placed_by(&self, state: &State, seat: Seat) -> CardSet {
         let turns = (1..=state.round()).flat_map(|round| {
             let picks = if round == state.round() { state.picks() } else { 3 };

@@ -1,4 +1,4 @@
-//! What may be chosen.
+//! Legal actions.
 
 use boardwire_kernel::{ActionSet, Choices, Seat};
 
@@ -75,7 +75,7 @@ impl Choices for Rauha {
 }
 
 impl Rauha {
-    /// Whether the table has this seat, and it owes a choice.
+    /// Returns whether the table has this seat and the seat has a pending decision.
     fn owes_choice(&self, state: &State, seat: Seat) -> bool {
         seat.number() < self.seats
             && match state.phase {
@@ -85,13 +85,13 @@ impl Rauha {
             }
     }
 
-    /// The cells on which the board can place `card`.
+    /// Returns the cells on which the board can place `card`.
     pub(super) fn cells_for(&self, board: &Board, card: BiomeId) -> CellSet {
         let biome = self.biome(card);
         if board.crystals >= u16::from(biome.cost) { biome.cells } else { CellSet::EMPTY }
     }
 
-    /// The cells and Entities that take part in the acting seat's activation and are still unused.
+    /// Returns the unused cells and Entities of the acting seat's activation.
     pub(super) fn in_play(&self, state: &State) -> Activation {
         match state.phase {
             Phase::Activate | Phase::Spore => self.taking_part(state).without(state.used),
@@ -99,7 +99,7 @@ impl Rauha {
         }
     }
 
-    /// The cells and Entities that take part in the acting seat's activation.
+    /// Returns all cells and Entities of the acting seat's activation, used or not.
     pub(super) fn taking_part(&self, state: &State) -> Activation {
         if state.is_scoring() {
             let board = &state.boards[self.actor(state)];
@@ -109,12 +109,12 @@ impl Rauha {
         }
     }
 
-    /// The cells and Entities the acting seat may activate now.
+    /// Returns the cells and Entities that the acting seat can activate now.
     pub(super) fn activatable(&self, state: &State) -> Activation {
         self.possible(&state.boards[self.actor(state)], self.in_play(state))
     }
 
-    /// Those of some cells and Entities whose effect can happen on this board now.
+    /// Returns those cells and Entities in `some` whose effect is possible on this board now.
     pub(super) fn possible(&self, board: &Board, some: Activation) -> Activation {
         let cell = |&cell: &u8| can_activate(self.biome(board.at(cell)).ability, board);
         let entity = |&entity: &u8| can_activate(self.ability_of(EntityId::new(entity)), board);
@@ -124,7 +124,7 @@ impl Rauha {
         }
     }
 
-    /// Whether there is anything that the acting seat may activate now.
+    /// Returns whether the acting seat can activate anything now.
     pub(super) fn can_activate_something(&self, state: &State) -> bool {
         let (board, some) = (&state.boards[self.actor(state)], self.in_play(state));
         some.cells.iter().any(|cell| can_activate(self.biome(board.at(cell)).ability, board))
@@ -132,7 +132,7 @@ impl Rauha {
     }
 }
 
-/// Whether an effect can happen on this board now.
+/// Returns whether an effect is possible on this board now.
 #[inline]
 pub(super) fn can_activate(ability: Ability, board: &Board) -> bool {
     board.crystals >= ability.crystals && !(ability.needs_cell && board.cells_without_spore().is_empty())

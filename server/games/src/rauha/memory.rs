@@ -1,9 +1,9 @@
 //! What a seat knows of the cards dealt: it remembers every pack it has looked at.
 //!
-//! A pack has two readers. The first sees four cards at turn 1 and what is left of them at turn 3, so at
-//! turn 3 it knows where each of the four went. The second sees three cards at turn 2: it never sees the
-//! first pick, and of the two it hands back it does not see which is kept and which goes to the Black Hole.
-//! A card that is placed is known to all.
+//! A pack has two readers. The first reader sees four cards at turn 1 and the rest at turn 3. At turn 3 it therefore
+//! knows where each of the four went. The second reader sees three cards at turn 2. It never sees the first pick. Of the
+//! two cards it returns, it does not see which one is kept and which one goes to the Black Hole. All seats know a
+//! placed card.
 
 use boardwire_kernel::{Seat, Viewer};
 
@@ -13,15 +13,15 @@ use super::state::{BiomeId, ByBiome, PACK, State};
 /// What a seat knows of one place of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// Which card is there; of cards in a pack, that they are in it.
+    /// The card in this place. For a card still in the pack: that it is in the pack.
     Exactly,
-    /// That one of the cards of all places so marked is there.
+    /// Only that the card is one of those in all places marked `Among`.
     Among,
     /// Nothing.
     Nothing,
 }
 
-/// What a viewer may know of a biome card, by value.
+/// What a viewer can know of a biome card, by value.
 pub(super) const WHEREABOUTS: [&str; 6] =
     ["unknown", "in hand", "kept", "on a board", "passed on", "out of play"];
 const IN_HAND: u8 = 1;
@@ -30,11 +30,11 @@ const ON_A_BOARD: u8 = 3;
 pub(super) const PASSED_ON: u8 = 4;
 pub(super) const OUT_OF_PLAY: u8 = 5;
 
-/// Where each card is, as values of [`WHEREABOUTS`].
+/// The whereabouts of each card, as indices into [`WHEREABOUTS`].
 pub(super) type Memory = ByBiome<u8>;
 
 impl Rauha {
-    /// What `viewer` knows of the cards dealt on `satellite` in `round`, which has begun.
+    /// Returns what `viewer` knows of the cards dealt on `satellite` in `round`, which has begun.
     pub(super) fn known(&self, state: &State, viewer: Seat, round: u8, satellite: Seat) -> [Known; PACK] {
         use Known::{Among, Exactly, Nothing};
         let [first, second] = self.readers(round, satellite);
@@ -43,7 +43,7 @@ impl Rauha {
         let is_placed = |place: usize| state.placed.contains(pack[place]);
         let seen_when_placed = |place| if is_placed(place) { Exactly } else { Nothing };
         if viewer == first {
-            // The second reader has just picked one of three, and the rest has not been looked at yet.
+            // The second reader has picked one of three cards. The viewer has not looked at the rest yet.
             let unseen_pick = turn == 2 && picks == 2 && !is_placed(1);
             return if unseen_pick { [Exactly, Among, Among, Among] } else { [Exactly; PACK] };
         }
@@ -57,13 +57,13 @@ impl Rauha {
         }
     }
 
-    /// The packs dealt so far, as round and Satellite.
+    /// Returns the packs dealt so far, as round and Satellite.
     pub(super) fn dealt(&self, state: &State) -> impl Iterator<Item = (u8, Seat)> + use<> {
         let seats = self.seats;
         (1..=state.round()).flat_map(move |round| Seat::all(seats).map(move |satellite| (round, satellite)))
     }
 
-    /// What `viewer` knows of every biome card.
+    /// Returns what `viewer` knows of every biome card.
     pub(super) fn memory(&self, state: &State, viewer: Viewer) -> Memory {
         let mut memory = Memory::new([], 0);
         mark(&mut memory, state.placed.iter().map(BiomeId::new), OUT_OF_PLAY);
@@ -76,11 +76,11 @@ impl Rauha {
         memory
     }
 
-    /// The ids of the cards that `seat` has passed on and picks from next, ascending: the other reader picks one of them
-    /// unseen, and it is left out once it is placed.
+    /// Returns the ids of the cards that `seat` has passed on and picks from next, ascending. The other reader takes one of
+    /// them unseen; the list omits that card after it is placed.
     pub(super) fn coming_back(&self, state: &State, seat: Seat) -> impl Iterator<Item = u8> {
         let [first, _] = self.satellites(state.round(), seat);
-        // It has picked from the pack at turn 1, and does so again at turn 3.
+        // The seat picks from this pack at turn 1 and again at turn 3.
         let is_passed_on = state.picks() > 0 && state.turn() < 3;
         let passed_on: &[BiomeId] = if is_passed_on { &state.pack(state.round(), first)[1..] } else { &[] };
         let mut cards = [u8::MAX; PACK - 1];
@@ -90,7 +90,7 @@ impl Rauha {
         cards.into_iter().take_while(|&card| card != u8::MAX)
     }
 
-    /// Adds the cards that `seat` has looked at; those on a board are corrected later.
+    /// Adds the cards that `seat` has looked at. The caller corrects cards on a board later.
     fn remember_packs(&self, state: &State, seat: Seat, memory: &mut Memory) {
         let now = state.round();
         for round in 1..now {
@@ -102,7 +102,7 @@ impl Rauha {
         let [first, second] = satellites.map(|satellite| state.pack(now, satellite));
         let (turn, picks) = (state.turn(), state.picks());
         let settled = match picks {
-            // At turn 2 the pick of the other reader is one of the three cards handed on.
+            // At turn 2 the pick of the other reader is one of the three cards passed on.
             2 if turn == 2 => 1,
             3 => PACK,
             picks => picks,
@@ -110,7 +110,7 @@ impl Rauha {
         mark(memory, *first, PASSED_ON);
         mark(memory, first[..settled].iter().copied(), OUT_OF_PLAY);
         if turn > 1 {
-            // Of the two cards handed back one is kept by the other reader until it is placed or discarded.
+            // The other reader keeps one of the two returned cards until it places or discards it.
             let [taker, _] = self.readers(now, satellites[1]);
             let is_settled = picks == 3 && state.kept[taker].is_none();
             mark(memory, [second[1]], OUT_OF_PLAY);
@@ -121,7 +121,7 @@ impl Rauha {
     }
 }
 
-/// Says of some cards where they are.
+/// Sets the whereabouts of some cards.
 #[inline]
 fn mark(memory: &mut Memory, cards: impl IntoIterator<Item = BiomeId>, whereabouts: u8) {
     for card in cards {

@@ -1,13 +1,13 @@
-//! Rauha: two to five shamans shape a world of nine biomes each.
+//! The game Rauha: two to five players, each with a board of nine biomes.
 //!
-//! An Avatar walks around every board, all at the same pace: sixteen stops, four rounds of three turns and a
-//! scoring. In a turn all seats draft a card at once from one of the two packs beside them, and then, from
-//! the leader clockwise, each places or discards it, welcomes the Divine Entities whose line it completes,
-//! and activates the Avatar's row or column. A scoring activates what has a Spore, the Entities held, and
-//! compares Water Sources.
+//! The Avatars of all seats stand on the same one of sixteen stops: four rounds of three turns and a scoring. In a turn
+//! all seats simultaneously draft a card from one of the two packs beside them. Then the seats act from the
+//! leader clockwise: each places or discards its card, welcomes the Divine Entities whose line it completes, and
+//! activates the Avatar's row or column. In a scoring, seats activate biomes with a Spore and Entities held, and
+//! compare their Water Sources.
 //!
-//! [`state`] is the position, [`turn`] how play goes on, [`scoring`] what activations give, [`memory`] what a seat
-//! knows of the drafts. Clauses are those of `docs/rules/rauha.md`.
+//! [`state`] has the state, [`turn`] the course of play, [`scoring`] the effects of activations, and [`memory`] what a
+//! seat knows of the drafts. Clause ids such as RA-1.1 refer to `docs/rules/rauha.md`.
 
 mod action;
 mod audit;
@@ -37,7 +37,7 @@ use state::{CARDS, ROUNDS};
 use turn::Drafts;
 use view::Maxima;
 
-/// The rules of one table: its catalogue and facts, and of the catalogue what every ply needs, flat.
+/// The rules with one seat count, option and catalogue. It also caches the catalogue data that every ply needs.
 #[derive(Debug)]
 pub struct Rauha {
     catalogue: Arc<Loaded<Catalogue>>,
@@ -47,7 +47,7 @@ pub struct Rauha {
     drafts: [Drafts; ROUNDS],
     /// The cards of each Age.
     ages: [CardSet; 2],
-    /// The board with which every seat begins.
+    /// The initial board of every seat.
     opening_board: Board,
     maxima: Maxima,
 }
@@ -59,8 +59,8 @@ const SIDE: OptionSpec = OptionSpec {
     doc: "The side of the player boards everybody plays on.",
 };
 
-/// Decisions of one seat in a whole game, at most: 12 drafts and 12 cards; in a turn three cells, seven
-/// Entities and an end; in a scoring nine cells, seven Entities and an end; and nine Spores to put.
+/// The most decisions of one seat in a game: 12 drafts and 12 kept cards; in each turn three cells, seven Entities
+/// and an end; in each scoring nine cells, seven Entities and an end; and nine Spores to put.
 const PLIES_OF_A_SEAT: u32 = 12 * (1 + 1 + 3 + 7 + 1) + 4 * (9 + 7 + 1) + 9;
 
 impl Setup for Rauha {

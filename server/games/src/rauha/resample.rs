@@ -1,11 +1,11 @@
-//! Another position that a seat cannot tell from this one.
+//! Samples another state that a seat cannot distinguish from this one (a determinization).
 //!
-//! A deal and the picks out of its packs are a row of four cards for every pack: the first, second and third pick
-//! and the card left over. Dealing makes every row as likely, and so do picks that are as likely to be any card the
-//! chooser had, since all choose from equally many. So, whatever a seat has seen, every assignment of cards to
-//! places that agrees with it is as likely. What it has seen gives the places of some cards, and of some packs the
-//! cards without their places, but never says anything about cards that it has not seen. So the latter are dealt
-//! to the places they may be in, and the former are shuffled within their pack.
+//! A deal and the picks from its packs form a row of four cards for every pack: the first, second and third pick and
+//! the card left over. The deal makes all rows equally likely. The picks keep them so: each is uniform over the
+//! chooser's cards, and all choose from equally many. So all assignments of cards to places that agree with a seat's
+//! knowledge are equally likely. The seat knows the places of some cards, and for some packs the cards without their
+//! places. It knows nothing about cards it has not seen. So `resample` deals the unseen cards to the places they may be
+//! in, and shuffles cards without a known place within their pack.
 
 use boardwire_kernel::{BitSet, BySeat, Hidden, RngStream, Seat};
 
@@ -19,7 +19,6 @@ use super::turn::{age_of, set_of};
 type KnownPacks = [BySeat<[Known; PACK], SEATS>; ROUNDS];
 
 impl Hidden for Rauha {
-    /// Draws anew what `viewer` does not know.
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut known: KnownPacks = [BySeat::new([[Known::Nothing; PACK]; SEATS]); ROUNDS];
         for (round, known) in (1..=state.round()).zip(&mut known) {
@@ -34,7 +33,7 @@ impl Hidden for Rauha {
             for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
                 if let Some(first) = known.iter().position(|&known| known == Known::Among) {
                     let among = &mut state.pack_mut(round, satellite)[first..];
-                    // How they lie is not known.
+                    // The viewer does not know their order.
                     among.sort_unstable();
                     rng.shuffle(among);
                 }
@@ -49,7 +48,7 @@ impl Hidden for Rauha {
 }
 
 impl Rauha {
-    /// Deals the unknown cards of an Age to the unknown places of its rounds; what is left is undealt.
+    /// Deals the unknown cards of an Age to the unknown places of its rounds. The rest stays undealt.
     fn deal_unknown_cards(
         &self,
         state: &mut State,
@@ -84,7 +83,7 @@ impl Rauha {
         state.undealt = state.undealt.union(pool.shifted(1, before + 1));
     }
 
-    /// Chooses the hidden picks anew, and lets the kept cards be those of the packs.
+    /// Resamples the hidden picks, and takes the kept cards from the packs.
     fn redraw_kept_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         for seat in Seat::all(self.seats).filter(|&seat| seat != viewer) {
             if state.kept[seat].is_none() {

@@ -1,4 +1,4 @@
-//! Activations, Water Sources, and the end.
+//! Effects of activations, Water Sources, and the result of the game.
 
 use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
@@ -36,7 +36,7 @@ impl Rauha {
         self.catalogue.value.abilities[entity.index()]
     }
 
-    /// Does what an effect says, for a seat that can.
+    /// Performs an effect. The seat must meet its cost.
     pub(super) fn perform(&self, state: &mut State, seat: Seat, effect: Effect, source: Source) {
         let board = &mut state.boards[seat];
         let points = match effect {
@@ -60,13 +60,13 @@ impl Rauha {
         state.gain(seat, source, points);
     }
 
-    /// The symbols on a board.
+    /// Returns the sum of the symbols on a board.
     #[inline]
     pub(super) fn symbols(&self, board: &Board) -> Symbols {
         Symbols::sum(board.cells.iter().map(|&id| self.biome(id).symbols))
     }
 
-    /// How many of what a `points_per` effect names are on a board.
+    /// Counts what a `points_per` effect names on a board.
     #[must_use]
     pub fn count(&self, board: &Board, per: Per) -> u16 {
         let animals = || self.symbols(board).animals();
@@ -78,7 +78,7 @@ impl Rauha {
         }
     }
 
-    /// The Water Sources of a board, those of its Entities included.
+    /// Returns the Water Sources of a board, including those of its Entities.
     #[must_use]
     #[inline]
     pub fn water(&self, board: &Board) -> u8 {
@@ -86,7 +86,7 @@ impl Rauha {
         self.symbols(board).water() + held.sum::<u8>()
     }
 
-    /// What the Water Sources of `seat` give in a scoring.
+    /// Returns the points that `seat` gains for its Water Sources in a scoring.
     #[must_use]
     pub fn water_points(&self, state: &State, seat: Seat) -> u16 {
         let own = self.water(&state.boards[seat]);

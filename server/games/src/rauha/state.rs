@@ -1,40 +1,40 @@
-//! The position: boards, the stop, and who drafted what.
+//! The state: boards, the stop, and the card that each seat drafted.
 
 use boardwire_kernel::{BitSet, BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// The most seats of a table.
+/// The maximum number of seats.
 pub(super) const SEATS: usize = 5;
-/// Rounds of a game.
+/// The number of rounds.
 pub(super) const ROUNDS: usize = 4;
-/// Cards dealt on a Satellite at the start of a round.
+/// The number of cards dealt on a Satellite at the start of a round.
 pub(super) const PACK: usize = 4;
-/// Cells of a player board, numbered from 0 row by row.
+/// The number of cells of a player board. Cells are numbered from 0 row by row.
 pub(super) const CELLS: u8 = 9;
-/// The biome cards of both Ages: the biomes 1 to `CARDS`.
+/// The number of biome cards of both Ages: the biomes 1 to `CARDS`.
 pub(super) const CARDS: u8 = 80;
 
 boardwire_kernel::ids! {
-    /// A biome, by its row in the table `biomes`: 1 to 80 the cards (catalogue id + 1), 81 to 89 the printed cells of
-    /// side A, 90 to 98 those of side B.
+    /// A biome, identified by its row in the table `biomes`. 1 to 80 are the cards (catalogue id + 1); 81 to 89 are the
+    /// printed cells of side A, 90 to 98 those of side B.
     pub BiomeId,
-    /// A Divine Entity, by its row in the table `entities`.
+    /// A Divine Entity, identified by its row in the table `entities`.
     pub EntityId
 }
 
 impl BiomeId {
-    /// Whether it is a card, and not printed on the board.
+    /// Returns whether it is a card rather than a printed cell.
     pub(super) fn is_card(self) -> bool {
         self.get() <= CARDS
     }
 }
 
-/// A value for every biome: 256 of them, so that looking one up is never out of bounds.
+/// A value for every biome. The array has 256 entries, so an index is never out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ByBiome<T>([T; 256]);
 
 impl<T: Copy> ByBiome<T> {
-    /// The values of the biomes in the order of their ids, and one for what is no biome.
+    /// Takes the values of the biomes in the order of their ids, and the value for all other ids.
     pub(super) fn new(values: impl IntoIterator<Item = T>, none: T) -> Self {
         let mut all = [none; 256];
         for (entry, value) in all[1..].iter_mut().zip(values) {
@@ -61,7 +61,7 @@ impl<T> std::ops::IndexMut<BiomeId> for ByBiome<T> {
 }
 
 impl<T> ByBiome<T> {
-    /// The values of the biomes from 1 to `last`.
+    /// Returns the values of the biomes from 1 to `last`.
     pub(super) fn up_to(&self, last: u8) -> &[T] {
         &self.0[1..=usize::from(last)]
     }
@@ -73,56 +73,56 @@ pub type CardSet = BitSet<2>;
 pub type CellSet = BitSet<1>;
 /// A set of Divine Entities.
 pub type EntitySet = BitSet<1>;
-/// The cards dealt on a Satellite: those picked, in the order of the turns, then those left, ascending.
+/// The cards dealt on a Satellite: first the picked ones in the order of turns, then the others, ascending.
 pub type Pack = [BiomeId; PACK];
 
-/// A position as a plain value.
+/// A state of Rauha as a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
     /// The stop of all Avatars, 1 to 16.
     pub stop: u8,
-    /// What is due.
+    /// The decision or step that is due.
     pub phase: Phase,
-    /// Whose token is on top of the furthest ones.
+    /// The leader: the seat whose token is on top on the furthest occupied space.
     pub leader: Seat,
-    /// Who goes first at this stop: the leader at its start.
+    /// The seat that acts first at this stop: the leader at the start of the stop.
     pub first: Seat,
-    /// How many seats have finished at this stop.
+    /// The number of seats that have finished at this stop.
     pub done: u8,
-    /// What the acting seat has activated.
+    /// The cells and Entities the acting seat has activated.
     pub used: Activation,
-    /// Entities the acting seat has welcomed in this turn.
+    /// The Entities the acting seat has welcomed in this turn.
     pub welcomed: EntitySet,
-    /// A board for every seat; those nobody sits at stay as they were at the start.
+    /// The board of every seat. Boards of unused seats stay as they were at the start.
     pub boards: BySeat<Board, SEATS>,
-    /// The card chosen in this draft, then the card kept until step 2.
+    /// The card chosen in this draft; after the draft, the card kept until step 2.
     pub kept: BySeat<Option<BiomeId>, SEATS>,
-    /// By round, then by the seat whose star the Satellite is. It is what the seats remember of the drafts.
+    /// The packs by round, then by the seat whose star the Satellite is. They contain what seats remember of the drafts.
     pub packs: [BySeat<Option<Pack>, SEATS>; ROUNDS],
-    /// The cards not dealt, of both Ages.
+    /// The cards of both Ages that are not dealt.
     pub undealt: CardSet,
-    /// The cards that were ever placed: everybody has seen them.
+    /// All cards that were ever placed. All seats have seen them.
     pub placed: CardSet,
 }
 
-/// What is due.
+/// The decision or step that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum Phase {
     /// Every seat chooses a card of its pack.
     Draft,
     /// The acting seat places or discards its kept card.
     Main,
-    /// The acting seat activates.
+    /// The acting seat activates cells and Entities.
     Activate,
-    /// The acting seat puts the Spore it has bought.
+    /// The acting seat puts the Spore it has bought on a cell.
     Spore,
-    /// All seats have finished at this stop; no choice is made in it.
+    /// All seats have finished at this stop. No decision is due.
     Between,
     /// The game is over.
     Over,
 }
 
-/// Cells and Entities: those activated, or those that may be.
+/// A set of cells and Entities, such as those activated already or those possible now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub struct Activation {
     /// The cells.
@@ -132,18 +132,17 @@ pub struct Activation {
 }
 
 impl Activation {
-    /// Whether there is neither a cell nor an Entity.
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty() && self.entities.is_empty()
     }
 
-    /// What is here and not in `other`.
+    /// Returns the cells and Entities that are not in `other`.
     pub(super) fn without(self, other: Self) -> Self {
         Self { cells: self.cells.difference(other.cells), entities: self.entities.difference(other.entities) }
     }
 }
 
-/// One seat's board with what belongs to it.
+/// One seat's board, crystals, points and Entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Board {
     /// The visible biomes.
@@ -152,13 +151,13 @@ pub struct Board {
     pub spores: CellSet,
     /// The crystals.
     pub crystals: u16,
-    /// Points by [`Source`].
+    /// Points, by [`Source`].
     pub gained: [u16; 4],
     /// The Entities held.
     pub entities: EntitySet,
 }
 
-/// Where points come from.
+/// A source of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Biomes activated in turns.
@@ -172,46 +171,45 @@ pub enum Source {
 }
 
 impl Board {
-    /// A board on which nothing has happened.
+    /// Creates a board in its initial state.
     #[must_use]
     pub fn new(cells: [BiomeId; CELLS as usize], crystals: u16) -> Self {
         Self { cells, spores: CellSet::EMPTY, crystals, gained: [0; 4], entities: EntitySet::EMPTY }
     }
 
-    /// The Life Energy.
+    /// Returns the Life Energy.
     #[must_use]
     pub fn points(&self) -> u16 {
         self.gained.iter().sum()
     }
 
-    /// The biome on a cell.
+    /// Returns the biome on a cell.
     pub(super) fn at(&self, cell: u8) -> BiomeId {
         self.cells[usize::from(cell)]
     }
 
-    /// The cells without a Spore.
     pub(super) fn cells_without_spore(&self) -> CellSet {
         CellSet::first(CELLS.into()).difference(self.spores)
     }
 }
 
 impl State {
-    /// The round of the stop, 1 to 4.
+    /// Returns the round of the stop, 1 to 4.
     pub(super) fn round(&self) -> u8 {
         (self.stop - 1) / 4 + 1
     }
 
-    /// The turn of the round, 1 to 3; 4 in its scoring.
+    /// Returns the turn in the round, 1 to 3; 4 is the scoring.
     pub(super) fn turn(&self) -> u8 {
         (self.stop - 1) % 4 + 1
     }
 
-    /// Whether the Avatars stand at a corner.
+    /// Returns whether the Avatars stand at a corner.
     pub(super) fn is_scoring(&self) -> bool {
         self.turn() == 4
     }
 
-    /// How many cards have been picked of each pack of the current round.
+    /// Returns how many cards have been picked from each pack of the current round.
     pub(super) fn picks(&self) -> usize {
         let turn = usize::from(self.turn());
         match self.phase {
@@ -220,19 +218,19 @@ impl State {
         }
     }
 
-    /// The cards dealt on a Satellite in a round that has begun.
+    /// Returns the cards dealt on a Satellite, in a round that has begun.
     pub(super) fn pack(&self, round: u8, satellite: Seat) -> &Pack {
         let pack = self.packs[usize::from(round - 1)][satellite].as_ref();
         pack.expect("cards lie on every Satellite once the round has begun")
     }
 
-    /// The same, to change.
+    /// Returns the same as [`Self::pack`], mutable.
     pub(super) fn pack_mut(&mut self, round: u8, satellite: Seat) -> &mut Pack {
         let pack = self.packs[usize::from(round - 1)][satellite].as_mut();
         pack.expect("cards lie on every Satellite once the round has begun")
     }
 
-    /// Moves the seat's token; one that moves lands on top of those already there.
+    /// Adds points and moves the seat's token. A token that moves lands on top of those on its space.
     pub fn gain(&mut self, seat: Seat, source: Source, points: u16) {
         if points == 0 {
             return;

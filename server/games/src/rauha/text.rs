@@ -1,4 +1,4 @@
-//! What a viewer is shown, in words.
+//! The observation of a viewer as text.
 
 use std::fmt::{self, Write};
 
@@ -40,7 +40,7 @@ impl Rauha {
         writeln!(out, ". The leader is {}; {} goes first.", state.leader, state.first)
     }
 
-    /// Whose choice it is, and of what, and what the viewer knows of the cards.
+    /// Writes whose decision is due, its kind, and what the viewer knows of the cards.
     fn write_due(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
         let actor = self.actor(state);
         match state.phase {
@@ -68,7 +68,7 @@ impl Rauha {
         self.write_memory("Known to be out of play:", &memory, OUT_OF_PLAY, out)
     }
 
-    /// How the cells and Entities stand that take part in the activation going on; those possible have this title.
+    /// Writes the status of the cells and Entities in the current activation; `title` is for the possible ones.
     fn write_activation(&self, title: &str, state: &State, out: &mut dyn Write) -> fmt::Result {
         let in_play = self.in_play(state);
         let possible = self.possible(&state.boards[self.actor(state)], in_play);
@@ -89,7 +89,7 @@ impl Rauha {
         writeln!(out, ".")
     }
 
-    /// The cards that the viewer knows to be in one place.
+    /// Writes the cards that the viewer knows to be in one place.
     fn write_memory(&self, title: &str, memory: &Memory, place: u8, out: &mut dyn Write) -> fmt::Result {
         let mut cards = (1..).zip(memory.up_to(CARDS)).filter(|&(_, &at)| at == place).peekable();
         if cards.peek().is_none() {
@@ -129,7 +129,7 @@ impl Rauha {
         Ok(())
     }
 
-    /// A card with everything printed on it, on a line of its own.
+    /// Writes a card with everything printed on it, on a separate line.
     fn write_card(&self, card: BiomeId, out: &mut dyn Write) -> fmt::Result {
         let biome = self.biome(card);
         write!(out, " {}: {}", self.catalogue.value.code(card), self.catalogue.value.in_words(card))?;

@@ -1,4 +1,4 @@
-//! How play goes on: a choice, then everything that follows without one.
+//! The course of play: applies an action, then all automatic steps.
 
 use boardwire_kernel::{BitSet, BySeat, Chance, Choices, Legal, Seat, SeatSet, Turns};
 
@@ -9,17 +9,17 @@ use super::state::{
     Activation, BiomeId, Board, CardSet, EntitySet, PACK, Phase, ROUNDS, SEATS, Source, State,
 };
 
-/// Who drafts from which Satellite in a round; Satellites are named by the seat whose star they are.
+/// The Satellites from which the seats draft in a round. A Satellite is named by the seat whose star it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drafts {
-    /// By seat: the Satellites it drafts from, at turns 1 and 3 and at turn 2.
+    /// By seat: its Satellite at turns 1 and 3, and its Satellite at turn 2.
     satellites: BySeat<[Seat; 2], SEATS>,
-    /// By Satellite: the seats that draft from it, likewise.
+    /// By Satellite: the seat that reads it at turns 1 and 3, and the seat that reads it at turn 2.
     readers: BySeat<[Seat; 2], SEATS>,
 }
 
 impl Drafts {
-    /// Those of a round with these stops.
+    /// Computes the drafts of a round from its stops.
     pub(super) fn new(stops: &[Stop], seats: u8) -> Self {
         let nobody = BySeat::new([[Seat::FIRST; 2]; SEATS]);
         let mut drafts = Self { satellites: nobody, readers: nobody };
@@ -35,7 +35,7 @@ impl Drafts {
     }
 }
 
-/// The Satellite `seat` drafts from when the notch shows `side`, named by the seat whose star it is.
+/// Returns the Satellite that `seat` drafts from when the stop shows `side`, named by the seat whose star it is.
 pub(super) fn satellite(seat: Seat, side: Side, seats: u8) -> Seat {
     match side {
         Side::Moon => seat.clockwise(1, seats),
@@ -43,10 +43,10 @@ pub(super) fn satellite(seat: Seat, side: Side, seats: u8) -> Seat {
     }
 }
 
-/// The chance stream of the initial leader; streams 0 and 1 deal the Ages.
+/// The stream of random numbers for the first leader. Streams 0 and 1 deal the Ages.
 pub(super) const LEADER_STREAM: usize = 2;
 
-/// The Age of a round, 0 or 1: the number of its chance stream.
+/// Returns the Age of a round, 0 or 1. This is also the number of its stream of random numbers.
 pub(super) fn age_of(round: u8) -> usize {
     usize::from(round - 1) / 2
 }
@@ -89,38 +89,38 @@ impl Turns for Rauha {
 }
 
 impl Rauha {
-    /// The stop of the Avatars.
+    /// Returns the current stop of the Avatars.
     #[inline]
     pub(super) fn stop(&self, state: &State) -> &Stop {
         &self.track[usize::from(state.stop - 1)]
     }
 
-    /// The seat whose turn it is in steps 2 to 4 and in a scoring.
+    /// Returns the seat that acts in steps 2 to 4 and in a scoring.
     #[inline]
     pub(super) fn actor(&self, state: &State) -> Seat {
         state.first.clockwise(state.done, self.seats)
     }
 
-    /// The Satellites `seat` drafts from: at turns 1 and 3 of the round, and at turn 2.
+    /// Returns the Satellites `seat` drafts from: at turns 1 and 3 of the round, and at turn 2.
     #[inline]
     pub(super) fn satellites(&self, round: u8, seat: Seat) -> [Seat; 2] {
         self.drafts[usize::from(round - 1)].satellites[seat]
     }
 
-    /// The seats that draft from `satellite`: at turns 1 and 3 of the round, and at turn 2.
+    /// Returns the seats that draft from `satellite`: at turns 1 and 3 of the round, and at turn 2.
     #[inline]
     pub(super) fn readers(&self, round: u8, satellite: Seat) -> [Seat; 2] {
         self.drafts[usize::from(round - 1)].readers[satellite]
     }
 
-    /// The Satellite `seat` drafts from in a turn.
+    /// Returns the Satellite `seat` drafts from in a turn.
     #[must_use]
     #[inline]
     pub fn satellite(&self, round: u8, turn: u8, seat: Seat) -> Seat {
         self.satellites(round, seat)[usize::from(turn == 2)]
     }
 
-    /// The cards `seat` may draft now.
+    /// Returns the cards `seat` can draft now.
     pub(super) fn hand<'a>(&self, state: &'a State, seat: Seat) -> &'a [BiomeId] {
         match state.phase {
             Phase::Draft => {
@@ -131,13 +131,13 @@ impl Rauha {
         }
     }
 
-    /// The card `seat` drafted in a turn that has been drafted.
+    /// Returns the card `seat` drafted in a turn whose draft is over.
     pub(super) fn drafted(&self, state: &State, seat: Seat, round: u8, turn: u8) -> BiomeId {
         let satellite = self.satellite(round, turn, seat);
         state.pack(round, satellite)[usize::from(turn - 1)]
     }
 
-    /// Moves all Avatars on by one stop.
+    /// Moves all Avatars to the next stop, and deals at the start of a round.
     fn begin_stop(&self, state: &mut State, chance: &mut Chance) {
         state.stop += 1;
         state.first = state.leader;
@@ -162,8 +162,8 @@ impl Rauha {
         state.undealt = state.undealt.union(deck);
     }
 
-    /// The positions that a choice leads through, for records that state facts between choices: what was chosen is
-    /// done, then each step that needs no choice. The last is where [`Turns::advance`] ends; none if the choice is not legal.
+    /// Returns the states that an action leads through, for records that state facts between actions: first with only the
+    /// action applied, then after each automatic step. The last is that of [`Turns::advance`]. Empty if illegal.
     #[must_use]
     pub fn course(&self, state: &State, seat: Seat, action: Action, chance: &mut Chance) -> Vec<State> {
         if !self.is_legal(state, seat, action) {
@@ -178,7 +178,7 @@ impl Rauha {
         positions
     }
 
-    /// Does what was chosen, and nothing that follows from it by itself.
+    /// Applies an action without the automatic steps that follow.
     pub(super) fn choose(&self, state: &mut State, seat: Seat, action: Action) {
         match action {
             Action::Draft { card } => state.kept[seat] = Some(card),
@@ -226,7 +226,7 @@ impl Rauha {
         go_on_to_activate(state, seat);
     }
 
-    /// The Entities called by the row and the column of a cell, held or not.
+    /// Returns the Entities called by the row and the column of a cell, held or not.
     #[must_use]
     pub fn called(&self, board: &Board, cell: u8) -> EntitySet {
         let calls = |line: [u8; 3]| {
@@ -237,7 +237,7 @@ impl Rauha {
         calls(LINES[row]).union(calls(LINES[3 + column]))
     }
 
-    /// Ends the acting seat's activation, in a scoring with its water, and with it its part of this stop.
+    /// Ends the acting seat's part of this stop. In a scoring the seat first gains its water points.
     fn end_activation(&self, state: &mut State) {
         if state.is_scoring() {
             let seat = self.actor(state);
@@ -256,7 +256,7 @@ impl Rauha {
         };
     }
 
-    /// Takes the next step that needs no choice; says whether one was due.
+    /// Does the next automatic step. Returns whether one was due.
     pub(super) fn follow(&self, state: &mut State, chance: &mut Chance) -> bool {
         match state.phase {
             Phase::Draft if state.kept.of(self.seats).iter().all(Option::is_some) => {
@@ -279,7 +279,7 @@ impl Rauha {
         }
     }
 
-    /// Moves every pick to the front of what is left of its pack.
+    /// Moves each pick to the front of the rest of its pack.
     fn take_picks(&self, state: &mut State) {
         let (round, picks) = (state.round(), state.picks());
         for seat in Seat::all(self.seats) {
@@ -292,13 +292,13 @@ impl Rauha {
     }
 }
 
-/// The kept card has been placed or discarded.
+/// Starts the activation after the kept card was placed or discarded.
 fn go_on_to_activate(state: &mut State, seat: Seat) {
     state.kept[seat] = None;
     state.phase = Phase::Activate;
 }
 
-/// A few biomes as a set of cards.
+/// Returns biomes as a set of cards.
 pub(super) fn set_of(cards: &[BiomeId]) -> CardSet {
     cards.iter().copied().collect::<BitSet<2>>()
 }

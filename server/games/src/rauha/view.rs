@@ -1,4 +1,4 @@
-//! What a viewer is shown, as bytes.
+//! The observation of a viewer, encoded as bytes.
 
 use boardwire_kernel::{
     Around, Axis, FieldSink, FieldSpec, LayoutBuilder, ViewLayout, ViewWriter, Viewer, Views, with_seats,
@@ -9,12 +9,12 @@ use super::catalogue::{BIOMES, Catalogue, ENTITIES, STOPS};
 use super::memory::WHEREABOUTS;
 use super::state::{Activation, BiomeId, CARDS, CELLS, CellSet, PACK, Phase, State};
 
-/// The phases, by the value of the field `phase`.
+/// The names of the phases, by the value of the field `phase`.
 const PHASES: [&str; 5] = ["draft", "place or discard", "activate", "spore", "over"];
-/// How a cell or an Entity stands in the activation going on, by value.
+/// The status of a cell or an Entity in the current activation, by value.
 const USES: [&str; 4] = ["not in it", "used", "not possible now", "possible"];
 
-/// A position as one viewer is shown it.
+/// A state with what the observation of one viewer needs.
 struct Sight<'a, const N: usize> {
     game: &'a Rauha,
     state: &'a State,
@@ -24,14 +24,14 @@ struct Sight<'a, const N: usize> {
     possible: Activation,
 }
 
-/// Numbers of cards where they lie hidden.
+/// The numbers of hidden cards, by place.
 pub(super) struct Counts {
     pub(super) pack: u8,
     pub(super) undealt: [u8; 2],
     pub(super) black_hole: u8,
 }
 
-/// The greatest numbers there can be.
+/// Upper bounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Maxima {
     pub(super) crystals: u16,
@@ -50,7 +50,7 @@ impl Maxima {
     }
 }
 
-/// The layouts for seats and for the public.
+/// Returns the layouts for seats and for the public.
 pub(super) fn layouts(seats: u8, maxima: Maxima) -> (ViewLayout, ViewLayout) {
     with_seats!(seats, [2, 3, 4, 5], N => {
         let layout = |mut builder: LayoutBuilder| {
@@ -83,7 +83,7 @@ impl Rauha {
         writer.finish();
     }
 
-    /// What everybody may count.
+    /// Returns the public counts of hidden cards.
     pub(super) fn counts(&self, state: &State) -> Counts {
         let picks = u8::try_from(state.picks()).expect("at most three");
         let out_of_packs = if picks == 3 { 4 } else { picks };
@@ -105,7 +105,7 @@ impl Rauha {
     }
 }
 
-/// Every field of a view.
+/// Declares every field of an observation.
 fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: &mut S) {
     position(sink);
     cards(sink);
@@ -113,12 +113,12 @@ fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: 
     activation(sink);
 }
 
-/// The Divine Entities.
+/// Returns the axis of the Divine Entities.
 const fn by_entity() -> Axis {
     Axis::rows("entity", "entities", ENTITIES)
 }
 
-/// A small number as a byte.
+/// Returns a small number as a byte.
 #[expect(clippy::cast_possible_truncation, reason = "the number is small")]
 const fn count<const N: usize>() -> u8 {
     assert!(N < 256);
@@ -177,7 +177,7 @@ fn cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
         out.put_ids(hand.iter().map(|card| card.get()));
     });
     if N == 2 {
-        // With more seats each pack has another pair of readers, so the views of all seats tell it together.
+        // With more seats each pack has a different pair of readers, so the observations of all seats together contain this.
         let doc = "The cards passed on that the viewer picks from next, ascending; of three one may be gone by then.";
         let coming = FieldSpec::id("coming_back", "biomes", BIOMES, doc)
             .by(Axis::unordered("card", const { count::<PACK>() } - 1))
@@ -210,7 +210,7 @@ fn boards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: 
             board.spores.write_flags(flags);
         }
     });
-    // What strong and random play seldom exceed; the maxima are bounds that no game comes near.
+    // `usually` is what strong and random play seldom exceed; the maxima are bounds that no game comes near.
     let crystals = FieldSpec::count("crystals", maxima.crystals, "Crystals by seat.").usually(40);
     sink.field(crystals.by(by_seat), |shown, out| {
         shown.boards().for_each(|board| out.put_number(board.crystals));
@@ -255,13 +255,13 @@ fn activation<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
 }
 
 impl<const N: usize> Sight<'_, N> {
-    /// The boards, the viewer's first.
+    /// Returns the boards, the viewer's first.
     fn boards(&self) -> impl Iterator<Item = &super::state::Board> {
         self.around.seats().iter().map(|&seat| &self.state.boards[seat])
     }
 }
 
-/// Writes how each cell, or each Entity by id, stands in an activation.
+/// Writes the status of each cell, or of each Entity by id, in an activation.
 #[inline]
 fn put_uses(out: &mut [u8], [used, in_play, possible]: [CellSet; 3], first: u8) {
     for (set, value) in [(used, 1), (in_play, 2), (possible, 3)] {

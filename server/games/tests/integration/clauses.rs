@@ -1,7 +1,7 @@
-//! Every numbered clause of `docs/rules/<game>.md` is cited by a test of that game.
+//! Checks that a test of the game cites every numbered clause of `docs/rules/<game>.md`.
 //!
-//! A clause begins with its id in bold, `**FA-3.2**`; a test below `src/<game>/tests/` cites it in its body or in the comment
-//! before it. What stands between tests cites nothing.
+//! A clause begins with its id in bold, `**FA-3.2**`. A test in `src/<game>/tests/` cites it in its body or in the
+//! comment before it. Text between the tests does not count.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The clause ids of a rules page: what stands in bold, with a dash and a digit.
+/// Returns the clause ids of a rules page: the bold words with a dash and a digit.
 fn clauses(page: &str) -> BTreeSet<&str> {
     page.split("**").skip(1).step_by(2).filter(|word| is_clause(word)).collect()
 }
@@ -28,7 +28,7 @@ fn is_clause(word: &str) -> bool {
         && number.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// The words of the game's tests that look like clause ids.
+/// Returns the words of the game's tests that look like clause ids.
 fn cited(tests: &str) -> BTreeSet<&str> {
     tests
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.'))
@@ -43,7 +43,7 @@ fn tests_of(game: &str) -> String {
     files.map(|file| test_functions(&read(&file.expect("the folder can be read").path()))).collect()
 }
 
-/// The functions of a file that are tests, each with the comment before it.
+/// Returns the test functions of a file, each with the comment before it.
 fn test_functions(source: &str) -> String {
     let (mut out, mut comment, mut in_test) = (String::new(), String::new(), false);
     for line in source.lines() {

@@ -1,7 +1,7 @@
-//! Every kind of decision as it is first shown: `tests/golden/<game>/decisions.txt`, written anew by `make golden`.
+//! Golden file of every kind of decision, `tests/golden/<game>/decisions.txt`. `make golden` rewrites it.
 //!
-//! A kind is what the view's first category says: the phase or the decision. Random games at the fewest and the most seats are played until
-//! many in a row bring no new kind; where a kind first occurs, its text, its view field by field, and the legal actions stand here.
+//! A kind is the value of the view's first category field: the phase or the decision. Random games at the fewest and the
+//! most seats run until many in a row show no new kind. The first time, text, view fields and legal actions are recorded.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{Episode, Estimate, FieldKind, Game, Seat, testkit};
 
-/// Games in a row without a new kind after which the search ends.
+/// The search ends after this number of games in a row without a new kind.
 const PATIENCE: u64 = 25;
 
 struct Decisions;
@@ -47,7 +47,7 @@ impl Visitor for Decisions {
     }
 }
 
-/// The phase or decision a seat is shown.
+/// Returns the phase or decision that the view of a seat shows.
 fn kind<G: Game>(episode: &Episode<G>, seat: Seat) -> String {
     let (game, layout) = (episode.game(), &episode.game().info().layout);
     let mut view = vec![0; layout.bytes()];
@@ -59,7 +59,7 @@ fn kind<G: Game>(episode: &Episode<G>, seat: Seat) -> String {
     categories.next().expect("a game says what is to be decided").clone()
 }
 
-/// Text, view and legal actions of a seat.
+/// Appends the text, the view and the legal actions of a seat to `out`.
 fn shown<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
     let (game, state) = (episode.game(), episode.state());
     game.text(state, seat.into(), out).expect("writing to a string does not fail");

@@ -1,4 +1,4 @@
-//! Golden playthroughs: `tests/golden/<game>/*.txt`, written anew by `make golden`.
+//! Golden playthroughs, `tests/golden/<game>/*.txt`. `make golden` rewrites them.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::path::{Path, PathBuf};

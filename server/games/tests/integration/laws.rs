@@ -1,10 +1,10 @@
-//! The laws, over every game served, at every seat count and with every combination of options.
+//! Runs the laws (property tests) for every game, at every seat count and with every combination of options.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{Estimate, testkit};
 
-/// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more, `GAME` for one game.
+/// Returns the number of random games per table: `BOARDWIRE_LAW_GAMES`, or 20. `GAME` selects one game.
 fn games_per_table() -> u64 {
     std::env::var("BOARDWIRE_LAW_GAMES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
 }
@@ -21,7 +21,7 @@ impl Visitor for Laws {
     }
 }
 
-/// A test for each game, so that they run side by side.
+/// Tests one game. Each game has its own test, so that the games run in parallel.
 fn obeys_the_laws(id: &str) {
     if std::env::var("GAME").ok().is_none_or(|only| only == id) {
         visit(id, Laws).expect("the registry knows its own ids");

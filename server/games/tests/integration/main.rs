@@ -1,4 +1,4 @@
-//! Tests of every game through the contract.
+//! Tests of every game through the kernel's traits.
 
 mod clauses;
 mod decisions;

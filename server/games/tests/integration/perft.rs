@@ -1,4 +1,4 @@
-//! Perft-like counts as data: `tests/perft/<game>.perft`, one line `seats seed depth count` each.
+//! Checks the perft counts in `tests/perft/<game>.perft`; each line is `seats seed depth count`.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! What random games show, summed up: `tests/golden/<game>/shown.txt`, written anew by `make golden`.
+//! Golden digests of random games, `tests/golden/<game>/shown.txt`. `make golden` rewrites them.
 //!
-//! A line is a table with the digest of every view, text and legal set of every seat at every ply of a few random
-//! games. A playthrough shows how one game reads; this notices a byte that differs anywhere else.
+//! Each line is a table with one digest. It covers every view, text and legal set of every seat at every ply of a few
+//! random games. A playthrough shows how one game reads; this test detects a byte that differs anywhere else.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{Digest, Episode, Estimate, Game, Seat, testkit};
 
-/// Random games of every table.
+/// The number of random games per table.
 const GAMES: u64 = 5;
 
 struct Digests;
@@ -33,7 +33,7 @@ impl Visitor for Digests {
     }
 }
 
-/// The digest of what all seats are shown in one random game.
+/// Returns the digest of everything that all seats see in one random game.
 fn of_a_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
     let mut shown = Vec::new();
     let mut look = |episode: &Episode<G>| {
@@ -54,10 +54,10 @@ fn of_a_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
     Digest::of_bytes(&shown)
 }
 
-/// What random games leave empty, by game and field; a test of the game shows it.
+/// The fields that are always zero in these random games, by game and field. A test of the game covers them.
 const SELDOM: &[(&str, &str)] = &[("faraway", "owed")];
 
-/// The fields that hold nothing but zeros in all random games, for every seat.
+/// Finds the fields that hold only zeros in all random games, for every seat.
 struct Empty;
 
 impl Visitor for Empty {

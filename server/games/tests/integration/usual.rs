@@ -1,11 +1,11 @@
-//! Where a field says what its values seldom exceed, random games agree.
+//! Checks the `usual_max` of fields against the values in random games.
 
 use std::sync::Arc;
 
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{Episode, Estimate, Field, Game, Seat, testkit};
 
-/// Random games of every table.
+/// The number of random games per table.
 const GAMES: u64 = 10;
 
 struct Usual;

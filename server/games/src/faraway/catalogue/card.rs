@@ -1,11 +1,11 @@
-//! What a card shows and pays, as numbers.
+//! The symbols and payments of a card, as numbers.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
 use serde::Deserialize;
 
-/// What is printed on cards and counted when they are scored.
+/// A symbol that is printed on cards and counted in scoring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbol {
     /// The first wonder.
@@ -18,7 +18,7 @@ pub enum Symbol {
     Clue,
     /// Night.
     Night,
-    /// The first biome, as are the three that follow.
+    /// A biome, and the first of the four biomes.
     River,
     /// A biome.
     City,
@@ -28,7 +28,7 @@ pub enum Symbol {
     Desert,
 }
 
-/// The names of the symbols, in their order.
+/// The names of the symbols, in the order of [`Symbol`].
 pub(in super::super) const SYMBOLS: [&str; 9] =
     ["stone", "chimera", "thistle", "clue", "night", "river", "city", "forest", "desert"];
 /// The names of the wonders: the first three symbols.
@@ -36,29 +36,29 @@ pub(in super::super) const WONDERS: [&str; 3] = ["stone", "chimera", "thistle"];
 /// The names of the biomes: the last four symbols.
 pub(in super::super) const BIOMES: [&str; 4] = ["river", "city", "forest", "desert"];
 
-/// One number for each symbol: how many are visible, or what each pays.
+/// One number for each symbol: the visible count, or the fame for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Symbols(pub [u8; 9]);
 
 impl Symbols {
-    /// The numbers of the three wonders.
+    /// Returns the numbers of the three wonders.
     #[must_use]
     pub fn wonders(&self) -> &[u8] {
         &self.0[..WONDERS.len()]
     }
 
-    /// The numbers of the four biomes.
+    /// Returns the numbers of the four biomes.
     #[must_use]
     pub fn biomes(&self) -> &[u8] {
         &self.0[Symbol::River as usize..]
     }
 
-    /// The symbols seen with those of one more card, of at most 15.
+    /// Returns the sum with the symbols of one more card; of at most 15 cards in all.
     #[must_use]
     #[inline]
     pub fn with(mut self, more: &Self) -> Self {
         for (count, more) in self.0.iter_mut().zip(more.0) {
-            // No card shows more than five of a symbol. A check of every count would keep them from being added at once.
+            // No card shows more than five of a symbol. An overflow check for every count would prevent vectorization.
             *count = count.wrapping_add(more);
         }
         self
@@ -83,26 +83,26 @@ impl IndexMut<Symbol> for Symbols {
 /// A region or a sanctuary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Card {
-    /// The duration of a region, the number of a sanctuary; 0 for the blank card.
+    /// The duration of a region, or the number of a sanctuary; 0 for the blank card.
     pub id: u8,
     /// The symbols on the card.
     pub symbols: Symbols,
-    /// The wonders its quest asks for.
+    /// The wonders that the quest requires.
     pub prerequisite: [u8; 3],
-    /// What it pays.
+    /// What the card pays.
     pub quest: Quest,
 }
 
-/// A quest as what it pays for every visible symbol.
+/// A quest as numbers: its fame for every visible symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quest {
-    /// Its kind in the catalogue.
+    /// The kind in the catalogue.
     pub kind: Kind,
-    /// Fame without condition.
+    /// The fixed fame.
     pub flat: u8,
-    /// Fame for each visible symbol.
+    /// The fame for each visible symbol.
     pub per: Symbols,
-    /// Fame for each complete set of the four biomes.
+    /// The fame for each complete set of the four biomes.
     pub per_set: u8,
 }
 
@@ -115,37 +115,36 @@ pub enum Kind {
     None,
     /// A fixed amount.
     Flat,
-    /// By symbols of one wonder.
+    /// Pays for symbols of one wonder.
     PerWonder,
-    /// By clues.
+    /// Pays for clues.
     PerClue,
-    /// By night symbols.
+    /// Pays for night symbols.
     PerNight,
-    /// By cards of one or two biomes.
+    /// Pays for cards of one or two biomes.
     PerBiome,
-    /// By complete sets of the four biomes.
+    /// Pays for complete sets of the four biomes.
     PerBiomeSet,
 }
 
-/// The words of the catalogue for the kinds of quest, in their order.
+/// The names of the quest kinds in the catalogue, in the order of [`Kind`].
 pub(super) const KINDS: [&str; 7] =
     ["none", "flat", "per_wonder", "per_clue", "per_night", "per_biome", "per_biome_set"];
 
 impl Card {
-    /// The name of the card's biome; none for a grey sanctuary.
+    /// Returns the name of the card's biome; none for a grey sanctuary.
     pub(in super::super) fn biome(&self) -> Option<&'static str> {
         let at = self.symbols.biomes().iter().position(|&count| count > 0)?;
         Some(BIOMES[at])
     }
 
-    /// The clues on the card.
     #[inline]
     pub(in super::super) fn clues(&self) -> u8 {
         self.symbols[Symbol::Clue]
     }
 }
 
-/// `forest night, stone, clue; needs 2 thistle: 4 per river`.
+/// Writes a text such as `forest night, stone, clue; needs 2 thistle: 4 per river`.
 impl fmt::Display for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.biome().unwrap_or("grey"))?;
@@ -171,7 +170,7 @@ impl fmt::Display for Card {
     }
 }
 
-/// `4 per river or city`.
+/// Writes a text such as `4 per river or city`.
 impl fmt::Display for Quest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {

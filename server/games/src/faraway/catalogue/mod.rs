@@ -1,4 +1,4 @@
-//! The cards as data: read from JSON row by row, validated, and kept as flat numbers.
+//! The card catalogue: read from JSON row by row, validated, and stored as flat numbers.
 
 mod card;
 mod rows;
@@ -12,12 +12,12 @@ pub(super) use card::{SYMBOLS, WONDERS};
 
 use rows::{RegionRow, SanctuaryRow};
 
-/// How many regions there are; their durations, which are their ids, count from 1.
+/// The number of regions. Their ids are their durations, from 1.
 pub const REGIONS: u8 = 68;
-/// How many sanctuaries there are; their ids count from 1.
+/// The number of sanctuaries. Their ids count from 1.
 pub const SANCTUARIES: u8 = 45;
 
-/// Every card of the box; index 0 of both lists is a blank card, so that ids are indices.
+/// All cards of the game. Index 0 of both lists is a blank card, so ids are indices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
     /// The regions by duration.

@@ -1,11 +1,11 @@
-//! The rows of the catalogue as they stand in its JSON, and the cards they describe.
+//! The rows of the catalogue's JSON, and their conversion to cards.
 
 use boardwire_kernel::catalogue::{Checked, Small, exactly, refuse, within};
 use serde::{Deserialize, Deserializer};
 
 use super::card::{Card, KINDS, Kind, Quest, Symbol, Symbols};
 
-/// The sections that are read; others are for people.
+/// The sections that the code reads. Other sections are for people.
 #[derive(Deserialize)]
 pub(super) struct File {
     pub(super) schema_version: u32,
@@ -14,7 +14,7 @@ pub(super) struct File {
     pub(super) sanctuaries: Vec<SanctuaryRow>,
 }
 
-/// The words for the biomes, each with the symbol it counts as.
+/// The biome names in the JSON, each with its symbol.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Biome {
@@ -24,7 +24,7 @@ enum Biome {
     Desert = Symbol::Desert as isize,
 }
 
-/// The words for the wonders, each with the symbol it counts as.
+/// The wonder names in the JSON, each with its symbol.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 enum Wonder {
@@ -54,7 +54,7 @@ pub(super) struct RegionRow {
     duration: u8,
     biome: Biome,
     time: Time,
-    // A deal is at most 1 + 8 + 6 sanctuaries: views and records rest on one clue a card at most.
+    // A deal is at most 1 + 8 + 6 sanctuaries. Observations and records depend on at most one clue for each card.
     clues: Small<0, 1>,
     wonders: Wonders,
     prerequisite: Option<Wonders>,
@@ -73,7 +73,7 @@ pub(super) struct SanctuaryRow {
     quest: QuestRow,
 }
 
-/// A quest with the fields of every kind; each kind has its own.
+/// A quest with the fields of all kinds. Each kind uses its own fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct QuestRow {
@@ -83,7 +83,7 @@ struct QuestRow {
     biomes: Option<Vec<Biome>>,
 }
 
-/// Reads a value that may be null but may not be missing.
+/// Reads a field that may be null but must be present.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Biome>, D::Error> {
     Option::deserialize(deserializer)
 }
@@ -94,7 +94,7 @@ impl Wonders {
     }
 }
 
-/// Reads the rows of a section, behind a blank card, so that ids are indices.
+/// Reads the rows of a section. Puts a blank card first, so ids are indices.
 pub(super) fn cards<R>(
     section: &str,
     rows: &[R],

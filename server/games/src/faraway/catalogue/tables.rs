@@ -5,7 +5,6 @@ use boardwire_kernel::Table;
 use super::{Card, Catalogue, SYMBOLS, WONDERS};
 
 impl Catalogue {
-    /// The cards as integer matrices.
     pub(in super::super) fn tables(&self) -> Vec<Table> {
         vec![
             table("regions", "duration", &self.regions[1..]),

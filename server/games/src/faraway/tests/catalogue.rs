@@ -1,4 +1,4 @@
-//! The cards of the box, and what a catalogue is refused for.
+//! The cards of the game, and the errors for an invalid catalogue.
 
 use boardwire_kernel::{Components, Setup};
 
@@ -74,7 +74,7 @@ fn a_card_is_described_in_words() {
     assert_eq!(words(&catalogue.sanctuaries[27]), "grey; 5 fame");
 }
 
-/// What is said of the catalogue with one piece of its text replaced.
+/// Returns the error for the catalogue with one piece of its text replaced.
 fn refusal(from: &str, to: &str) -> String {
     let text = Faraway::TYPE.catalogue;
     assert!(text.contains(from), "{from}");

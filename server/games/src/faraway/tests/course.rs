@@ -13,7 +13,7 @@ fn cards(ids: &[u8]) -> Sanctuaries {
     ids.iter().copied().collect()
 }
 
-/// Seat 0 holds 6, 15 and 49, a clue on each; seat 1 holds 1, 2 and 3.
+/// Starts a game: seat 0 holds 6, 15 and 49, each with a clue; seat 1 holds 1, 2 and 3.
 fn game() -> Episode<Faraway> {
     let regions = [6, 15, 49, 1, 2, 3, 60, 61, 62, 40, 50, 30];
     scripted(2, "basic", &regions, &[20, 7, 11, 12, 24])
@@ -23,7 +23,7 @@ fn take(game: &mut Episode<Faraway>, number: u8, id: u8) {
     play(game, number, region(id));
 }
 
-/// The first round, to the choice of the second.
+/// Plays the first round, up to the choice of the second.
 fn second_round() -> Episode<Faraway> {
     let mut game = game();
     explore(&mut game, &[6, 1]);
@@ -60,7 +60,7 @@ fn nobody_finds_a_sanctuary_in_the_first_round() {
 
 #[test]
 fn only_a_region_longer_than_the_one_just_before_finds() {
-    // FA-3.3: 40, 5, 21: 21 is shorter than 40 and finds, since 5 came before it.
+    // FA-3.3: 40, 5, 21: 21 is shorter than 40 but finds, because 5 came just before it.
     let mut game = scripted(2, "basic", &[40, 5, 21, 68, 67, 66], &[]);
     let dealt = |state: &State, round: usize| [0, 1].map(|number| state.dealt[seat(number)][round - 2].len());
     for (round, regions) in (1..).zip([[40, 68], [5, 67], [21, 66]]) {
@@ -73,7 +73,7 @@ fn only_a_region_longer_than_the_one_just_before_finds() {
 
 #[test]
 fn as_many_are_dealt_as_there_are_clues_and_one_more() {
-    // FA-3.4: the rulebook's example: 49 after 15, three clues in the area, 4 cards.
+    // FA-3.4: the example of the rulebook: 49 after 15, three clues in the area, 4 cards.
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
     assert_eq!(game.state().found(seat(0)).len(), 1 + 2, "6 and the 15 just played show a clue");
@@ -152,7 +152,7 @@ fn exactly_one_of_the_sanctuaries_dealt_is_placed() {
 
 #[test]
 fn the_other_sanctuaries_go_under_the_deck() {
-    // FA-4.5: 45 less two placed; those returned are not among the next to be drawn.
+    // FA-4.5: the deck has 45 cards less the two placed. The returned cards are not in the front block.
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
     assert_eq!(game.state().sanctuary_deck, 41);

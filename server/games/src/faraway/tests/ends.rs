@@ -7,7 +7,7 @@ use crate::faraway::{Faraway, Phase, RegionId, Regions, SanctuaryId, State};
 
 #[test]
 fn the_left_over_leaves_the_game_and_a_new_display_is_revealed() {
-    // FA-4.6, FA-R13: it is public and never seen again.
+    // FA-4.6, FA-R13: the left-over is public and never returns.
     for seats in 2..=6 {
         let mut gone = Regions::EMPTY;
         let end = testkit::random_game(&table(seats, "basic"), 9, |episode| {
@@ -29,7 +29,7 @@ fn the_left_over_leaves_the_game_and_a_new_display_is_revealed() {
 
 #[test]
 fn r3_no_display_is_revealed_for_the_last_round() {
-    // FA-R3: with six seats the deck has one region left then.
+    // FA-R3: with six seats the deck has only one region left then.
     for (seats, left) in (2..=6).zip([41, 31, 21, 11, 1]) {
         for variant in VARIANTS {
             let mut game = Episode::seeded(table(seats, variant), 4);
@@ -83,7 +83,7 @@ fn a_sanctuary_is_placed_for_every_climb_and_the_scores_are_the_sums() {
     }
 }
 
-/// A finished game of these lines.
+/// Returns the state of a finished game with these lines.
 fn finished(lines: &[[u8; 8]]) -> State {
     let seats = u8::try_from(lines.len()).expect("few");
     let mut state = *Episode::seeded(table(seats, "basic"), 1).state();
@@ -97,7 +97,7 @@ fn finished(lines: &[[u8; 8]]) -> State {
 
 #[test]
 fn r11_the_shortest_region_of_the_line_breaks_ties() {
-    // FA-R11: three lines that pay nothing; 6, 15 and 21 are their shortest regions.
+    // FA-R11: three lines pay nothing; their shortest regions are 15, 6 and 21.
     let lines =
         [[41, 59, 15, 33, 28, 51, 40, 50], [32, 44, 6, 63, 8, 67, 36, 42], [23, 55, 62, 60, 47, 21, 26, 53]];
     for line in &lines {
@@ -105,7 +105,7 @@ fn r11_the_shortest_region_of_the_line_breaks_ties() {
     }
     let game = table(3, "basic");
     let mut state = finished(&lines);
-    // A shorter region in hand is no help.
+    // A shorter region in hand does not count.
     state.hands[seat(0)].insert(1);
     let outcome = game.outcome(&state).expect("over");
     assert_eq!(outcome.scores(), [0, 0, 0]);
@@ -114,7 +114,7 @@ fn r11_the_shortest_region_of_the_line_breaks_ties() {
 
 #[test]
 fn a_score_is_explained_card_by_card() {
-    // FA-6.5: a line for every region and every sanctuary placed, and for nothing else.
+    // FA-6.5: one line of text for every region and every sanctuary placed, and no other.
     let mut state = finished(&[[27, 14, 29, 38, 50, 13, 57, 26], [1, 2, 3, 4, 5, 6, 7, 8]]);
     state.placed[seat(0)] = [0, 15, 0, 44, 0, 24, 0].map(SanctuaryId::of_row);
     let lines = table(2, "basic").explain(&state, seat(0));
@@ -141,7 +141,7 @@ fn every_reachable_position_passes_the_audit_and_others_do_not() {
     }
 }
 
-/// Positions that cannot be: one thing of each kind is wrong.
+/// Returns unreachable states. Each has one field changed.
 fn tampered(state: &State) -> Vec<State> {
     let change = |change: fn(&mut State)| {
         let mut state = *state;
@@ -174,7 +174,7 @@ fn tampered(state: &State) -> Vec<State> {
 
 #[test]
 fn sanctuaries_that_were_dealt_again_since_are_audited_too() {
-    // FA-7.3, FA-R1: every block of round 2 has been drawn from.
+    // FA-7.3, FA-R1: cards of every block of round 2 have been drawn.
     let game = table(6, "basic");
     let mut tried = 0;
     for seed in 0..3 {

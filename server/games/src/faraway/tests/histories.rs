@@ -1,4 +1,4 @@
-//! How the worlds drawn for a seat came about, deal by deal.
+//! Rebuilds a history, deal by deal, for each determinization (world) sampled for a seat.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ impl Replayable for Faraway {
     }
 }
 
-/// The choices, where those of others that the viewer did not see are the world's.
+/// Returns the choices, with the world's values for hidden choices of other seats.
 fn as_the_world_has_them(
     game: &Faraway,
     world: &State,
@@ -45,12 +45,12 @@ fn as_the_world_has_them(
     replaced.collect()
 }
 
-/// The hands as they were dealt, then every display; within a hand or display in any order.
+/// Returns the regions drawn: the hands as dealt, then every display; in any order within a hand or display.
 fn regions_drawn(game: &Faraway, world: &State, choices: &[(Seat, u8)]) -> Vec<u8> {
     let mut drawn = Vec::new();
     for seat in Seat::all(game.info().seats) {
         let mut hand = world.hands[seat].union(world.line(seat).collect()).difference(world.revealed);
-        // What was set aside lies in the deck, or was revealed since.
+        // Regions set aside are in the deck, or have been revealed since.
         world.set_aside[seat].into_iter().flatten().for_each(|id| hand.insert(id));
         drawn.extend(hand);
     }
@@ -68,13 +68,13 @@ fn regions_drawn(game: &Faraway, world: &State, choices: &[(Seat, u8)]) -> Vec<u
     drawn
 }
 
-/// The regions taken from displays, in the order in which they were.
+/// Returns the regions taken from displays, in the order of the choices.
 fn choices_of_displays(game: &Faraway, world: &State, choices: &[(Seat, u8)]) -> Vec<u8> {
     let mut left: Vec<usize> = vec![0; 6];
     let set_aside = if game.advanced { 2 } else { 0 };
     let mut taken = Vec::new();
     for &(seat, action) in choices {
-        // A seat sets aside, then explores and takes by turns; placing is another action.
+        // A seat first sets regions aside, then explores and takes alternately. Placing is a different action.
         if let Some(Action::Region(id)) = Action::at(action) {
             let number = left[seat.index()];
             left[seat.index()] += 1;
@@ -86,7 +86,7 @@ fn choices_of_displays(game: &Faraway, world: &State, choices: &[(Seat, u8)]) ->
     taken
 }
 
-/// The sanctuaries in the order in which they can have been drawn; none where they cannot.
+/// Returns the sanctuaries in a possible order of draws; none if no order is possible.
 fn sanctuaries_drawn(game: &Faraway, world: &State) -> Option<Vec<u8>> {
     let seats = game.info().seats;
     let mut deck = Deck { blocks: VecDeque::from([(1..=45).collect()]), drawn: Vec::new() };
@@ -95,7 +95,7 @@ fn sanctuaries_drawn(game: &Faraway, world: &State) -> Option<Vec<u8>> {
         let order = &world.order_of(round, seats)[..usize::from(seats)];
         let mut earlier = Sanctuaries::EMPTY;
         for &seat in order {
-            // What an earlier seat of the round had as well came from it, in the turn.
+            // A card that an earlier seat of the round also had came from that seat, during the turns.
             deck.draw(world.dealt[seat][at].difference(earlier))?;
             earlier = earlier.union(world.dealt[seat][at]);
         }
@@ -109,7 +109,7 @@ fn sanctuaries_drawn(game: &Faraway, world: &State) -> Option<Vec<u8>> {
     Some(deck.drawn)
 }
 
-/// The sanctuary deck: blocks from which cards are drawn one after the other.
+/// The sanctuary deck: a queue of blocks from which cards are drawn in order.
 struct Deck {
     blocks: VecDeque<Sanctuaries>,
     drawn: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Who knows what: pairs of positions that differ in hidden cards only, and what resample draws anew.
+//! What seats know: pairs of states that differ only in hidden cards, and the states that `resample` samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{VARIANTS, climbing_game, explore, field, play, region, scripted, sea
 use crate::faraway::resample::Sightings;
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
 
-/// Checks that two positions look alike to all but `owner`, who sees them differ.
+/// Asserts that two states differ in the observation of `owner` and look equal to all other seats.
 fn only_known_to(game: &Faraway, owner: u8, one: &State, other: &State) {
     assert_ne!(one, other);
     for number in 0..game.info().seats {
@@ -35,7 +35,7 @@ fn middle_of(variant: &str, when: impl Fn(&State) -> bool) -> (Arc<Faraway>, Sta
 
 #[test]
 fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
-    // FA-5.1: and so are the sizes of the decks and the number of sanctuaries dealt.
+    // FA-5.1: the sizes of the decks and the number of sanctuaries dealt are public too.
     let (game, state) =
         middle_of("basic", |state| state.round == 6 && state.phase == Phase::Place && state.turn < 2);
     for number in 0..3u8 {
@@ -155,7 +155,7 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
 
 #[test]
 fn the_order_of_the_decks_is_nobodys() {
-    // FA-5.6: a position holds none; what comes next depends on chance alone.
+    // FA-5.6: a state stores no order; the next card depends only on chance.
     for variant in VARIANTS {
         let (game, state) =
             middle_of(variant, |state| state.round == 3 && state.phase == Phase::Take && state.turn == 2);
@@ -175,7 +175,7 @@ fn the_order_of_the_decks_is_nobodys() {
     }
 }
 
-/// Everything in a position that is hidden from some seat, or known to one, by name.
+/// Lists facts of a state: name, whether it is hidden from the viewer, value.
 fn things(state: &State, viewer: u8, seats: u8) -> Vec<(&'static str, bool, String)> {
     let mut things = vec![
         ("deck of regions", true, format!("{:?}", state.deck)),
@@ -231,7 +231,7 @@ fn resample_varies_what_is_hidden_and_never_what_is_known() {
 
 #[test]
 fn hidden_hands_are_drawn_evenly() {
-    // FA-5.2: at the start each of the 62 regions seat 0 does not see is as likely in seat 1's hand.
+    // FA-5.2: at the start each of the 62 regions hidden from seat 0 is equally likely in seat 1's hand.
     let game = table(2, "basic");
     let state = *Episode::seeded(Arc::clone(&game), 1).state();
     let mut rng = RngStream::new(2, 0);
@@ -251,7 +251,7 @@ fn hidden_hands_are_drawn_evenly() {
 
 #[test]
 fn worlds_follow_from_what_a_seat_knows_alone() {
-    // FA-5.2 to FA-5.5: drawn with equal words from positions that look alike they are the same.
+    // FA-5.2 to FA-5.5: two states look equal to the viewer. The same random numbers give the same determinization (world).
     let mut rng = RngStream::new(5, RESAMPLE_STREAM);
     let mut dealt_again = 0;
     for seats in 2..=6 {
@@ -276,7 +276,7 @@ fn worlds_follow_from_what_a_seat_knows_alone() {
 
 #[test]
 fn a_history_is_found_from_what_a_seat_knows() {
-    // FA-R1: by one guess or by none, since all ways can be tried.
+    // FA-R1: with one guess or none, because the exhaustive search is the fallback.
     let mut rng = RngStream::new(9, 0);
     let mut found = 0;
     for seats in 2..=6 {
@@ -307,7 +307,7 @@ fn a_history_is_found_from_what_a_seat_knows() {
     assert!(found > 40_000, "{found} positions");
 }
 
-/// How often each sanctuary was in each deal over many resamples of `state` for seat 0.
+/// Counts how often each sanctuary was in each deal over `times` resamples of `state` for seat 0.
 fn deals(game: &Faraway, state: &State, rng: &mut RngStream, times: u32) -> Vec<u32> {
     let mut counts = vec![0; 46 * 42];
     for _ in 0..times {
@@ -322,7 +322,7 @@ fn deals(game: &Faraway, state: &State, rng: &mut RngStream, times: u32) -> Vec<
 
 #[test]
 fn resample_forgets_how_returned_sanctuaries_really_lay() {
-    // FA-R1: drawn from the true position or from a position drawn from it, the frequencies are the same.
+    // FA-R1: resampling the true state and resampling a sample of it give the same frequencies.
     let game = table(6, "basic");
     let mut rng = RngStream::new(4, 0);
     for seed in 0..3 {
@@ -333,7 +333,7 @@ fn resample_forgets_how_returned_sanctuaries_really_lay() {
         assert!(state.front_block > 0 && world != *state);
         let [true_one, drawn] = [state, &world].map(|from| deals(&game, from, &mut rng, 600));
         for (one, other) in true_one.into_iter().zip(drawn) {
-            // Six standard deviations of the difference.
+            // The limit is six standard deviations of the difference.
             let apart = one.abs_diff(other);
             assert!(apart * apart <= 36 * (one + other) + 36, "{one} and {other} of 600");
         }

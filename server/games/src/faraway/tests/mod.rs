@@ -1,4 +1,4 @@
-//! The clauses of `docs/rules/faraway.md`, each cited by the test that holds it.
+//! Tests of the clauses in `docs/rules/faraway.md`. Each test cites the clauses it covers.
 
 mod catalogue;
 mod course;
@@ -39,17 +39,17 @@ fn sanctuary(id: u8) -> Action {
     Action::Sanctuary(SanctuaryId::new(id))
 }
 
-/// The regions of a seat's line.
+/// Returns the regions of a seat's line.
 fn line(state: &State, number: u8) -> Vec<u8> {
     state.line(seat(number)).map(RegionId::get).collect()
 }
 
-/// The sanctuaries a seat has placed.
+/// Returns the sanctuaries a seat has placed.
 fn placed(state: &State, number: u8) -> Vec<u8> {
     state.placed[seat(number)].iter().flatten().map(|id| id.get()).collect()
 }
 
-/// A game whose decks begin with these cards and go on in ascending order.
+/// Starts a game whose decks begin with these cards and continue in ascending order.
 fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Episode<Faraway> {
     let whole = |first: &[u8], last: u8| -> Vec<u8> {
         let rest = (1..=last).filter(|id| !first.contains(id));
@@ -71,7 +71,7 @@ fn explore(episode: &mut Episode<Faraway>, regions: &[u8]) {
     }
 }
 
-/// Plays on with the lowest legal action of the lowest pending seat until `done`.
+/// Plays the lowest legal action of the lowest pending seat until `done` returns true.
 fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
     while !done(episode.state()) {
         let lowest = episode.pending().lowest().expect("not over");
@@ -80,7 +80,7 @@ fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
     }
 }
 
-/// What a seat of the climbing table chooses: regions just longer than its last, and clues before all.
+/// Chooses an action for a climbing seat: regions just longer than its last one, and cards with clues first.
 fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
     let last = state.line(number).next_back();
     let legal = game.legal(state, number);
@@ -92,7 +92,7 @@ fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
     legal.iter().min_by_key(rank).expect("a pending seat has an action")
 }
 
-/// Plays a whole game in which all climb: the sanctuary deck runs round and out.
+/// Plays a whole game in which all seats climb. Returned sanctuaries are dealt again, and the deck runs out.
 fn climbing_game(
     game: &Arc<Faraway>,
     seed: u64,
@@ -111,12 +111,12 @@ fn climbing_game(
     episode
 }
 
-/// The fame of a line of regions with sanctuaries.
+/// Returns the fame of a line of regions with sanctuaries.
 fn fame(line: &[u8], sanctuaries: &[u8]) -> super::Fame {
     super::scoring::fame(&catalogue(), line, sanctuaries)
 }
 
-/// One field of a seat's view.
+/// Returns one field of a seat's observation.
 fn field(game: &Faraway, state: &State, number: u8, name: &str) -> Vec<u8> {
     let layout = &game.info().layout;
     let mut view = vec![0; layout.bytes()];

@@ -1,4 +1,4 @@
-//! Scoring, quest by quest, and against a second scorer written straight from the catalogue's words.
+//! Scoring, quest by quest, and against a second scorer that reads the catalogue's JSON directly.
 
 use boardwire_kernel::{RngStream, Setup};
 use serde_json::Value;
@@ -18,17 +18,17 @@ fn the_worked_example_scores_25() {
 
 #[test]
 fn the_line_is_turned_up_from_its_last_region_and_sanctuaries_see_all_of_it() {
-    // FA-6.1: 13 pays 2 a stone; region 2 shows two stones, to the left of what it is played before.
+    // FA-6.1: 13 pays 2 per stone. Region 2 shows two stones, which count for 13 only if it is to the right of 13.
     assert_eq!(fame(&[13, 2], &[]).regions[0], 4);
     assert_eq!(fame(&[2, 13], &[]).regions[1], 0);
     assert_eq!(fame(&[2, 13], &[6]).regions[1], 2, "sanctuaries are visible from the first step");
-    // FA-6.4: sanctuary 31 pays 2 a stone.
+    // FA-6.4: sanctuary 31 pays 2 per stone.
     assert_eq!(fame(&[2, 13], &[31]).sanctuaries[0], 4);
 }
 
 #[test]
 fn a_quest_without_its_prerequisite_pays_nothing() {
-    // FA-6.2: 17 asks for two chimeras and pays 3 a stone; 16, 5 and 8 show one chimera each.
+    // FA-6.2: 17 requires two chimeras and pays 3 per stone; 16, 5 and 8 show one chimera each.
     assert_eq!(fame(&[17, 16], &[]).regions[0], 0);
     assert_eq!(fame(&[17, 16, 5], &[]).regions[0], 3);
     assert_eq!(fame(&[16, 5, 17], &[]).regions[2], 0, "played before it: face down still");
@@ -36,7 +36,7 @@ fn a_quest_without_its_prerequisite_pays_nothing() {
 
 #[test]
 fn every_kind_pays_for_what_is_visible() {
-    // FA-6.3: region 3 a flat 4, 13 per stone, 11 two per clue, 10 three per night.
+    // FA-6.3: region 3 pays a flat 4, 13 pays per stone, 11 pays two per clue, 10 pays three per night.
     assert_eq!(fame(&[3], &[]).regions[0], 4);
     assert_eq!(fame(&[13, 2, 4], &[]).regions[0], 6);
     assert_eq!(fame(&[11, 6, 8], &[7]).regions[0], 6);
@@ -45,7 +45,7 @@ fn every_kind_pays_for_what_is_visible() {
 
 #[test]
 fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
-    // FA-R4: region 17 with sanctuaries 12 and 17, a chimera each; some region helps itself.
+    // FA-R4: region 17 with sanctuaries 12 and 17, a chimera each. Some regions help to meet their own prerequisite.
     assert_eq!(fame(&[17], &[12, 17]).regions[0], 3);
     let cards = catalogue();
     let helps = |card: &&crate::faraway::Card| {
@@ -63,7 +63,7 @@ fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
     }
 }
 
-/// How the quests of a line of regions with sanctuaries stand.
+/// Returns the quest statuses of a line of regions with sanctuaries.
 fn stands(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
     let mut cards = ([0; 8], [0; 7]);
     cards.0[..line.len()].copy_from_slice(line);
@@ -74,7 +74,7 @@ fn stands(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
 
 #[test]
 fn views_show_how_the_quest_of_each_region_stands() {
-    // FA-6.2, FA-R4: 17 asks for two chimeras; regions 16 and 5, and sanctuary 12, show one each.
+    // FA-6.2, FA-R4: 17 requires two chimeras; regions 16 and 5, and sanctuary 12, show one each.
     assert_eq!(stands(&[17], &[])[..2], ["lacks_more", "no_region"]);
     assert_eq!(stands(&[17, 16], &[])[..2], ["lacks_chimera", "met"]);
     assert_eq!(stands(&[17, 16, 5], &[])[0], "met");
@@ -100,13 +100,13 @@ fn r5_wonders_are_never_spent() {
 
 #[test]
 fn r6_two_biomes_are_added() {
-    // FA-R6: sanctuary 44 pays 1 a forest or desert: forests 1, 4; deserts 2, 6, 9; city 12.
+    // FA-R6: sanctuary 44 pays 1 per forest or desert: forests 1, 4; deserts 2, 6, 9; city 12.
     assert_eq!(fame(&[1, 4, 2, 6, 9, 12], &[44]).sanctuaries[0], 5);
 }
 
 #[test]
 fn r7_every_complete_set_of_four_biomes_pays() {
-    // FA-R7: sanctuary 45 pays 4 a set; rivers 3 5, cities 12, forests 1 4, deserts 2 6.
+    // FA-R7: sanctuary 45 pays 4 per set; rivers 3 5, cities 12, forests 1 4, deserts 2 6.
     assert_eq!(fame(&[3, 12, 1, 2], &[45]).sanctuaries[0], 4);
     assert_eq!(fame(&[3, 5, 12, 1, 4, 2, 6], &[45]).sanctuaries[0], 4);
     assert_eq!(fame(&[3, 5, 12, 1, 4, 2, 6], &[45, 7]).sanctuaries[0], 8);
@@ -114,14 +114,14 @@ fn r7_every_complete_set_of_four_biomes_pays() {
 
 #[test]
 fn r8_sanctuaries_of_a_biome_count_as_its_regions_and_grey_ones_for_none() {
-    // FA-R8: sanctuary 15 is a forest and pays 1 a forest; 11 to 14 are forests, 21 is grey.
+    // FA-R8: sanctuary 15 is a forest and pays 1 per forest; 11 to 14 are forests, 21 is grey.
     assert_eq!(fame(&[1], &[15, 11, 12, 21]).sanctuaries[0], 4);
     assert_eq!(fame(&[27], &[7, 19, 21]).regions[0], 3, "1 a city or desert; 27 is a city");
 }
 
 #[test]
 fn r9_a_sanctuary_counts_for_itself() {
-    // FA-R9: alone, 15 sees one forest, 37 its clue, 38 its stone but no night, 28 its stone.
+    // FA-R9: alone, 15 counts one forest, 37 its clue, 38 its stone but no night, 28 its stone.
     for (id, points) in [(15, 1), (37, 1), (38, 0), (28, 1), (29, 1), (30, 1)] {
         assert_eq!(fame(&[], &[id]).sanctuaries[0], points, "sanctuary {id}");
     }
@@ -129,11 +129,11 @@ fn r9_a_sanctuary_counts_for_itself() {
 
 #[test]
 fn r10_nights_are_night_regions_and_night_sanctuaries() {
-    // FA-R10: sanctuary 38 pays 1 a night; regions 20 and 40 are nights, 41 is a day; 24 to 26 nights.
+    // FA-R10: sanctuary 38 pays 1 per night; regions 20 and 40 are nights, 41 is a day; 24 to 26 are nights.
     assert_eq!(fame(&[20, 40, 41], &[38, 24, 25]).sanctuaries[0], 4);
 }
 
-/// The fame of one card, from the catalogue's own words.
+/// Returns the fame of one card, computed from the catalogue's JSON.
 fn plainly(card: &Value, visible: &[&Value]) -> u64 {
     let number = |card: &Value, path: &str| card.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let sum = |path: &str| visible.iter().map(|card| number(card, path)).sum::<u64>();
@@ -163,7 +163,7 @@ fn plainly(card: &Value, visible: &[&Value]) -> u64 {
     times * number(quest, "/points")
 }
 
-/// How the quest of one card stands, from the catalogue's own words.
+/// Returns the quest status of one card, computed from the catalogue's JSON.
 fn stands_plainly(card: &Value, visible: &[&Value]) -> String {
     let wonders = ["stone", "chimera", "thistle"].into_iter().flat_map(|wonder| {
         let number = |card: &Value, part: &str| card[part][wonder].as_u64().unwrap_or(0);
@@ -212,7 +212,7 @@ fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
 
 #[test]
 fn the_bound_of_scores_gives_every_card_the_most_it_can_see() {
-    // FA-6.3, FA-R7: any 8 regions and 7 sanctuaries show this much of each symbol, and at most three whole sets.
+    // FA-6.3, FA-R7: any 8 regions and 7 sanctuaries show at most this much of each symbol, and three complete sets.
     let cards = catalogue();
     let greatest = |mut values: Vec<u32>, count: usize| -> u32 {
         values.sort_unstable();

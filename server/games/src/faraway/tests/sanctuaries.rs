@@ -1,7 +1,7 @@
-//! Redrawn sanctuaries against all histories of small positions.
+//! Compares resampled sanctuaries with an enumeration of all histories of small states.
 //!
-//! In each position the viewer has been dealt most cards itself, so that the others' can be enumerated: deal by deal,
-//! every set of cards that the front of the deck can give. Chance makes all of them equally likely.
+//! In each state the viewer has been dealt most cards itself, so the deals of the other seats can be enumerated. Each
+//! deal may be any set of cards from the front of the deck; chance makes all of them equally likely.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use boardwire_kernel::{RngStream, Seat};
 use super::{seat, table};
 use crate::faraway::{Faraway, Phase, RegionId, Sanctuaries, SanctuaryId, State};
 
-/// Worlds drawn in each position. The walk takes its time, so these are fewer than show a bias of 2 %: one of 5 % does.
+/// Determinizations (worlds) sampled in each state. The walk is slow, so the test shows a bias of 5 %, not one of 2 %.
 const DRAWS: u64 = 15_000;
 
-/// How many sanctuaries each seat is due in rounds 2, 3 and so on.
+/// The number of sanctuaries each seat is due in rounds 2, 3 and so on.
 struct Plan {
     seats: u8,
     /// The seat whose knowledge is tested.
@@ -22,22 +22,22 @@ struct Plan {
     due: &'static [&'static [u8]],
 }
 
-/// A history of the sanctuaries in the making.
+/// A partial history of the sanctuaries.
 #[derive(Clone)]
 struct History {
     state: State,
-    /// The blocks of the deck with their numbers, the front one first.
+    /// The blocks of the deck with their numbers, front block first.
     deck: VecDeque<(u8, Sanctuaries)>,
 }
 
-/// What happens to the sanctuaries, in order.
+/// A step in the course of the sanctuaries.
 #[derive(Clone, Copy)]
 enum Step {
-    /// A seat is dealt what it is due in a round, as far as the deck goes.
+    /// A seat is dealt what it is due in a round, as far as the deck lasts: round, seat, number due.
     Find(u8, Seat, u8),
-    /// It is dealt what it is still owed.
+    /// The seat is dealt what it is still owed.
     Fill(u8, Seat),
-    /// It places one and returns the others.
+    /// The seat places one sanctuary and returns the others.
     Return(u8, Seat),
 }
 
@@ -52,7 +52,7 @@ impl Plan {
         steps
     }
 
-    /// Before any deal: every region is known to all, and seats come in their order in every round.
+    /// Returns the history before any deal. Every region is known to all, and seats act in seat order in every round.
     fn begin(&self) -> History {
         let mut state = *boardwire_kernel::Episode::seeded(table(self.seats, "basic"), 1).state();
         state.phase = Phase::Explore;
@@ -69,7 +69,7 @@ impl Plan {
 }
 
 impl History {
-    /// What the next so many cards can be, of those allowed, each with the deck it leaves.
+    /// Returns all possible sets of the next `count` allowed cards, each with the deck it leaves.
     fn draws(&self, count: u8, allowed: Sanctuaries) -> Vec<(Sanctuaries, VecDeque<(u8, Sanctuaries)>)> {
         let mut deck = self.deck.clone();
         while deck.len() > 1 && deck[0].1.is_empty() {
@@ -92,7 +92,7 @@ impl History {
         draws
     }
 
-    /// Every way in which a step can go on that shows the viewer what it was shown in `truth`.
+    /// Returns all histories after a step in which the viewer sees the same as in `truth`.
     fn after(&self, step: Step, viewer: Seat, truth: &State) -> Vec<Self> {
         let (Step::Find(round, seat, _) | Step::Fill(round, seat) | Step::Return(round, seat)) = step;
         let at = usize::from(round - 2);
@@ -100,7 +100,7 @@ impl History {
         let found = found_early(truth, viewer, at);
         let (count, allowed) = match step {
             Step::Find(_, _, due) if seat == viewer => (due, found),
-            // Nobody is dealt what the viewer finds after it.
+            // Other seats cannot be dealt cards that the viewer finds after them.
             Step::Find(_, _, due) => (due, all.difference(found)),
             Step::Fill(..) if seat == viewer => (self.state.owed[seat], truth.dealt[seat][at]),
             Step::Fill(..) => (self.state.owed[seat], all),
@@ -129,27 +129,27 @@ impl History {
         self.deck.push_back((6 * (round - 2) + seat.number() + 1, returned));
     }
 
-    /// The position, once the deck is as the deals left it.
+    /// Returns the state at the end, with the deck as the deals left it.
     fn end(mut self) -> State {
         while self.deck.len() > 1 && self.deck[0].1.is_empty() {
             self.deck.pop_front();
         }
         self.state.sanctuary_deck =
             self.deck.iter().map(|block| u8::try_from(block.1.len()).expect("few")).sum();
-        // The block from which the last card was drawn stays in front until one more is needed.
+        // The block of the last draw stays in front until the next draw.
         (self.state.front_block, self.state.front) = self.deck[0];
         self.state
     }
 }
 
-/// What a seat found when all did, not from what others returned in the same round.
+/// Returns what a seat found at the start of the turns, without cards that other seats returned in the same round.
 fn found_early(truth: &State, seat: Seat, at: usize) -> Sanctuaries {
     let others = truth.dealt.all().iter().enumerate().filter(|(other, _)| *other != seat.index());
     let by_others = others.fold(Sanctuaries::EMPTY, |all, (_, dealt)| all.union(dealt[at]));
     truth.dealt[seat][at].difference(by_others)
 }
 
-/// All sets of so many cards.
+/// Returns all sets of `count` cards.
 fn subsets(cards: Sanctuaries, count: u32) -> Vec<Sanctuaries> {
     let Some(first) = cards.lowest().filter(|_| count <= cards.len() && count > 0) else {
         return if count == 0 { vec![Sanctuaries::EMPTY] } else { vec![] };
@@ -162,7 +162,7 @@ fn subsets(cards: Sanctuaries, count: u32) -> Vec<Sanctuaries> {
     with.chain(subsets(rest, count)).collect()
 }
 
-/// A history drawn at random, one draw after the other; the lowest card is placed.
+/// Returns a random history, one draw at a time; each seat places its lowest card.
 fn truth(plan: &Plan, rng: &mut RngStream) -> State {
     let mut history = plan.begin();
     for step in plan.steps() {
@@ -193,7 +193,7 @@ fn truth(plan: &Plan, rng: &mut RngStream) -> State {
     history.end()
 }
 
-/// Every history that agrees with what the viewer saw, and how often each comes when worlds are drawn.
+/// Checks how often resampling gives each history consistent with the viewer's knowledge. Returns their number.
 fn drawn_as_enumerated(plan: &Plan, seed: u64) -> usize {
     let mut rng = RngStream::new(seed, 0);
     let game: std::sync::Arc<Faraway> = table(plan.seats, "basic");
@@ -212,14 +212,14 @@ fn drawn_as_enumerated(plan: &Plan, seed: u64) -> usize {
 
 #[test]
 fn sanctuaries_dealt_once_are_drawn_as_enumerated() {
-    // FA-5.4: the viewer has had 36 of the 45 and 3 are left in the deck.
+    // FA-5.4: the viewer has had 36 of the 45 cards; 3 are left in the deck.
     let plan = Plan { seats: 3, viewer: 0, due: &[&[20, 2, 1], &[16, 2, 1]] };
     assert!(drawn_as_enumerated(&plan, 1) > 10);
 }
 
 #[test]
 fn sanctuaries_dealt_again_are_drawn_as_enumerated() {
-    // FA-R1: the deck runs round; others are dealt what others returned, and the viewer meets some of it.
+    // FA-R1: returned cards are dealt again to other seats, and some of them to the viewer.
     let plans = [
         Plan { seats: 3, viewer: 0, due: &[&[34, 6, 5], &[33, 3, 3], &[3, 2, 0]] },
         Plan { seats: 3, viewer: 2, due: &[&[5, 4, 36], &[2, 2, 1]] },
@@ -233,7 +233,7 @@ fn sanctuaries_dealt_again_are_drawn_as_enumerated() {
 
 #[test]
 fn sanctuaries_dealt_late_are_drawn_as_enumerated() {
-    // FA-R2: the deck runs out, and who is owed cards gets what others return in the same round.
+    // FA-R2: the deck runs out, and a seat that is owed cards gets what other seats return in the same round.
     let plans = [
         Plan { seats: 3, viewer: 2, due: &[&[6, 4, 37]] },
         Plan { seats: 4, viewer: 3, due: &[&[5, 3, 4, 35], &[2, 2, 2, 1]] },
@@ -246,8 +246,8 @@ fn sanctuaries_dealt_late_are_drawn_as_enumerated() {
 
 #[test]
 fn ways_that_are_not_as_likely_are_drawn_as_enumerated() {
-    // FA-R1: what the viewer returned was placed later, straight or by way of a deal that it did not see. Without the walk
-    // one third of the worlds would have the second, where it is 3 of 12 or 1 of 7.
+    // FA-R1: cards the viewer returned were placed later, directly or through a deal it did not see. The second way has 3 of
+    // 12 histories, or 1 of 7. Without the walk it would get one third of the samples.
     let plan = Plan { seats: 2, viewer: 1, due: &[&[3, 42], &[4, 37], &[3, 0]] };
     for seed in 1..=4 {
         let worlds = drawn_as_enumerated(&plan, seed);

@@ -89,7 +89,7 @@ fn the_two_may_be_set_aside_in_either_order() {
 
 #[test]
 fn how_many_a_seat_has_set_aside_shows_to_no_other() {
-    // FA-2.4: others see at most that it still owes a choice.
+    // FA-2.4: other seats see at most that a choice is pending.
     let game = Episode::seeded(table(3, "advanced"), 5);
     let mut after = game.clone();
     let first = game.game().legal(game.state(), seat(1)).lowest().expect("five choices");

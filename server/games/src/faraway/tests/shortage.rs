@@ -1,4 +1,4 @@
-//! The sanctuary deck when it runs round and out.
+//! The sanctuary deck when returned cards are dealt again and when it runs out.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::faraway::{Faraway, Phase, Sanctuaries, State};
 
 #[test]
 fn r1_returned_sanctuaries_lie_under_the_deck_in_an_order_nobody_knows() {
-    // FA-R1: blocks are dealt out one after the other; of a block that is begun any card can come first.
+    // FA-R1: blocks are dealt in order. The first card drawn from a block can be any of its cards.
     let game = table(6, "basic");
     let mut begun = 0;
     for seed in 0..20 {
@@ -25,7 +25,7 @@ fn r1_returned_sanctuaries_lie_under_the_deck_in_an_order_nobody_knows() {
     assert!(begun > 5, "only {begun} deals began a returned block and left some of it");
 }
 
-/// Whether the deal to come begins a returned block without ending it; any of its cards can come then.
+/// Returns whether the next deal starts a returned block without using it up. Asserts that each of its cards can come.
 fn deals_evenly_from_a_returned_block(episode: &Episode<Faraway>) -> bool {
     let (game, before) = (episode.game(), episode.state());
     let last = episode.pending().lowest().expect("one seat owes");
@@ -51,7 +51,7 @@ fn deals_evenly_from_a_returned_block(episode: &Episode<Faraway>) -> bool {
 
 #[test]
 fn r1_a_script_gives_the_order_in_which_they_were_returned() {
-    // FA-R1: `records` plays whole games whose returned cards come again in their stated order.
+    // FA-R1: `records` plays whole games in which returned cards come again in their recorded order.
     let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3], &[20, 7, 11, 12]);
     explore(&mut game, &[6, 1]);
     assert_eq!(game.chance().words()[1], 45);
@@ -89,7 +89,7 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
     assert!(short > 20 && filled > 10, "{short} cards short, {filled} turns filled up");
 }
 
-/// Every position of climbing games in which a seat is owed sanctuaries, and the same where it is not.
+/// Calls `look` for every state of climbing games with a seat that is owed sanctuaries, and for a copy without the debt.
 fn owed(mut look: impl FnMut(&Faraway, Seat, &State, &State)) {
     let game = table(6, "basic");
     for seed in 0..30 {
@@ -153,13 +153,13 @@ fn r2_the_audit_refuses_a_debt_that_is_forgotten_or_paid_at_another_time() {
     assert!(tried.iter().all(|&tried| tried > 10), "{tried:?} positions");
 }
 
-/// A position in which a seat is no longer owed what it has yet to find.
+/// Returns a state in which the seat's debt is missing.
 fn forgotten(state: &State, seat: Seat) -> Option<State> {
     let mut broken = *state;
     (std::mem::take(&mut broken.owed[seat]) > 0).then_some(broken)
 }
 
-/// A position in which the seat that is to place lacks one of the cards it was dealt last.
+/// Returns a state in which the placing seat lacks one of the cards dealt to it last.
 fn taken_back(state: &State, seat: Seat) -> Option<State> {
     let is_placing = state.phase == Phase::Place && state.active() == Some(seat);
     let (round, place) = block_at(state.front_block.max(1));
@@ -172,7 +172,7 @@ fn taken_back(state: &State, seat: Seat) -> Option<State> {
     (is_placing && round == state.round).then_some(broken)
 }
 
-/// A position in which a seat has got one of the cards that it is owed before its turn.
+/// Returns a state in which a seat got one of the owed cards before its turn.
 fn paid_early(state: &State, seat: Seat) -> Option<State> {
     let mut broken = *state;
     broken.owed[seat] = state.owed[seat].checked_sub(1)?;
@@ -183,7 +183,7 @@ fn paid_early(state: &State, seat: Seat) -> Option<State> {
     Some(broken)
 }
 
-/// Who comes later in the order is only dealt once those before have all they are due.
+/// Asserts that a seat later in the order is dealt nothing while an earlier one is owed cards.
 fn in_order(state: &State, place: usize) {
     let later = &state.order[place + 1..];
     if state.owed[state.order[place]] > 0 {
@@ -194,7 +194,7 @@ fn in_order(state: &State, place: usize) {
 
 #[test]
 fn positions_of_a_deck_that_ran_round_obey_the_law_of_resampling() {
-    // FA-5.4, FA-R1: the audit deals the whole history again, so it holds for what resample makes of it.
+    // FA-5.4, FA-R1: the audit replays the whole history, so it checks each determinization (world) from `resample`.
     let mut rng = RngStream::new(5, 0);
     for seats in 4..=6 {
         let game = table(seats, "advanced");

@@ -1,4 +1,4 @@
-//! The steps by which sanctuaries that nobody saw are exchanged.
+//! The steps of the random walk that exchange hidden sanctuaries.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn two_cards_exchange_a_stretch_between_deals_both_were_in() {
 
 #[test]
 fn a_step_exchanges_up_to_three_pairs_of_any_cards() {
-    // FA-5.4: one card of 45 has been dealt; one, two or three pairs have it among them in 8.6 % of the steps.
+    // FA-5.4: one of 45 cards has been dealt. It is in one of the one to three pairs in 8.6 % of the steps.
     let (mut start, mut known, mut rng) = ([0; 45], [NOTHING; 45], RngStream::new(1, 0));
     start[44] = 1;
     let mut at = [0u32; 45];
@@ -45,7 +45,7 @@ fn a_step_exchanges_up_to_three_pairs_of_any_cards() {
 
 #[test]
 fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_it() {
-    // FA-5.4: three cards met in a deal, coming from three deals and going to three; the fourth was not there.
+    // FA-5.4: three cards were in one deal. They came from three deals and went to three; the fourth card was not in it.
     let deal: Path = 1 << 8;
     let mut start = [0; 45];
     start[..4].copy_from_slice(&[
@@ -56,7 +56,7 @@ fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_
     ]);
     let own = |own| Sightings { own, ..NOTHING };
     let placed = |deal| Sightings { placed: deal + PLACED, ..NOTHING };
-    // What is known of the three, and in how many ways what came before the deal and after it can be exchanged then.
+    // The knowledge of the three cards; then the number of exchanges possible before the deal, and after it.
     let cases = [
         ([NOTHING, NOTHING, NOTHING], 6, 6),
         ([own(deal), own(deal), own(deal)], 6, 6),
@@ -85,7 +85,7 @@ fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_
         let even = 36_000 / u32::try_from(before * after).expect("few");
         for (paths, count) in times {
             assert!(paths.iter().all(|path| path & deal != 0), "case {at}: all were in the deal");
-            // Six standard deviations.
+            // The limit is six standard deviations.
             assert!(count.abs_diff(even).pow(2) <= 36 * even, "case {at}: {count} times {paths:?}");
         }
     }

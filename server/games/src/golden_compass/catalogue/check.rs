@@ -1,6 +1,6 @@
-//! From rows to the catalogue: set-up, periods, path, wheel and tiles.
+//! Converts rows into the catalogue: set-up, periods, path, wheel and tiles.
 //!
-//! What cannot be is refused by row and field. Cards, tokens and characters are read by [`super::faces`].
+//! Invalid values are rejected by row and field. [`super::faces`] reads cards, tokens and characters.
 
 use boardwire_kernel::catalogue::{Checked, exactly, read, refuse, require, unique, within};
 use boardwire_kernel::{Components, Provenance};
@@ -13,10 +13,10 @@ use super::effects::Program;
 use super::rows::{Rows, Segment};
 use super::{Axis, CardType, Catalogue, City, Tiles, TokenSet, faces};
 
-/// Sections that describe the file and hold no rules.
+/// Sections that describe the file and contain no rules.
 const NO_RULES: [&str; 5] = ["schema", "provenance", "review_facts", "validation", "design_notes"];
 
-/// Where each section says its values were read.
+/// Returns the source of each section, as the section states it.
 fn provenance(file: &Value) -> Vec<Provenance> {
     let sections = file.as_object().into_iter().flatten();
     sections
@@ -84,7 +84,7 @@ impl Components for Catalogue {
     }
 }
 
-/// Set-up and the values of the rules; those that the rules fix must be what they are.
+/// Checks the set-up and the values of the rules. A value that the rules fix must equal the fixed value.
 fn rules_values(rows: &Rows) -> Checked {
     let (setup, values) = (&rows.setup, &rows.rules_values);
     let (fewest, most) = (setup.min_players.get(), setup.max_players.get());
@@ -131,7 +131,7 @@ fn periods(rows: &Rows) -> Checked<(Vec<String>, Vec<City>)> {
             let Some(name) = rows.periods.city_names.get(id) else {
                 return refuse(format!("periods.city_names.{id}"), "the name is missing");
             };
-            // Actions name the backs of tokens by their cities.
+            // Actions name the backs of tokens by their cities, so these names must differ.
             let known = if collects { cities.iter().position(|city| city.name == *name) } else { None };
             if let Some(first) = known {
                 let other = &cities[first].id;
@@ -147,7 +147,7 @@ fn periods(rows: &Rows) -> Checked<(Vec<String>, Vec<City>)> {
     Ok((list.iter().map(|period| period.id.clone()).collect(), cities))
 }
 
-/// Fills in the spaces of the cities and returns the places of the objectives.
+/// Sets the spaces of the cities. Returns the positions of the objectives.
 fn path(rows: &Rows, periods: &[String], cities: &mut [City]) -> Checked<[u8; PERIODS]> {
     let segments = &rows.path.segments;
     exactly("path.segments (their number)", segments.len(), 1 + CITIES + PERIODS)?;

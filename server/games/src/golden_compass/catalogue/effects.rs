@@ -6,7 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use super::super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
 use super::rows::Effect;
 
-/// A list of effects: a range of [`super::Catalogue::ops`], which shrinks from the front as they are carried out.
+/// A list of effects: a range of [`super::Catalogue::ops`]. It shrinks from the front as the game carries them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(in crate::golden_compass) struct EffectList {
     pub(in crate::golden_compass) start: u8,
@@ -14,13 +14,13 @@ pub(in crate::golden_compass) struct EffectList {
 }
 
 impl EffectList {
-    /// Its effects among all.
+    /// Returns the effects of this list.
     #[inline]
     pub(in crate::golden_compass) fn of<T>(self, ops: &[T]) -> &[T] {
         &ops[usize::from(self.start)..usize::from(self.end)]
     }
 
-    /// The row of its first effect in the table of effects, and how many there are.
+    /// Returns the row of its first effect in the table of effects, and the number of its effects.
     pub(super) fn rows(self) -> (u8, u8) {
         (self.start + 1, self.end - self.start)
     }
@@ -28,7 +28,7 @@ impl EffectList {
 
 /// One effect.
 ///
-/// Effects that are so many separate single choices stand that many times.
+/// An effect with several separate single choices is stored once for each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::golden_compass) enum Op {
     Draw(u8),
@@ -75,7 +75,7 @@ pub(in crate::golden_compass) const KINDS: [&str; 15] = [
 ];
 
 impl Op {
-    /// The place of its kind in [`KINDS`], and the number it counts.
+    /// Returns the index of its kind in [`KINDS`], and its count.
     pub(in crate::golden_compass) fn numbers(self) -> (u8, u8) {
         match self {
             Self::Draw(count) => (0, count),
@@ -96,20 +96,20 @@ impl Op {
         }
     }
 
-    /// Its kind as the catalogue spells it.
+    /// Returns its kind as the catalogue spells it.
     pub(in crate::golden_compass) fn kind(self) -> &'static str {
         KINDS[usize::from(self.numbers().0)]
     }
 }
 
-/// Lays the lists of all characters out one after another.
+/// The effect lists of all characters, one after another.
 #[derive(Default)]
 pub(super) struct Program {
     pub(super) ops: Vec<Op>,
     pub(super) options: Vec<EffectList>,
 }
 
-/// Which effects on tokens suit the period of a card.
+/// The effects on tokens that the period of a card allows.
 #[derive(Clone, Copy)]
 pub(super) struct Allowed {
     pub(super) collects: bool,
@@ -117,7 +117,7 @@ pub(super) struct Allowed {
 }
 
 impl Program {
-    /// Appends a list, those of its options first, and says where it stands.
+    /// Appends a list after the lists of its options. Returns its range.
     pub(super) fn list(
         &mut self,
         effects: &[Effect],
@@ -161,7 +161,7 @@ fn index(at: usize) -> u8 {
     u8::try_from(at).expect("lists and options are at most EFFECTS, since every one holds an effect")
 }
 
-/// An effect without options, and how many times it stands in its list.
+/// Returns an effect without options, and how often its list contains it.
 fn single(effect: &Effect, period: Allowed, place: &str) -> Checked<(Op, u8)> {
     let number = |field: &str, value: u8, max: u8| within(format!("{place}.{field}"), value, 1, max);
     let count = |value: u8, max: u8| number("count", value, max);

@@ -1,4 +1,4 @@
-//! From rows to the catalogue: Lyra cards, experience tokens and characters.
+//! Converts rows into the catalogue: Lyra cards, experience tokens and characters.
 
 use boardwire_kernel::catalogue::{Checked, exactly, one_of, refuse, require, unique, within};
 
@@ -18,14 +18,14 @@ fn ids(place: &str, list: &[rows::Named], max: usize) -> Checked<Vec<String>> {
     Ok(list.iter().map(|named| named.id.clone()).collect())
 }
 
-/// The number of a declared id, from 1.
+/// Returns the number of a declared id, counted from 1.
 fn find(known: &[String], id: &str, place: String) -> Checked<u8> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let at = one_of(place, id, &known)?;
     Ok(to_byte(at + 1))
 }
 
-/// The types of Lyra card, with the ids of daemons and symbols.
+/// Returns the types of Lyra card, the ids of daemons and the ids of symbols.
 pub(super) fn cards(rows: &Rows) -> Checked<(Vec<CardType>, Vec<String>, Vec<String>)> {
     let deck = &rows.lyra_deck;
     let daemons = ids("lyra_deck.daemons", &deck.daemons, DAEMONS)?;
@@ -66,7 +66,7 @@ fn face(card: &rows::Card, daemons: &[String], symbols: &[String], place: &str) 
     })
 }
 
-/// The experience tokens, city by city; tells each city which are its own.
+/// Returns the experience tokens, city by city. Adds the tokens of each city to `cities`.
 pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> Checked<Vec<Token>> {
     let sets = &rows.experience_tokens.sets;
     exactly("experience_tokens.sets (their number)", sets.len(), COLLECTING)?;
@@ -96,7 +96,7 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> Checked<Vec<Token>> {
     Ok(tokens)
 }
 
-/// The characters, whose powers are appended to `program`.
+/// Returns the characters. Appends their powers to `program`.
 pub(super) fn characters(rows: &Rows, periods: &[String], program: &mut Program) -> Checked<Vec<Character>> {
     let list = &rows.characters.list;
     within("characters.list (their number)", list.len(), 1, CHARACTERS)?;

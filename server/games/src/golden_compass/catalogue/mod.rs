@@ -1,10 +1,9 @@
-//! The components: read from JSON, validated, and laid out flat for the rules.
+//! The components: read from JSON, validated, and stored in flat arrays for the rules.
 //!
-//! `rows` holds the rows as they stand in the file; `check`, `faces` and `effects` turn them into the
-//! [`Catalogue`] or say which row and field cannot be; `tables` shows it to clients. Numbers come from the
-//! file; the action space and most fields have the sizes of the box, which `limits` lists. Values that the
-//! rulebook does not print are designed; each section says so and
-//! [`Catalogue::sections`] keeps its word.
+//! `rows` holds the rows as they are in the file. `check`, `faces` and `effects` convert them into the [`Catalogue`], or
+//! name the row and field that is invalid. `tables` shows the catalogue to clients. Numbers come from the file; the
+//! action space and most fields have the sizes of the box (see `limits`). Values that the rulebook does not print are
+//! designed. Each section says so, and [`Catalogue::sections`] stores it.
 
 mod check;
 mod effects;
@@ -40,10 +39,10 @@ boardwire_kernel::ids! {
     pub TileId,
 }
 
-/// Experience tokens.
+/// A set of experience tokens.
 pub(super) type TokenSet = BitSet<1>;
 
-/// One clear resting position of the needle.
+/// One unambiguous resting position of the needle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Axis {
     pub(super) draw: u8,
@@ -70,23 +69,23 @@ pub(super) struct CardType {
 pub(super) struct Token {
     /// `london.4` or `london.alethiometer`.
     pub(super) name: String,
-    /// The city of its back.
+    /// The city whose back it has.
     pub(super) city: CityId,
-    /// Its points; 0 on an alethiometer.
+    /// Its points; 0 for an alethiometer.
     pub(super) value: u8,
     pub(super) is_alethiometer: bool,
     /// The first token equal to this one.
     pub(super) kind: TokenId,
 }
 
-/// A city and its spaces of the path.
+/// A city and its spaces on the path.
 #[derive(Debug, Clone)]
 pub(super) struct City {
     pub(super) id: String,
     pub(super) name: String,
     /// First and last space, in steps from the start.
     pub(super) spaces: (u8, u8),
-    /// Tokens of its back; none for a city where tokens are laid out.
+    /// The tokens with its back. Empty for a city where tokens are laid out.
     pub(super) tokens: TokenSet,
     /// Places for tokens.
     pub(super) slots: u8,
@@ -117,20 +116,20 @@ pub struct Catalogue {
     /// Fewest and most seats.
     pub(super) seats: (u8, u8),
     pub(super) starting_hand: u8,
-    /// Decks by seat count.
+    /// The number of decks by seat count.
     pub(super) decks: [u8; SEATS + 1],
     pub(super) hand_limit: u8,
     pub(super) triplet_compass: u8,
     pub(super) action_compass: u8,
     pub(super) tiles_drawn: u8,
     pub(super) tiles_each: u8,
-    /// Cards the holder of the airship pays beyond its Magisterium value.
+    /// The cards that the holder of the airship pays beyond its Magisterium value.
     pub(super) airship_extra_cards: u8,
     pub(super) compass: u8,
     pub(super) dust: u8,
     pub(super) passages: u8,
     pub(super) periods: Vec<String>,
-    /// Cities in travelling order, two a period.
+    /// Cities in travelling order, two per period.
     pub(super) cities: Vec<City>,
     /// The objective of each period, in steps from the start.
     pub(super) objectives: [u8; PERIODS],
@@ -143,18 +142,17 @@ pub struct Catalogue {
     pub(super) tiles: Vec<Tiles>,
     pub(super) characters: Vec<Character>,
     pub(super) ops: Vec<Op>,
-    /// Lists of the options of every `choose_one`.
+    /// The option lists of all `choose_one` effects.
     pub(super) options: Vec<EffectList>,
-    /// Ruling R36: turns without a step after which Lyra advances.
+    /// Ruling R36: the number of turns without a step after which Lyra advances.
     pub(super) guard: Option<u16>,
 }
 
-/// The number of rows.
 pub(super) fn count_of<T>(rows: &[T]) -> u8 {
     to_byte(rows.len())
 }
 
-/// The rows with their ids, which count from 1.
+/// Returns the rows with their ids, counted from 1.
 pub(super) fn with_ids<T, I>(rows: &[T], id: impl Fn(u8) -> I) -> impl Iterator<Item = (I, &T)> {
     (1..).map(id).zip(rows)
 }
@@ -180,22 +178,21 @@ impl Catalogue {
         &self.cities[city.index() - 1]
     }
 
-    /// The cities where tokens are collected.
+    /// Returns the cities where tokens are collected.
     pub(super) fn collecting(&self) -> &[City] {
         &self.cities[..COLLECTING]
     }
 
-    /// The cities where tokens are laid out.
+    /// Returns the cities where tokens are laid out.
     pub(super) fn placing(&self) -> &[City] {
         &self.cities[COLLECTING..]
     }
 
-    /// The effect of this id.
     pub(super) fn effect(&self, effect: EffectId) -> Op {
         self.ops[effect.index() - 1]
     }
 
-    /// The city whose tokens count while Lyra stands at `lyra` in `period`; none on its objective.
+    /// Returns the city whose tokens count while Lyra is at `lyra` in `period`. `None` on the objective of the period.
     pub(super) fn current_city(&self, period: u8, lyra: u8) -> Option<CityId> {
         let second = CityId::new(period * 2 + 2);
         if lyra == self.objectives[usize::from(period)] {
@@ -207,23 +204,23 @@ impl Catalogue {
         }
     }
 
-    /// Where the last objective lies: the steps of the whole path.
+    /// Returns the number of steps of the whole path: the position of the last objective.
     pub(super) fn steps(&self) -> u8 {
         self.objectives[PERIODS - 1]
     }
 
-    /// Lyra cards of each type in play at a table of `seats`.
+    /// Returns the number of Lyra cards of each type in play at a table of `seats`.
     pub(super) fn copies(&self, seats: u8) -> impl Iterator<Item = u8> {
         let decks = self.decks[usize::from(seats)];
         self.cards.iter().map(move |card| card.count * decks)
     }
 
-    /// Places a hand has for a moment.
+    /// Returns the number of cards that a hand can hold at any moment.
     pub(super) fn hand_places(&self) -> u8 {
         self.hand_limit + self.gain()
     }
 
-    /// The largest number of cards a hand gains at once.
+    /// Returns the largest number of cards that a hand gains at once.
     fn gain(&self) -> u8 {
         let effects = self.ops.iter().map(|op| match *op {
             Op::Draw(count) | Op::DrawKeep { draw: count, .. } | Op::StealCard(count) => count,
@@ -232,15 +229,15 @@ impl Catalogue {
         effects.chain(self.axes.iter().map(|axis| axis.draw)).max().expect("the wheel has an axis")
     }
 
-    /// The most cards `draw_keep` draws.
+    /// Returns the most cards that one `draw_keep` draws.
     pub(super) fn looked_at(&self) -> u8 {
         let looked_at = self.ops.iter().map(|op| if let Op::DrawKeep { draw, .. } = *op { draw } else { 0 });
         looked_at.max().expect("every character has an effect")
     }
 
-    /// A bound on the plies of a match: turns of the guard times the plies of the longest turn.
+    /// Returns an upper bound of the plies of a match: the guard's turns times the plies of the longest turn.
     pub(super) fn longest(&self, seats: u8, guard: u16) -> u32 {
-        // Colour, action, target; every effect at most a choice or two and its cards; sets; the end.
+        // Colour, action and target; one or two choices and the cards of every effect; sets; the end of the turn.
         let power = self.characters.iter().map(|card| self.plies_of(card.power)).max();
         let played = u32::from(self.hand_limit) / 2 * 6;
         let blue = 3 + power.expect("there are characters") + played + 1;
@@ -253,7 +250,7 @@ impl Catalogue {
         turns * blue.max(red) + 3 * framed
     }
 
-    /// A bound on the plies of a list of effects.
+    /// Returns an upper bound of the plies of a list of effects.
     fn plies_of(&self, list: EffectList) -> u32 {
         let plies = list.of(&self.ops).iter().map(|op| match *op {
             Op::Draw(count) | Op::StealCard(count) | Op::Spend(count) => 1 + u32::from(count),

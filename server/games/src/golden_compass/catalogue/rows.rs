@@ -1,7 +1,7 @@
-//! The catalogue's rows as they stand in the file.
+//! The catalogue's rows as they are in the file.
 //!
-//! Unknown fields are ignored, as the catalogue's own schema says; every known one is required. The types bound
-//! numbers where they can; rows with a `kind` are bounded by `check`, since serde names no field within them.
+//! Unknown fields are ignored, as the catalogue's own schema says; every known field is required. The types bound numbers
+//! where they can. `check`, `faces` and `effects` bound rows with a `kind`, because serde names no field within them.
 
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ pub(super) enum Effect {
 
 #[derive(Deserialize)]
 pub(super) struct Rulings {
-    /// Null is never, but the field must be there.
+    /// Null means never. The field must be present.
     #[serde(deserialize_with = "Option::deserialize")]
     pub(super) stall_guard_turns: Option<u16>,
 }

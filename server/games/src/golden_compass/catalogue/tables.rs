@@ -5,12 +5,12 @@ use boardwire_kernel::Table;
 use super::super::limits::{AXES, CARD_TYPES, CHARACTERS, COLLECTING, TILE_VALUES, TOKENS, to_byte};
 use super::{Blue, Catalogue, DaemonId, KINDS, Op, SymbolId, with_ids};
 
-/// `none`, then the words: a value of 0 is none.
+/// Returns `none` and then the words: a value of 0 is none.
 fn or_none(words: &[String]) -> Vec<&str> {
     std::iter::once("none").chain(words.iter().map(String::as_str)).collect()
 }
 
-/// Every table, in the order in which clients list them.
+/// Returns every table, in the order in which clients list them.
 pub(in crate::golden_compass) fn tables(catalogue: &Catalogue, seats: u8) -> Vec<Table> {
     vec![
         of_the_box(cards(catalogue, seats), CARD_TYPES),
@@ -24,8 +24,8 @@ pub(in crate::golden_compass) fn tables(catalogue: &Catalogue, seats: u8) -> Vec
     ]
 }
 
-/// A table with as many rows as the box has components, which fields and actions have room for: what a smaller catalogue
-/// lacks is all zero.
+/// Extends a table to as many rows as the box has components; fields and actions have room for them. Rows that a smaller
+/// catalogue lacks are all zero.
 fn of_the_box(mut table: Table, rows: usize) -> Table {
     table.rows.resize(1 + rows, vec![0; table.columns.len()]);
     table
@@ -67,7 +67,7 @@ fn characters(catalogue: &Catalogue) -> Table {
         .finish()
 }
 
-/// Kinds count from 1 in the order of the catalogue's schema; `number` is what the effect counts.
+/// Returns the effects. Kinds count from 1 in the order of the catalogue's schema; `number` is the effect's count.
 fn effects(catalogue: &Catalogue) -> Table {
     let kinds = std::iter::once("none").chain(KINDS);
     Table::of("effects", &catalogue.ops)
@@ -85,7 +85,7 @@ fn options(catalogue: &Catalogue) -> Table {
         .finish()
 }
 
-/// A free choice shows all four light-blue symbols.
+/// Returns the axes. A free choice has all four light-blue symbols.
 fn axes(catalogue: &Catalogue) -> Table {
     let symbols = [
         ("alethiometer", Blue::Alethiometer),

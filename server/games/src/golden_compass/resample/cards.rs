@@ -1,12 +1,12 @@
-//! Cards that a seat cannot see: in the hands of others and in the draw pile.
+//! Samples the cards that a seat cannot see: the hands of other seats and the draw pile.
 //!
-//! The cards taken from the seat go to a seat that may hold them. The other places of hands are filled from the oldest on,
-//! each with one of the cards that can be there; since what fits an old place fits a newer one too, the number of
-//! choices at a place does not depend on the choices before it, and every filling is as likely. What is left is the
-//! draw pile.
+//! Each card taken from the seat goes to a seat that may hold it. Then the other hand places are filled, the oldest
+//! first, each with a card that can be there. A card that fits an old place fits a newer one too. So the number of
+//! choices at a place does not depend on earlier choices, and every filling is equally likely. The cards that are left
+//! are the draw pile.
 //!
-//! While another seat is asked for a card of a set, its hand must leave it a choice. Hands are sampled until one does; if
-//! none of [`MOST_TRIES`] does, a hand is built that does.
+//! If another seat must name a card of a set, its hand must leave it a choice. Hands are sampled until one does. After
+//! [`MOST_TRIES`] failures such a hand is built.
 
 use boardwire_kernel::{BySeat, RngStream, Seat, SeatSet};
 
@@ -15,38 +15,38 @@ use super::super::limits::{CARD_TYPES, CARDS, HAND, KNOWN, PLACES, SEATS, to_byt
 use super::super::memory::{Memory, SEEN, Taken};
 use super::super::state::{Begun, Decision, Hand, Pile, Sorted, State};
 
-/// Hands, or holders of the cards taken, sampled before others are looked for.
+/// Samples of hands, or of the holders of taken cards, before the fallback: a built hand, or a full search.
 const MOST_TRIES: u32 = 64;
-/// Ways to hold the cards taken that are looked at then. Games have a few such cards; a snapshot from outside can have more.
+/// Assignments of taken cards that the full search tries. Games have few; a snapshot from outside can have more.
 const MOST_WAYS: u32 = 1 << 14;
 
-/// What a seat knows of the cards that it cannot see.
+/// What a seat knows about the cards that it cannot see.
 #[derive(Clone)]
 struct HiddenCards {
     viewer: Seat,
     active: Seat,
     seats: u8,
-    /// The cards taken from the viewer, those first of which most is known.
+    /// The cards taken from the viewer, the most certain first.
     taken: [Taken; KNOWN],
     taken_len: usize,
-    /// How many of them each hand has room for: those just drawn are none of them.
+    /// By seat: the room of its hand for taken cards. Cards just drawn are never taken cards.
     room: BySeat<u8, SEATS>,
-    /// By seat, the ages of its other places.
+    /// By seat: the ages of its other hand places.
     ages: BySeat<Sorted, SEATS>,
     returns: u8,
     pool: Pool,
 }
 
-/// Hands and a draw pile.
+/// Sampled hands and draw pile.
 struct Dealt {
     hands: BySeat<Hand, SEATS>,
-    /// The cards of the active seat, the newest first.
+    /// The cards of the active seat, newest first.
     newest: [u8; HAND],
     deck: Pile,
 }
 
 impl GoldenCompass {
-    /// Samples the hands of others and the draw pile.
+    /// Samples the hands of other seats and the draw pile.
     pub(super) fn resample_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let hidden = HiddenCards::new(self, state, viewer);
         let dealt = match state.decision {
@@ -62,17 +62,17 @@ impl GoldenCompass {
         }
     }
 
-    /// Hands of which that of the active seat leaves it a choice of cards for its set.
+    /// Returns hands that leave the active seat a choice of cards for its set.
     fn deal_with_choice(&self, hidden: &HiddenCards, begun: Begun, rng: &mut RngStream) -> Dealt {
         let has_choice = |dealt: &Dealt| self.card_sets.has_choice(&dealt.hands[hidden.active], begun);
         let sampled = (0..MOST_TRIES).map(|_| hidden.deal(rng)).find(has_choice);
         let built = sampled.or_else(|| Some(self.build(hidden, begun, rng)).filter(has_choice));
-        // The ages of a snapshot from outside may leave no such hand.
+        // The ages in a snapshot from outside may allow no such hand. Then the code ignores the ages.
         built.unwrap_or_else(|| self.build(&hidden.without_ages(), begun, rng))
     }
 
-    /// Gives the active seat as many cards that fit a set as it can hold, of every type one before a second of any, and
-    /// deals the others.
+    /// Builds a hand of the active seat with as many cards that fit the set as it can hold. One card of every type comes
+    /// before a second of any type. Deals all other cards at random.
     fn build(&self, hidden: &HiddenCards, begun: Begun, rng: &mut RngStream) -> Dealt {
         let mut built = (hidden.clone(), Hand::default());
         let fitting = self.card_sets.fitting(begun.kind);
@@ -82,7 +82,7 @@ impl GoldenCompass {
         let in_pool = hidden.pool.copies().map(|(card, stamp)| (card, Some(stamp)));
         let mut cards: Vec<_> = held.chain(in_pool).filter(|&(card, _)| fitting.contains(card)).collect();
         let mut seen = [0; CARD_TYPES + 1];
-        // Cards that show a daemon or symbol before jokers, of which a set may not consist.
+        // Cards with a daemon or symbol come before jokers, because a set may not consist of jokers only.
         cards.sort_by_cached_key(|&(card, _)| {
             let nth = &mut seen[usize::from(card)];
             *nth += 1;
@@ -131,7 +131,7 @@ impl HiddenCards {
         }
     }
 
-    /// The same, if every card could be in every place.
+    /// Returns the same knowledge without ages: every card could be in every place.
     fn without_ages(&self) -> Self {
         let mut hidden = Self { returns: 0, ..self.clone() };
         for ages in hidden.ages.of_mut(self.seats) {
@@ -179,12 +179,12 @@ impl HiddenCards {
         Dealt { hands, newest, deck: pool.rest() }
     }
 
-    /// Whether the holder of every card taken is known.
+    /// Returns whether the holder of every taken card is known.
     fn is_sure(&self) -> bool {
         self.taken().iter().all(|taken| taken.holders().is_power_of_two())
     }
 
-    /// Who holds each card taken, and the ages of the places left, so that hidden cards can fill these.
+    /// Chooses the holders of taken cards so that hidden cards can fill the places left. Returns both.
     fn find_holders(&self, rng: &mut RngStream) -> Option<([Seat; KNOWN], BySeat<Sorted, SEATS>)> {
         let fit = |holders: [Seat; KNOWN]| {
             let ages = self.places_left(&holders);
@@ -196,7 +196,7 @@ impl HiddenCards {
         })
     }
 
-    /// Tries all holders of the cards taken from this one on, so many ways at most; whether places left can be filled.
+    /// Tries all holders from card `at` on, at most `ways` assignments. Returns whether hidden cards can fill the rest.
     fn try_holders(
         &self,
         at: usize,
@@ -222,7 +222,7 @@ impl HiddenCards {
         false
     }
 
-    /// Whether hidden cards can fill places of these ages.
+    /// Returns whether hidden cards can fill places of these ages.
     fn can_fill(&self, ages: &BySeat<Sorted, SEATS>) -> bool {
         (0..=self.returns).all(|age| {
             let places =
@@ -231,7 +231,7 @@ impl HiddenCards {
         })
     }
 
-    /// Who holds each card taken, if all can be held: each seat as often as its share, while it has room.
+    /// Samples the holder of each taken card by share, within the room of each hand. `None` if that is impossible.
     fn settle(&self, rng: &mut RngStream) -> Option<[Seat; KNOWN]> {
         let mut holders = [self.viewer; KNOWN];
         let can_give =
@@ -239,7 +239,7 @@ impl HiddenCards {
         can_give.then_some(holders)
     }
 
-    /// Gives a card taken to a seat that may hold it, for which another one may have to move; no seat is tried twice.
+    /// Gives a taken card to a seat that may hold it; other taken cards may have to move. No seat is tried twice.
     fn give(&self, at: usize, holders: &mut [Seat; KNOWN], tried: &mut SeatSet, rng: &mut RngStream) -> bool {
         let mut shares = self.taken[at].shares.map(u32::from);
         loop {
@@ -260,7 +260,7 @@ impl HiddenCards {
         }
     }
 
-    /// The ages of the places that are left once cards taken are held: one that may be elsewhere is in the oldest place.
+    /// Returns the ages of the places without the taken cards. A card that may be elsewhere takes the oldest place.
     fn places_left(&self, holders: &[Seat; KNOWN]) -> BySeat<Sorted, SEATS> {
         let mut ages = self.ages;
         for (taken, &seat) in self.taken().iter().zip(holders) {
@@ -271,7 +271,7 @@ impl HiddenCards {
         ages
     }
 
-    /// Lets a card taken of this type, which may be with the active seat, be there for sure; whether there is such a card.
+    /// Makes the active seat the only holder of a taken `card` that it may hold. Returns whether there is one.
     fn give_to_active(&mut self, card: u8) -> bool {
         let active = self.active;
         let taken = &mut self.taken[..self.taken_len];
@@ -285,7 +285,7 @@ impl HiddenCards {
         true
     }
 
-    /// Takes a card out of the pool and out of the active seat the oldest place it can be in, if there is one.
+    /// Removes a card from the pool, and the oldest place of the active seat that it fits. Returns whether there is one.
     fn put_into_active(&mut self, card: u8, stamp: u8) -> bool {
         let ages = &mut self.ages[self.active];
         let Some(place) = ages.as_slice().iter().position(|&age| age >= stamp) else { return false };
@@ -295,7 +295,7 @@ impl HiddenCards {
     }
 }
 
-/// A seat, each as often as its share; none if no seat has one.
+/// Returns a random seat by share. `None` if all shares are 0.
 fn any_by_share(shares: &[u32; SEATS], rng: &mut RngStream) -> Option<Seat> {
     let all = shares.iter().sum();
     let mut drawn = if all == 0 { return None } else { rng.below(all) };
@@ -307,10 +307,10 @@ fn any_by_share(shares: &[u32; SEATS], rng: &mut RngStream) -> Option<Seat> {
     })
 }
 
-/// The hidden cards that can be in hand places of some age.
+/// The hidden cards that can be in hand places of a given age.
 #[derive(Clone, Copy)]
 struct Pool {
-    /// The types and stamps of hidden copies, the lowest stamp first; of those open, the ones drawn come first.
+    /// Types and stamps of hidden copies, lowest stamp first. Among the open copies, the drawn ones come first.
     types: [u8; CARDS],
     stamps: [u8; CARDS],
     drawn: usize,
@@ -325,7 +325,7 @@ impl Pool {
             let copies = game.copy_types.iter().zip(&memory.stamps).take(game.copies.into());
             copies.filter(|&(_, &stamp)| stamp != SEEN)
         };
-        // Where the copies of each stamp end, and where the next of them is put.
+        // The index after the copies of each stamp; then, counting down, the index of the next copy.
         let mut ends = [0u8; PLACES + 1];
         copies().for_each(|(_, &stamp)| ends[usize::from(stamp)] += 1);
         for age in 1..=memory.returns.into() {
@@ -340,17 +340,17 @@ impl Pool {
         pool
     }
 
-    /// The hidden copies with their stamps.
+    /// Returns the hidden copies with their stamps.
     fn copies(&self) -> impl Iterator<Item = (u8, u8)> {
         self.types.iter().copied().zip(self.stamps).take(self.len)
     }
 
-    /// How many copies were last seen before a place of this age was drawn.
+    /// Returns the number of copies that were last seen before a place of this age was filled.
     fn known_before(&self, age: u8) -> usize {
         self.stamps[..self.len].partition_point(|&stamp| stamp <= age)
     }
 
-    /// Takes one of these copies away; whether there is one.
+    /// Removes one of these copies. Returns whether there was one.
     fn remove(&mut self, card: u8, stamp: u8) -> bool {
         let Some(at) = self.copies().position(|copy| copy == (card, stamp)) else { return false };
         self.types.copy_within(at + 1..self.len, at);
@@ -359,12 +359,12 @@ impl Pool {
         true
     }
 
-    /// Opens the copies last seen before a place of this age was drawn.
+    /// Opens the copies that were last seen before a place of this age was filled.
     fn open(&mut self, age: u8) {
         self.open = self.known_before(age);
     }
 
-    /// Draws an open copy. There is one, but for a snapshot from outside, whose ages no game may lead to: then any.
+    /// Draws an open copy. With a snapshot from outside, whose ages no game can reach, none may be open: then any copy.
     fn draw(&mut self, rng: &mut RngStream) -> u8 {
         let end = if self.open > self.drawn { self.open } else { self.len };
         let left = u32::try_from(end - self.drawn).expect("few cards");
@@ -373,7 +373,7 @@ impl Pool {
         self.types[self.drawn - 1]
     }
 
-    /// All that are not drawn.
+    /// Returns all copies that are not drawn.
     fn rest(&self) -> Pile {
         self.types[self.drawn..self.len].iter().copied().collect()
     }
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_hand_that_is_built_leaves_a_choice() {
-        // GC-8.11: by the ages of places, and without them.
+        // GC-8.11: with the ages of places, and without them.
         let mut built = 0;
         for seats in 2..=4 {
             let game = testkit::table::<GoldenCompass>(seats, &[]);

@@ -1,5 +1,5 @@
-//! Tokens that a seat cannot see, city by city: drawn where all may be everywhere, or else by counting how many ways are
-//! left after each choice.
+//! Samples the tokens that a seat cannot see, city by city. If any token may be in any place, it draws them directly.
+//! Otherwise it counts the assignments that remain after each choice.
 
 use boardwire_kernel::{RngStream, Seat};
 
@@ -8,15 +8,15 @@ use super::super::catalogue::{TokenId, TokenSet};
 use super::super::limits::{CITY_TOKENS, COLLECTING, SEATS, to_byte};
 use super::super::state::{State, tokens_of};
 
-/// The place of tokens at their city, after those of the seats.
+/// The index of the city among the places, after the seats.
 const AT_CITY: usize = SEATS;
 
 /// The tokens of one city that a seat cannot see.
 struct HiddenTokens {
-    /// By kind, and by what is known of them.
+    /// Sorted by kind, then by the places where they may be.
     tokens: [u8; CITY_TOKENS as usize],
     len: u8,
-    /// How many of them the other seats hold, and how many lie at the city.
+    /// By place: how many of these tokens each other seat holds, and how many lie at the city.
     room: [u8; SEATS + 1],
 }
 
@@ -36,7 +36,7 @@ impl GoldenCompass {
                 place.tokens = place.tokens.difference(self.printed().cities[city].tokens);
             }
             if free_ways(tokens, known, &room).is_some() {
-                // Every seat holds any of those left, which nothing has to be counted for.
+                // Any seat can hold any token that is left, so there is nothing to count.
                 let mut left = tokens.len();
                 for seat in self.others(viewer) {
                     for _ in 0..room[seat.index()] {
@@ -64,7 +64,7 @@ impl GoldenCompass {
         }
     }
 
-    /// The tokens of a city that `viewer` cannot see.
+    /// Returns the tokens of a city that `viewer` cannot see.
     fn hidden_tokens(&self, state: &State, viewer: Seat, city: usize) -> HiddenTokens {
         let all = self.printed().cities[city].tokens;
         let places = &state.memory[viewer].tokens;
@@ -75,7 +75,7 @@ impl GoldenCompass {
             tokens[len] = token.get();
             len += 1;
         }
-        // Which of equal tokens has which number is not known.
+        // The viewer does not know which of several equal tokens has which id.
         tokens[..len].sort_unstable_by_key(|&token| {
             (self.printed().tokens[usize::from(token) - 1].kind, places[usize::from(token) - 1])
         });
@@ -88,10 +88,10 @@ impl GoldenCompass {
     }
 }
 
-/// The number of orders of so many tokens.
+/// Factorials: the number of orders of 0 to 6 tokens.
 const FACTORIALS: [u32; CITY_TOKENS as usize + 1] = [1, 1, 2, 6, 24, 120, 720];
 
-/// How many ways there are to give `tokens` to places, if each may be in every place with room and they fill them.
+/// Returns the number of assignments of `tokens` to places, if every token fits every place and all places get full.
 fn free_ways(tokens: &[u8], places: &[u8], room: &[u8]) -> Option<u32> {
     let mut open = 0u8;
     let (mut rooms, mut orders) = (0, 1);
@@ -102,11 +102,11 @@ fn free_ways(tokens: &[u8], places: &[u8], room: &[u8]) -> Option<u32> {
     }
     let is_free = |&token: &u8| places[usize::from(token) - 1] & open == open;
     let is_filled = rooms == tokens.len() && tokens.iter().all(is_free);
-    // Each order of the tokens fills the places; the order within a place makes no difference.
+    // Every order of the tokens fills the places. The order within a place makes no difference.
     is_filled.then(|| FACTORIALS[rooms] / orders)
 }
 
-/// How many ways there are to give `tokens` to places with room where they may be.
+/// Returns the number of assignments of `tokens` to places where they may be, within the room of each place.
 fn count(tokens: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
     let Some((&token, rest)) = tokens.split_first() else {
         return 1;
@@ -115,7 +115,7 @@ fn count(tokens: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
     free.unwrap_or_else(|| (0..=SEATS).map(|place| count_with(token, place, rest, places, room)).sum())
 }
 
-/// How many of these have `token` in this place.
+/// Returns how many of these assignments put `token` into this place.
 fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
     if room[place] == 0 || places[usize::from(token) - 1] >> place & 1 == 0 {
         return 0;
@@ -126,7 +126,7 @@ fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u
     ways
 }
 
-/// One of the places, each as likely as it has ways. There is one: that in which the tokens truly are.
+/// Returns a random place, weighted by its assignments. At least one place has some: the true place of the token.
 fn choose(ways: &[u32; SEATS + 1], rng: &mut RngStream) -> usize {
     let drawn = rng.below(ways.iter().sum());
     let mut reached = 0;
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn tokens_that_may_be_wherever_there_is_room_are_counted_at_once() {
-        // Of three tokens one goes to seat 1 and two to the city; seat 0, which has no room, makes no difference.
+        // One of three tokens goes to seat 1 and two go to the city. Seat 0 has no room and makes no difference.
         let (mut places, mut room) = ([0b1_0010; 4], [0; SEATS + 1]);
         (room[1], room[AT_CITY]) = (1, 2);
         assert_eq!(free_ways(&[1, 2, 3], &places, &room), Some(3));

@@ -1,4 +1,4 @@
-//! Allies: choosing them, the light-blue actions, powers.
+//! Tests of the choice of allies, light-blue actions and powers.
 
 use boardwire_kernel::{Choices, Seat, Texts, Turns};
 use serde_json::json;
@@ -198,7 +198,7 @@ fn the_hand_limit_applies_after_every_effect() {
 
 #[test]
 fn as_many_rights_as_a_catalogue_can_give_are_told() {
-    // GC-14.1: 250 effects of up to 8 each, so the numbers stay at 255.
+    // GC-14.1: 250 effects of up to 4 each would exceed a byte, so the numbers stop at 255.
     let mut table = Table::new(2);
     (table.state.wild, table.state.short) = (u8::MAX, u8::MAX);
     let mut text = String::new();
@@ -320,7 +320,7 @@ fn a_cost_of_two_cards_is_paid_with_two_one_by_one() {
 
 #[test]
 fn an_option_is_chosen_among_those_of_its_choice_that_are_possible() {
-    // GC-8.3: nobody has a token to steal, and the list behind the two is another choice's.
+    // GC-8.3: no opponent has a token to steal, and the list after these two belongs to another choice.
     let effect = |kind: &str, count: u8| json!({"kind": kind, "count": count});
     let mut file = default_catalogue();
     let (draw, steal) = (effect("draw", 1), effect("steal_experience", 1));

@@ -1,4 +1,4 @@
-//! Components, path and set-up.
+//! Tests of components, path and set-up.
 
 use boardwire_kernel::{Audits, Seat, testkit};
 
@@ -24,7 +24,7 @@ fn a_deck_has_every_daemon_with_every_symbol_and_as_many_decks_as_the_seats_need
 
 #[test]
 fn conservation_38_or_76_cards_36_truth_tiles_8_dust_tiles_24_experience_tokens() {
-    // GC-1.2; the audit of every ply counts them, here against the printed numbers.
+    // GC-1.2; the audit of every ply counts the components. This test compares them with the printed numbers.
     for seats in 2..=4 {
         let game = testkit::table::<GoldenCompass>(seats, &[]);
         let end = testkit::random_game(&game, 3, |episode| {

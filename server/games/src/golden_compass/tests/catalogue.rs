@@ -1,4 +1,4 @@
-//! Catalogues: the default, a smaller one, and those that are refused.
+//! Tests of catalogues: the default, a smaller one, and invalid ones.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ fn every_section_says_where_it_was_read() {
     assert!(source("schema").is_none() && source("about").is_none());
 }
 
-/// A field of the default, a value it cannot have, and the place named then.
+/// A field of the default catalogue, an invalid value, and the place that the error names.
 const BROKEN: &[(&str, &str, &str)] = &[
     ("/format", r#""other""#, "format"),
     ("/format_version", "2", "format_version"),
@@ -134,7 +134,7 @@ fn two_collecting_cities_of_one_name_are_refused_since_labels_would_be_equal() {
     let error = Catalogue::read(&catalogue.to_string()).expect_err("two backs of London");
     assert_eq!(error.place, "periods.list[1].cities[0]");
     assert!(error.problem.contains("trollesund is called \"London\", as is london"), "{error}");
-    // Tokens are laid out in the others: nothing names them by their city.
+    // In the other cities tokens are laid out, and no action names these cities.
     let mut catalogue = default_catalogue();
     catalogue["periods"]["city_names"]["svalbard"] = "London".into();
     assert!(Catalogue::read(&catalogue.to_string()).is_ok());

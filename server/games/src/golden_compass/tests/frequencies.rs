@@ -1,6 +1,6 @@
-//! How likely sampled states are: tiny tables, against all ways in which the game can have gone.
+//! Compares the frequencies of samples with the exact posterior of determinizations (worlds), at tiny tables.
 //!
-//! What is compared is where cards and tokens are; what other seats remember of them is made up.
+//! Only the places of cards and tokens are compared; the memories of other seats are not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use super::super::state::State;
 use super::super::{GoldenCompass, streams};
 use super::support::{Table, default_catalogue, game_by, seat};
 
-/// The ply at which states are compared: there have been returns, thefts or sets by then, and the states are still few.
+/// The ply at which states are compared: after returns, thefts or sets, but while there are still few states.
 const PLY: usize = 28;
-/// The games of each table.
+/// The number of games per table.
 const SEEDS: u64 = 6;
-/// The states sampled of each position.
+/// The number of samples per position.
 const SAMPLES: u32 = 100_000;
 
-/// A table that is small enough to list all ways in which its games can go.
+/// A table that is small enough to list all histories of its games.
 pub(super) struct Tiny {
-    /// What sampled states differ in from how likely they are.
+    /// The events in its games that may change the probabilities.
     about: &'static str,
     seats: u8,
     cards: &'static [(&'static str, u8)],
-    /// The tokens of each city; none for those of the catalogue compiled in.
+    /// The values of the tokens of each city. Empty for the tokens of the built-in catalogue.
     pub(super) tokens: &'static [u8],
     /// The effects of every ally of the first period, as JSON.
     effects: &'static str,
-    /// The most that a state is likelier than it is sampled, or the other way round, in hundredths; of 10,000 samples, those
-    /// of states that the seat could exclude if it remembered all that it saw. Both of the seat for which they are most.
+    /// The largest ratio between true and sampled probability, in either direction, in hundredths. Then the number of
+    /// samples, per 10,000, whose state a seat with a perfect memory excludes. Both are of the worst seat.
     measured: (u128, u128),
 }
 
@@ -50,7 +50,7 @@ const NINE: [(&str, u8); 9] = [
 ];
 
 impl Tiny {
-    /// The default catalogue, but for its cards, the tokens of every city, the needle and the allies of the first period.
+    /// Returns the default game with other cards, tokens, needle, and allies of the first period.
     pub(super) fn game(&self) -> Arc<GoldenCompass> {
         let mut file = default_catalogue();
         let row = |&(name, count): &(&str, u8)| match name.split_once('.') {
@@ -79,7 +79,7 @@ impl Tiny {
         for (symbols, character) in
             file["characters"]["list"].as_array_mut().expect("a list").iter_mut().enumerate()
         {
-            // No two cards under allies could be exchanged.
+            // Gives different symbols, so that no two cards under allies can be exchanged.
             character["magisterium"] = (symbols % 10).into();
             if character["period"] == "green" {
                 character["effects"] = serde_json::from_str(self.effects).expect("effects");
@@ -97,7 +97,7 @@ const TAKE_OR_STEAL: &str = r#"[{"kind": "choose_one", "options": [
     [{"kind": "take_experience", "count": 1}], [{"kind": "steal_experience", "count": 1}]]}]"#;
 const EQUAL: [(&str, u8); 3] = [("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
 
-/// The tables, and how far samples are from how likely states are: `docs/games/golden_compass.md` has these numbers.
+/// The tables and their measured differences; `docs/games/golden_compass.md` has these numbers.
 pub(super) const TABLES: &[Tiny] = &[
     Tiny {
         about: "the discard pile came back, cards just drawn were dropped",
@@ -162,7 +162,7 @@ pub(super) const TABLES: &[Tiny] = &[
     },
 ];
 
-/// Where cards and tokens are, with equal tokens alike.
+/// Returns where cards and tokens are. Equal tokens count as the same.
 fn board(game: &GoldenCompass, state: &State) -> Vec<Vec<u8>> {
     let of = |place: &super::super::state::Place| {
         let mut tokens: Vec<u8> =
@@ -174,11 +174,11 @@ fn board(game: &GoldenCompass, state: &State) -> Vec<Vec<u8>> {
     state.places.all().iter().flat_map(of).chain([drawn]).collect()
 }
 
-/// What samples of a position for a seat differ in from how likely states are.
+/// The difference between samples and true probabilities, for a position and a seat.
 struct Compared {
-    /// The most that a state is likelier than it is sampled, and the other way round, in hundredths.
+    /// The largest ratio between true and sampled probability, in either direction, in hundredths.
     ratio: u128,
-    /// How many of 10,000 samples are of states that a seat with a perfect memory excludes.
+    /// The number of samples, per 10,000, whose state a seat with a perfect memory excludes.
     impossible: u128,
 }
 
@@ -188,7 +188,7 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Compared {
     for seat in Seat::all(game.seats) {
         episode.apply(seat, game.encode(Action::Keep(0)).into()).expect("it keeps one");
     }
-    // Nothing is hidden yet: nobody holds a card, and every card under an ally is known by its symbols.
+    // Nothing is hidden yet: no seat holds a card, and the symbols identify every card under an ally.
     let mut belief = Posterior::of(&**game, viewer, [(*episode.state(), 1)], episode.state());
     for _ in 0..PLY {
         let seat = episode.pending().lowest().expect("the game goes on");
@@ -221,7 +221,7 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Compared {
     Compared { ratio, impossible }
 }
 
-/// Actions that move neither cards nor tokens, and could be given up instead.
+/// Returns whether an action moves neither cards nor tokens. The seat could give up the action instead.
 fn moves_nothing(action: Action) -> bool {
     matches!(action, Action::Alethiometer | Action::Magisterium | Action::Dust)
 }
@@ -257,14 +257,14 @@ fn a_card_surely_among_five_of_which_one_was_stolen_has_gone_once_in_five() {
         table.game.resample(&mut sample, seat(0), &mut rng);
         gone += u32::from(sample.places[seat(2)].hand.contains(hawk));
     }
-    // The other copy is in the hand robbed four times in 75. A bias of 2 % would be 800 draws; the standard deviation is 82.
+    // The other copy is in the robbed hand 4 times in 75. A bias of 2 % would be 800 draws; the standard deviation is 82.
     let expected = draws / 5 + draws * 4 / (5 * 75);
     assert!(gone.abs_diff(expected) < 400, "{gone}, not {expected}");
 }
 
 #[test]
 fn a_memory_may_hold_less_than_its_seat_saw_after_half_the_cards_shown() {
-    // GC-13.2: where a card that another seat shows may be one of several copies, or come from one of several places.
+    // GC-13.2: a card that another seat shows may be one of several copies, or come from one of several places.
     let mut counts = Vec::new();
     for seats in 2..=4 {
         let game = testkit::table::<GoldenCompass>(seats, &[]);
@@ -301,6 +301,6 @@ fn a_memory_may_hold_less_than_its_seat_saw_after_half_the_cards_shown() {
         }
         counts.push((100 * unsure / cards_shown, taken));
     }
-    // In per cent of the cards shown; the most cards that were taken from a seat and are held: there is room for 16.
+    // The percentage of the cards shown, and the most entries in a list of taken cards; a list has room for 16.
     assert_eq!(counts, [(52, 4), (51, 2), (58, 2)]);
 }

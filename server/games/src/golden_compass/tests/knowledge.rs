@@ -1,4 +1,4 @@
-//! What a seat may know, and what is sampled.
+//! Tests of what a seat may know, and of what `resample` samples.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,9 @@ use super::super::state::{Decision, SetKind, State, tokens_of};
 use super::super::streams;
 use super::support::{Table, seat, tiles};
 
-/// A stream, two outcomes of it, what is played, and the seats that see which it was.
+/// A stream, two of its outcomes, the play, and the seats that see which outcome it was.
 type Case<'a> = (usize, [u8; 2], &'a dyn Fn(&mut Table), &'a [u8]);
 
-/// States sampled for `viewer`.
 fn samples(table: &Table, viewer: u8, count: u32) -> Vec<State> {
     let mut rng = RngStream::new(count.into(), RESAMPLE_STREAM);
     let sample = |_| {
@@ -295,7 +294,7 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
         laid.next().map(|id| table.game.printed().token(id).kind)
     };
     assert!(left.iter().all(|s| s.places[seat(1)].tokens.len() == 2 && kind(s) == Some(TokenId::new(8))));
-    // Of equal tokens the lowest that it held is laid out.
+    // Of equal tokens, a seat lays out the one with the lowest id that it held.
     let has_lower = |s: &State| s.places[seat(1)].laid.contains(9) && s.places[seat(1)].tokens.contains(8);
     assert!(!left.iter().any(has_lower));
     assert!(places[8] & TABLE != 0);
@@ -312,7 +311,7 @@ fn memories_agree_with_the_board_in_every_sample_of_a_random_game() {
                 let mut sample = *episode.state();
                 game.resample(&mut sample, Seat::new(viewer), &mut rng);
                 for other in 0..seats {
-                    // A sample can be sampled for others in turn.
+                    // A sample can be resampled for other seats.
                     let mut next = sample;
                     game.resample(&mut next, Seat::new(other), &mut rng);
                     assert_eq!(game.audit(&next), Ok(()));

@@ -1,4 +1,4 @@
-//! What a memory excludes has not happened.
+//! Tests that a memory never excludes the true state.
 
 use boardwire_kernel::{BySeat, Seat, testkit};
 
@@ -9,8 +9,8 @@ use super::super::memory::{Memory, SEEN, SURE, Taken};
 use super::super::state::{Hand, State};
 use super::support::{Table, seat};
 
-/// Whether the memory of `viewer` allows these hands of the others: some holders of the cards taken from it, and copies for
-/// all other places.
+/// Returns whether the memory of `viewer` allows these hands of the other seats. The cards taken from it need holders,
+/// and all other places need copies.
 pub(super) fn allows(
     game: &GoldenCompass,
     memory: &Memory,
@@ -40,15 +40,15 @@ fn settles(
         let (mut hands, mut ages) = (hands, ages);
         let is_there = hands[seat].remove(entry.card);
         if !entry.is_certain(seat) && !ages[seat].is_empty() {
-            // One that may be elsewhere is in the oldest place, which leaves the others the widest choice.
+            // A card that may be elsewhere takes the oldest place, which leaves the widest choice for the other cards.
             ages[seat].take(0);
         }
         is_there && settles(game, memory, viewer, rest, hands, ages)
     })
 }
 
-/// Whether hidden copies can fill these places, by age and seat, so that seats have these hands. What could be in a place
-/// could be in every later one, so it makes no difference which copy of a type is taken.
+/// Returns whether hidden copies can fill these places, sorted by age and seat, to give these hands. A copy that fits a
+/// place fits every later place, so any copy of a type will do.
 fn fills(game: &GoldenCompass, places: &[(u8, Seat)], hands: BySeat<Hand, SEATS>, stamps: &mut [u8]) -> bool {
     let Some((&(age, seat), rest)) = places.split_first() else {
         return hands.all().iter().all(Hand::is_empty);
@@ -68,7 +68,6 @@ fn fills(game: &GoldenCompass, places: &[(u8, Seat)], hands: BySeat<Hand, SEATS>
     })
 }
 
-/// The hands of all but `viewer`.
 pub(super) fn other_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BySeat<Hand, SEATS> {
     let mut hands = BySeat::default();
     for seat in game.others(viewer) {
@@ -123,7 +122,7 @@ fn of_more_cards_taken_than_are_remembered_the_least_sure_counts_as_hidden() {
 
 #[test]
 fn of_equal_cards_taken_the_surest_is_shown_and_the_others_become_as_unsure_as_all() {
-    // GC-13.2: two spies may be with seats 1 and 2 and one with 1 and 3, when seat 1 shows one.
+    // GC-13.2: two spies may be with seat 1 or 2, and one with seat 1 or 3. Then seat 1 shows a spy.
     let table = Table::new(4);
     let (spy, hawk) = (table.card("spy"), table.card("hawk.baby"));
     let blocks = &table.game.blocks;
@@ -152,7 +151,7 @@ fn of_equal_cards_taken_the_surest_is_shown_and_the_others_become_as_unsure_as_a
 
 #[test]
 fn a_card_that_may_have_been_stolen_moves_with_the_share_of_one_card_of_the_hand() {
-    // GC-13.2, GC-R38: one of five cards went from seat 1 to seat 2, and then one of two from there to seat 3.
+    // GC-13.2, GC-R38: one of five cards went from seat 1 to seat 2, then one of two from seat 2 to seat 3.
     let mut table = Table::new(4);
     table.hand(1, &["moth.baby", "mouse.baby", "hawk.madonna", "spy"]);
     table.hand(2, &["joker"]);
@@ -181,7 +180,7 @@ fn a_card_may_move_from_the_largest_hand() {
 
 #[test]
 fn shares_stay_within_what_is_sure_however_often_a_card_may_move() {
-    // GC-13.2, GC-R38: seats 1 and 2 take the only card of the other in turn, and seat 1 then has eleven.
+    // GC-13.2, GC-R38: seats 1 and 2 take each other's only card in turn. Then seat 1 has eleven cards.
     let table = Table::new(4);
     let hawk = table.card("hawk.baby");
     let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());

@@ -1,4 +1,4 @@
-//! The rules, clause by clause, and the recorded games.
+//! Tests of the rules, clause by clause, and of memories, samples and snapshots.
 
 mod allies;
 mod board;

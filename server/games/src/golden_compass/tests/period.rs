@@ -1,4 +1,4 @@
-//! Truth tiles, clean-up, the end.
+//! Tests of truth tiles, the clean-up and the end.
 
 use boardwire_kernel::{Scoring, Seat, Setup, testkit};
 
@@ -8,7 +8,7 @@ use super::super::state::Decision;
 use super::super::streams;
 use super::support::{Table, default_catalogue, seat, tiles};
 
-/// Ends a period: Lyra stands before its objective and a red symbol takes her there.
+/// Ends a period: a red symbol moves Lyra from the space before the objective onto it.
 fn end_of_period(table: &mut Table) {
     table.state.lyra = table.objective(table.state.period) - 1;
     table.needle(2, 1);
@@ -189,7 +189,7 @@ fn truth_tiles_and_tokens_laid_out_score_their_numbers() {
 
 #[test]
 fn no_seat_can_have_more_than_everything_there_is() {
-    // GC-11.2: truth tiles are worth 120, tokens 103, both alethiometers 24 each, 3 passage tiles the 8 dust tiles each.
+    // GC-11.2: truth tiles give 120, tokens 103, each of two alethiometers 24, each of 3 passage tiles 8 (dust tiles).
     let table = Table::new(2);
     assert_eq!(table.game.info().scores, (0, 120 + 103 + 2 * 24 + 3 * 8));
 }

@@ -1,4 +1,4 @@
-//! What is sampled: every state that the memory of a seat allows, and no other.
+//! Tests that `resample` can give every state that the memory of a seat allows, and no other.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::frequencies::TABLES;
 use super::memories::{allows, other_hands};
 use super::support::{Table, seat};
 
-/// A state sampled for the first seat.
+/// Returns a state sampled for the first seat.
 fn sampled(table: &Table, rng: &mut RngStream) -> State {
     let mut state = table.state;
     table.game.resample(&mut state, seat(0), rng);
@@ -32,7 +32,7 @@ fn steal(table: &mut Table, thief: u8, victim: u8) {
 
 #[test]
 fn cards_taken_are_where_there_is_room_for_them() {
-    // GC-13.2: one of two cards went on, so each of the two hands has one.
+    // GC-13.2: one of the two cards was stolen again, so each of the two hands has one.
     let mut rng = RngStream::new(9, RESAMPLE_STREAM);
     let mut table = Table::new(3);
     table.hand(0, &["ermine.baby", "hawk.baby"]);
@@ -43,7 +43,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
         let sample = sampled(&table, &mut rng);
         assert_eq!([1, 2].map(|number| sample.places[seat(number)].hand.len()), [1, 1]);
     }
-    // A card that is surely with seat 1 is there beside the others.
+    // A card that is certainly with seat 1 is there in addition to its other cards.
     let mut table = Table::new(3);
     table.hand(1, &["moth.baby", "mouse.baby"]);
     table.hand(0, &["hawk.baby"]);
@@ -51,7 +51,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     for _ in 0..50 {
         assert!(sampled(&table, &mut rng).places[seat(1)].hand.contains(table.card("hawk.baby")));
     }
-    // Seat 2 has shown what it stole, so it has nothing but what it just drew.
+    // Seat 2 has shown the card that it stole, so it has only the cards that it just drew.
     let mut table = Table::new(3);
     table.hand(1, &["moth.baby"]);
     table.hand(0, &["hawk.baby"]);
@@ -68,7 +68,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     for _ in 0..50 {
         assert!(sampled(&table, &mut rng).places[seat(1)].hand.contains(hawk));
     }
-    // Ermine is with 1 or 2, hawk with 1 or 3, and 3 has nothing.
+    // Ermine is with seat 1 or 2, hawk with seat 1 or 3, and seat 3 has no card.
     let mut table = Table::new(4);
     table.hand(0, &["ermine.baby", "hawk.baby"]);
     table.scripted(streams::STOLEN_CARDS, &[0; 4]);
@@ -143,7 +143,7 @@ fn a_sample_has_every_token_once_and_what_was_stolen_from_its_seat_with_the_thie
         assert_eq!(all.clone().map(|tokens| tokens.len()).sum::<u32>(), 24);
         assert_eq!(all.fold(TokenSet::EMPTY, TokenSet::union).len(), 24);
     }
-    // London has six, of which one was stolen and one laid out; Bolvangar has six.
+    // London has six tokens, of which one was stolen and one laid out. Bolvangar has six.
     assert_eq!(others.len(), 4 + 6);
 }
 
@@ -162,7 +162,7 @@ fn a_sample_gives_every_token_of_a_city_as_often_to_its_holder() {
     assert!(held.iter().all(|&count| count.abs_diff(1_000) < 150), "{held:?}");
 }
 
-/// All ways to fill the hands of these seats, of so many cards each, from a pile.
+/// Returns all ways to fill the hands of these seats, each with its number of cards, from a pile.
 fn fillings(
     seats: &[(Seat, u8)],
     pile: &Pile,
@@ -173,7 +173,7 @@ fn fillings(
     if left == 0 {
         return fillings(rest, pile, 1, hands);
     }
-    // Cards of a hand in the order of their types: each hand once.
+    // Adds the cards of a hand in the order of types, so that each hand occurs once.
     let types = (from..).take_while(|&card| usize::from(card) < pile.counts().len());
     let types = types.filter(|&card| pile.count(card) > 0);
     let with = |card| {
@@ -186,7 +186,7 @@ fn fillings(
     types.flat_map(with).collect()
 }
 
-/// The hands of others that a seat's memory allows, and that leave a seat asked for a card of a set a choice.
+/// Returns the other hands that a seat's memory allows. A seat that must name a card of a set needs a choice.
 fn allowed_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<Vec<Vec<u8>>> {
     let mut pile = state.deck;
     let mut seats = Vec::new();
@@ -284,7 +284,7 @@ fn every_place_of_a_token_that_a_memory_allows_is_sampled_and_no_other() {
     assert!(looked_at > 100, "{looked_at} positions");
 }
 
-/// The tokens by seat that a seat's memory allows: each where it may be, and as many of each back as are truly there.
+/// Returns the tokens by seat that a memory allows: each where it may be, with the true number of each back.
 fn allowed_tokens(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<[Vec<u8>; SEATS]> {
     let backs = |tokens: &[TokenSet; SEATS]| {
         let cities = || game.printed().collecting().iter();
@@ -314,7 +314,7 @@ fn allowed_tokens(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet
 
 #[test]
 fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
-    // GC-8.11: each of the two cards of seat 1 must be an ermine or a joker, and not both the same.
+    // GC-8.11: each of the two cards of seat 1 must be an ermine or a joker, and they must differ.
     let mut table = Table::new(2);
     table.hand(1, &["ermine.baby", "ermine.madonna", "ermine.hourglass"]);
     table.state.active = seat(1);
@@ -333,7 +333,7 @@ fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
 
 #[test]
 fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
-    // GC-13.2: the audit does not see that no card was in the draw pile when these places were filled.
+    // GC-13.2: the audit does not notice that no card was in the draw pile when these places were filled.
     let mut table = Table::new(2);
     table.hand(1, &["ermine.baby", "ermine.madonna", "joker"]);
     table.state.active = seat(1);
@@ -358,8 +358,8 @@ fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
 
 #[test]
 fn a_card_taken_is_where_it_leaves_old_places_to_old_cards() {
-    // GC-13.2, GC-R38: seat 2 stole one of two cards and has shown all it had; all hidden cards but the hawk came back
-    // since, so the hawk is in seat 1's old place and not what seat 2 drew.
+    // GC-13.2, GC-R38: seat 2 stole one of two cards and has shown all its cards. All hidden cards except the hawk have
+    // returned since. So the hawk is in the old place of seat 1, and seat 2 did not draw it.
     let mut table = Table::new(3);
     table.hand(0, &["hawk.baby"]);
     table.hand(1, &["moth.baby"]);

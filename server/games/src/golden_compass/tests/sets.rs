@@ -1,4 +1,4 @@
-//! Card sets.
+//! Tests of card sets.
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId, SymbolId, TokenId, TokenSet};

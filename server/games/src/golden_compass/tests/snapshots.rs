@@ -1,4 +1,4 @@
-//! Snapshots from outside.
+//! Tests with snapshots from outside, which may be invalid.
 
 use boardwire_kernel::testkit::{self, Shown};
 use boardwire_kernel::{Audits, Hidden, RESAMPLE_STREAM, RngStream, Seat, Setup};
@@ -41,7 +41,7 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
 
 #[test]
 fn choices_of_no_list_and_turns_beyond_the_last_are_refused() {
-    // GC-8.2: what is asked belongs to a list of effects, and there is room for the lists of its options.
+    // GC-8.2: a cost or option is due within a list of effects, and there is room for the lists of the options.
     let table = Table::dealt(3, 1);
     let refused = |decision: Decision, depth: u8, turn: u32| {
         let mut state = table.state;

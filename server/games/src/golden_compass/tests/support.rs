@@ -1,4 +1,4 @@
-//! A table that tests can set up and play by name.
+//! A table that tests set up and play by the names of components.
 
 use std::sync::Arc;
 
@@ -12,28 +12,25 @@ use super::super::state::{Decision, Hand, State, TilePile, tokens_of};
 use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
-/// A seat by its number.
 pub(super) fn seat(number: u8) -> Seat {
     Seat::new(number)
 }
 
-/// The catalogue compiled in, to be changed.
+/// Returns the built-in catalogue as JSON, for a test to change.
 pub(super) fn default_catalogue() -> Value {
     serde_json::from_str(GoldenCompass::TYPE.catalogue).expect("the default is JSON")
 }
 
-/// The game by a catalogue.
 pub(super) fn game_by(catalogue: &str, seats: u8) -> Arc<GoldenCompass> {
     let loaded = Loaded::read(catalogue).unwrap_or_else(|error| panic!("{error}"));
     Arc::new(set_up(Arc::new(loaded), seats.into(), []).expect("a table"))
 }
 
-/// Truth tiles: so many of each value, by its place in the catalogue.
+/// Returns truth tiles. A pair is the index of a value in the catalogue, and its number of tiles.
 pub(super) fn tiles(counts: &[(u8, u8)]) -> TilePile {
     counts.iter().flat_map(|&(place, count)| std::iter::repeat_n(place + 1, count.into())).collect()
 }
 
-/// A game with its position and chance.
 pub(super) struct Table {
     pub(super) game: Arc<GoldenCompass>,
     pub(super) state: State,
@@ -41,7 +38,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Dealt, nobody having kept an ally.
+    /// Returns a table after the deal, before any seat keeps an ally.
     pub(super) fn dealt(seats: u8, seed: u64) -> Self {
         Self::of(testkit::table(seats, &[]), seed)
     }
@@ -52,17 +49,16 @@ impl Table {
         Self { game, state, chance }
     }
 
-    /// The same position once more.
     pub(super) fn copied(&self) -> Self {
         Self { game: Arc::clone(&self.game), state: self.state, chance: self.chance.clone() }
     }
 
-    /// In the first turn, which is seat 0's: nobody holds a card, all cards are in the draw pile.
+    /// Returns a table in its first turn, that of seat 0. All cards are in the draw pile; hands are empty.
     pub(super) fn new(seats: u8) -> Self {
         Self::begun(testkit::table(seats, &[]))
     }
 
-    /// The same by another catalogue.
+    /// Returns the same with another catalogue.
     pub(super) fn by(catalogue: &Value, seats: u8) -> Self {
         Self::begun(game_by(&catalogue.to_string(), seats))
     }
@@ -79,7 +75,7 @@ impl Table {
         table
     }
 
-    /// In the period of this number.
+    /// Returns a table in this period, counted from 0.
     pub(super) fn in_period(seats: u8, period: u8) -> Self {
         let mut table = Self::new(seats);
         table.state.period = period;
@@ -96,7 +92,7 @@ impl Table {
         cards.find(|(_, card)| card.name == name).expect("a card").0
     }
 
-    /// Gives `seat` exactly these cards, from and to the draw pile.
+    /// Gives `seat` exactly these cards. Old cards go to the draw pile, new cards come from it.
     pub(super) fn hand(&mut self, seat: u8, names: &[&str]) {
         let old = self.state.places[Seat::new(seat)].hand;
         old.as_slice().iter().for_each(|&card| self.state.deck.insert(card));
@@ -108,7 +104,7 @@ impl Table {
         self.forget();
     }
 
-    /// Puts these cards on the discard pile, from the draw pile.
+    /// Moves these cards from the draw pile to the discard pile.
     pub(super) fn discarded(&mut self, names: &[&str]) {
         for name in names {
             let card = self.card(name).get();
@@ -121,7 +117,7 @@ impl Table {
         self.forget();
     }
 
-    /// Gives `seat` the first tokens of these names that lie at a city.
+    /// For each name, gives `seat` the first token of that name that lies at a city.
     pub(super) fn tokens(&mut self, seat: u8, names: &[&str]) {
         for name in names {
             let mut lying = self.state.piles.iter().flat_map(|&pile| tokens_of(pile));
@@ -137,7 +133,7 @@ impl Table {
         self.forget();
     }
 
-    /// Lays tokens of `seat` out in the city of this place, marked with compass tiles.
+    /// Lays tokens of `seat` out in the city with index `circle`, marked with compass tiles.
     pub(super) fn lay(&mut self, seat: u8, circle: usize, names: &[&str]) {
         self.tokens(seat, names);
         for name in names {
@@ -153,7 +149,7 @@ impl Table {
         self.forget();
     }
 
-    /// Every seat remembers how cards and tokens came to where they are, drawn and shown one after the other.
+    /// Rebuilds the memory of every seat, as if cards and tokens were drawn and shown one after the other.
     fn forget(&mut self) {
         let (game, state) = (&self.game, &mut self.state);
         let mut events = Vec::new();
@@ -178,14 +174,14 @@ impl Table {
         }
     }
 
-    /// The ally of `seat` is the character of this name, whatever the period.
+    /// Makes the character with this name the ally of `seat`, in any period.
     pub(super) fn ally(&mut self, seat: u8, name: &str) {
         let mut cards = with_ids(&self.game.printed().characters, CharacterId::new);
         let (ally, _) = cards.find(|(_, card)| card.name == name).expect("a character");
         self.state.places[Seat::new(seat)].ally = Some(ally);
     }
 
-    /// The needle shows this red symbol and light-blue one.
+    /// Sets the needle to an axis with this red symbol. The colour is due.
     pub(super) fn needle(&mut self, draw: u8, advance: u8) {
         let mut rows = with_ids(&self.game.printed().axes, AxisId::new);
         let (axis, _) = rows.find(|(_, axis)| (axis.draw, axis.advance) == (draw, advance)).expect("an axis");
@@ -193,7 +189,7 @@ impl Table {
         self.state.decision = Decision::Colour;
     }
 
-    /// The needle shows a free choice, light blue is chosen.
+    /// Sets the needle to a free choice. Light blue is already chosen.
     pub(super) fn light_blue(&mut self) {
         use super::super::catalogue::Blue;
         let mut rows = with_ids(&self.game.printed().axes, AxisId::new);
@@ -202,7 +198,7 @@ impl Table {
         self.state.decision = Decision::Action;
     }
 
-    /// At the choice of sets.
+    /// Makes the choice of sets due.
     pub(super) fn at_sets(&mut self) {
         self.state.decision = Decision::Sets;
     }
@@ -213,7 +209,7 @@ impl Table {
         played.unwrap_or_else(|refused| panic!("{action:?}: {refused}\n{:?}", self.state.decision));
     }
 
-    /// The seat that decides plays.
+    /// Plays each action for the seat that must decide.
     pub(super) fn play(&mut self, actions: &[Action]) {
         for &action in actions {
             let seat = self.state.chooser().expect("a seat decides");
@@ -221,7 +217,6 @@ impl Table {
         }
     }
 
-    /// Plays cards by name.
     pub(super) fn play_cards(&mut self, names: &[&str]) {
         for name in names {
             let card = self.card(name);
@@ -242,14 +237,14 @@ impl Table {
         self.names_of(self.state.places[Seat::new(seat)].hand.cards())
     }
 
-    /// Card names, sorted.
+    /// Returns card names, sorted.
     pub(super) fn names_of(&self, cards: impl Iterator<Item = CardId>) -> Vec<String> {
         let mut names: Vec<_> = cards.map(|card| self.game.printed().card(card).name.clone()).collect();
         names.sort();
         names
     }
 
-    /// The next outcome of a stream is this one; seeded streams go their own way.
+    /// Scripts the next outcomes of one stream. The other streams are then empty and give the first possible outcome.
     pub(super) fn scripted(&mut self, stream: usize, outcomes: &[u8]) {
         let mut script = vec![vec![]; streams::NAMES.len()];
         script[stream] = outcomes.to_vec();

@@ -1,4 +1,4 @@
-//! Red turns, Lyra's steps, the stall guard.
+//! Tests of red turns, Lyra's steps and the stall guard.
 
 use boardwire_kernel::testkit;
 

@@ -1,7 +1,7 @@
-//! Light-blue actions and ally powers: carrying them out.
+//! Carries out light-blue actions and ally powers.
 //!
-//! A power is a list of effects in [`Catalogue::ops`](super::super::Catalogue). The state holds which effect of
-//! which list comes next, so that a power can stop for a choice and go on with the next ply.
+//! A power is a list of effects in [`Catalogue::ops`](super::super::Catalogue). The state holds the next effect of each
+//! list in progress, so a power can stop for a choice and continue at the next ply.
 
 use boardwire_kernel::{Chance, Seat};
 
@@ -10,10 +10,10 @@ use super::super::catalogue::Op;
 use super::super::state::{Aim, Decision, Hand, State};
 
 impl GoldenCompass {
-    /// Carries out the next effect, up to the first choice in it; gives the decision that is due, if one is.
+    /// Carries out an effect up to its first choice. Returns the decision that is due, if any.
     pub(super) fn carry_out(&self, state: &mut State, op: Op, chance: &mut Chance) -> Option<Decision> {
         if let Op::Spend(count) = op {
-            // A cost is asked only if it can be paid for something; else its list ends.
+            // A cost is offered only if the seat can pay it for a possible effect. Otherwise its list ends.
             let can_pay = state.acting().hand.len() >= count;
             if can_pay && self.is_list_possible(state, state.program.rest(), count) {
                 return Some(Decision::Cost(count));
@@ -58,7 +58,7 @@ impl GoldenCompass {
         Some(Decision::Drop { left })
     }
 
-    /// What was aimed hits `target`: the decision that is due then, if any.
+    /// Applies `aim` to the seat `target`. Returns the decision that is due then, if any.
     pub(super) fn hit(
         &self,
         state: &mut State,
@@ -89,7 +89,7 @@ impl GoldenCompass {
     }
 }
 
-/// The active seat lays up to `count` compass tiles on the objective (R34).
+/// Lays up to `count` compass tiles of the active seat on the objective (R34).
 pub(super) fn lay_compass(state: &mut State, count: u8) {
     let place = state.acting_mut();
     let laid = count.min(place.supply);
@@ -97,7 +97,7 @@ pub(super) fn lay_compass(state: &mut State, count: u8) {
     place.compass += laid;
 }
 
-/// Takes dust from the supply, or asks from whom.
+/// Takes dust from the supply. If it is empty, returns the decision about the seat that loses dust.
 pub(super) fn take_dust(state: &mut State) -> Option<Decision> {
     if state.dust == 0 {
         return Some(Decision::Target(Aim::Dust));

@@ -1,4 +1,4 @@
-//! Lyra cards and experience tokens change hands; every seat remembers what it sees of it.
+//! Lyra cards and experience tokens that change hands. Every seat remembers what it sees of it.
 
 use boardwire_kernel::{Chance, Seat};
 
@@ -9,9 +9,9 @@ use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
 impl GoldenCompass {
-    /// `seat` draws `count` cards, the discard pile coming back when the draw pile is empty.
+    /// Draws `count` cards for `seat`. If the draw pile is empty, the discard pile goes back into it.
     ///
-    /// Tells `drawn` their types, in order.
+    /// Calls `drawn` with the type of each card, in order.
     pub(in crate::golden_compass) fn draw(
         &self,
         state: &mut State,
@@ -34,14 +34,14 @@ impl GoldenCompass {
         }
     }
 
-    /// The discard pile becomes part of the draw pile again.
+    /// Puts the discard pile back into the draw pile.
     pub(in crate::golden_compass) fn return_discard(&self, state: &mut State) {
         self.happened(state, state.active, Event::Return);
         state.deck.absorb(&mut state.discard);
         state.not_discarded = [u8::MAX; CARDS];
     }
 
-    /// `seat` puts a card on the discard pile: one `among` so many just drawn, or any of its hand if that is 0.
+    /// Discards a card of `seat`: one of `among` cards just drawn, or any card of its hand if `among` is 0.
     pub(in crate::golden_compass) fn discard(&self, state: &mut State, seat: Seat, card: CardId, among: u8) {
         state.places[seat].hand.remove(card);
         let discarded = self.blocks[card.index()].end() - 1 - usize::from(state.discard.count(card.get()));
@@ -50,7 +50,7 @@ impl GoldenCompass {
         self.happened(state, seat, Event::Show { card, among });
     }
 
-    /// The active seat takes a random card of `victim`: only the two know which.
+    /// Moves a random card from `victim` to the active seat. Only these two seats know which card it is.
     pub(in crate::golden_compass) fn steal_card(&self, state: &mut State, victim: Seat, chance: &mut Chance) {
         let thief = state.active;
         let hand = &mut state.places[victim].hand;
@@ -60,7 +60,7 @@ impl GoldenCompass {
         self.happened(state, thief, Event::Steal { victim, card });
     }
 
-    /// The active seat takes an unseen token from the current city.
+    /// Moves a random token, unseen, from the current city to the active seat.
     pub(in crate::golden_compass) fn take_token(&self, state: &mut State, chance: &mut Chance) {
         let city = self.current_city(state).expect("tokens lie at the current city");
         let pile = &mut state.piles[city.index() - 1];
@@ -72,7 +72,7 @@ impl GoldenCompass {
         self.happened(state, seat, Event::Take(token));
     }
 
-    /// The active seat takes a random token with the back of `city` from `victim`.
+    /// Moves a random token with the back of `city` from `victim` to the active seat.
     pub(in crate::golden_compass) fn steal_token(
         &self,
         state: &mut State,
@@ -90,7 +90,7 @@ impl GoldenCompass {
         self.happened(state, thief, Event::Rob { victim, token });
     }
 
-    /// The active seat lays out a token like `kind` in the current city, for all to see.
+    /// Lays out a token of the active seat that equals `kind`, face up, in the current city.
     pub(in crate::golden_compass) fn lay_token(&self, state: &mut State, kind: TokenId) {
         let seat = state.active;
         let city = self.current_city(state).expect("the current city has an empty circle");
@@ -105,7 +105,7 @@ impl GoldenCompass {
         self.happened(state, seat, Event::Lay(token));
     }
 
-    /// Every seat remembers what it sees of an event.
+    /// Adds to the memory of every seat what it sees of an event.
     #[inline]
     fn happened(&self, state: &mut State, actor: Seat, event: Event) {
         if state.forgets {

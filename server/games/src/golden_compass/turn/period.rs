@@ -1,4 +1,4 @@
-//! What frames the turns of a period: allies, truth tiles, clean-up.
+//! The parts of a period before and after its turns: allies, truth tiles, clean-up.
 
 use boardwire_kernel::{Chance, Seat};
 
@@ -8,13 +8,12 @@ use super::super::state::{CharacterSet, Decision, Place, Program, State, TilePil
 use super::super::{GoldenCompass, streams};
 
 impl GoldenCompass {
-    /// The characters of a period.
     pub(in crate::golden_compass) fn characters_of(&self, period: u8) -> CharacterSet {
         let characters = with_ids(&self.printed().characters, CharacterId::new);
         characters.filter(|(_, card)| card.period == period).map(|(id, _)| id).collect()
     }
 
-    /// Deals two characters to every seat, from the first seat on.
+    /// Deals two characters to every seat, beginning with the first seat.
     pub(in crate::golden_compass) fn begin_period(&self, state: &mut State, chance: &mut Chance) {
         let mut pile = self.characters_of(state.period);
         for steps in 0..self.seats {
@@ -27,7 +26,7 @@ impl GoldenCompass {
         state.decision = Decision::Keep;
     }
 
-    /// A seat keeps one of its two characters; when all have, allies are shown and the turns begin.
+    /// Keeps one of the two characters of a seat. After the last seat it shows the allies and starts the turns.
     pub(super) fn keep(&self, state: &mut State, seat: Seat, which: u8, chance: &mut Chance) {
         state.places[seat].kept = Some(which);
         if state.places.of(self.seats).iter().any(|place| place.kept.is_none()) {
@@ -43,14 +42,14 @@ impl GoldenCompass {
         self.begin_turn(state, chance);
     }
 
-    /// The symbols on the ally of a seat and on the card under it.
+    /// Returns the Magisterium value: the symbols on the ally of a seat and on the card under it.
     #[inline]
     pub(in crate::golden_compass) fn magisterium(&self, place: &Place) -> u8 {
         let symbols = |card| self.symbols[usize::from(CharacterId::row(card))];
         symbols(place.ally) + symbols(place.under)
     }
 
-    /// The cards the holder of the airship would pay.
+    /// Returns the number of cards that the holder of the airship would pay.
     pub(in crate::golden_compass) fn airship_price(&self, place: &Place) -> u8 {
         self.magisterium(place) + self.printed().airship_extra_cards
     }
@@ -65,7 +64,7 @@ impl GoldenCompass {
         }
     }
 
-    /// The holder of the airship still owes so many cards, or is done.
+    /// Continues the payment for the airship: `left` cards are still due, or the holder is done.
     pub(super) fn settle_airship(&self, state: &mut State, left: u8, chance: &mut Chance) {
         if left > 0 {
             state.decision = Decision::PayForAirship { left };
@@ -75,7 +74,7 @@ impl GoldenCompass {
         }
     }
 
-    /// Opens truth tiles, in the last scoring mixed with passage tiles, and begins the draft.
+    /// Opens truth tiles and starts the draft. In the last scoring passage tiles are mixed in.
     fn open_tiles(&self, state: &mut State, chance: &mut Chance) {
         while state.open.len() < self.printed().tiles_drawn {
             let tiles = u32::from(state.bag.len());
@@ -93,14 +92,14 @@ impl GoldenCompass {
         self.draft_from(state, 0, chance);
     }
 
-    /// Most compass tiles, then most cards, then clockwise from the left neighbour of the first seat (R25).
+    /// Returns the draft order: most compass tiles, most cards, clockwise from the first seat's left neighbour (R25).
     pub(in crate::golden_compass) fn draft_order(&self, state: &State) -> [Seat; SEATS] {
         let mut order = [Seat::FIRST; SEATS];
         let seats = &mut order[..usize::from(self.seats)];
         for (steps, seat) in (1..).zip(&mut *seats) {
             *seat = state.first.clockwise(steps, self.seats);
         }
-        // Stable, so that ties stay in clockwise order.
+        // The sort is stable, so ties stay in clockwise order.
         seats.sort_by_key(|&seat| {
             let place = &state.places[seat];
             std::cmp::Reverse((place.compass, place.hand.len()))
@@ -108,7 +107,7 @@ impl GoldenCompass {
         order
     }
 
-    /// Asks the seat in `place` of the draft, or one after it, for its tiles.
+    /// Asks for the tiles of the seat at index `place` of the draft. Skips a seat to which no tile is due.
     fn draft_from(&self, state: &mut State, place: u8, chance: &mut Chance) {
         for place in place..self.seats {
             let gave_up = state.gave_up == Some(state.order[usize::from(place)]);
@@ -121,7 +120,7 @@ impl GoldenCompass {
         self.end_period(state, chance);
     }
 
-    /// The seat in `place` of the draft, to whom so many tiles are due, takes an open one.
+    /// Gives an open tile to the seat at index `place` of the draft; `left` tiles are due to it.
     pub(super) fn take_tile(
         &self,
         state: &mut State,
@@ -140,7 +139,7 @@ impl GoldenCompass {
         }
     }
 
-    /// Clears the board of the period; the next begins, or the game is over.
+    /// Clears the board of the period. Then starts the next period or ends the game.
     fn end_period(&self, state: &mut State, chance: &mut Chance) {
         state.open = TilePile::EMPTY;
         state.order = [Seat::FIRST; SEATS];

@@ -1,4 +1,4 @@
-//! Card sets in the course of play: which may be begun, how they are filled, and what they do.
+//! Card sets during play: which sets can start, how they are filled, and what they do.
 
 use boardwire_kernel::{BitSet, Chance};
 
@@ -7,7 +7,7 @@ use super::super::catalogue::CardId;
 use super::super::state::{Aim, Begun, Decision, SetKind, State};
 use super::effects::lay_compass;
 
-/// The sets that may be played now; daemons and symbols by their numbers.
+/// The sets that the active seat may play now; daemons and symbols by number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::golden_compass) struct Sets {
     pub(in crate::golden_compass) pairs: BitSet<1>,
@@ -30,7 +30,6 @@ impl Sets {
 }
 
 impl GoldenCompass {
-    /// The sets the active seat may play now.
     #[inline]
     pub(in crate::golden_compass) fn sets(&self, state: &State) -> Sets {
         let mut sets = Sets::default();
@@ -53,12 +52,12 @@ impl GoldenCompass {
         sets
     }
 
-    /// Whether a pair would take or lay out a token now.
+    /// Returns whether a pair would take or lay out a token now.
     pub(in crate::golden_compass) fn has_pair_effect(&self, state: &State) -> bool {
         if state.is_last_period() { self.can_lay_token(state) } else { self.can_take_token(state) }
     }
 
-    /// Begins a set.
+    /// Starts a set. Uses up a right if the set needs one.
     pub(super) fn begin_set(
         &self,
         state: &mut State,
@@ -73,13 +72,13 @@ impl GoldenCompass {
         self.fill(state, Begun::new(kind), chance)
     }
 
-    /// Puts a card into a set.
+    /// Discards a card of the active seat and adds it to the set.
     pub(super) fn put(&self, state: &mut State, begun: Begun, card: CardId) -> Begun {
         self.discard(state, state.active, card, 0);
         begun.with(self.card_sets.is_joker(card.get()))
     }
 
-    /// Fills a set as far as there is only one choice of card types, and resolves it when complete.
+    /// Fills a set while only one choice of card types exists. Resolves the set when it is complete.
     pub(super) fn fill(&self, state: &mut State, begun: Begun, chance: &mut Chance) -> Option<Decision> {
         let mut begun = begun;
         while begun.left > 0 {

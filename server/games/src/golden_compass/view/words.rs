@@ -1,4 +1,4 @@
-//! The words for values, and the sizes of fields.
+//! Names of values, and sizes of fields.
 
 use boardwire_kernel::{Axis, Viewer};
 
@@ -6,7 +6,7 @@ use super::super::catalogue::{Catalogue, count_of};
 use super::super::limits::{HAND, byte};
 use super::super::state::{Aim, Decision, SetKind};
 
-/// What is to be decided, by code.
+/// The names of the decisions, by code.
 pub(super) const DECISIONS: [&str; 22] = [
     "keep an ally",
     "red or light blue",
@@ -62,12 +62,11 @@ pub(super) fn decision(decision: Decision) -> u8 {
     }
 }
 
-/// The words for a decision.
 pub(in crate::golden_compass) fn decision_words(due: Decision) -> &'static str {
     DECISIONS[usize::from(decision(due))]
 }
 
-/// The set begun by code, and its daemon or symbol.
+/// Returns the code of the incomplete set, and its daemon or symbol.
 pub(super) fn set_begun(decision: Decision) -> (u8, u8) {
     let Decision::Fill(begun) = decision else { return (0, 0) };
     match begun.kind {
@@ -79,7 +78,7 @@ pub(super) fn set_begun(decision: Decision) -> (u8, u8) {
     }
 }
 
-/// Words for every set of `places`, which are named in the order of their bits.
+/// Returns a name for every subset of `places`. Bit `n` of a subset means `places[n]`.
 fn sets_of(places: &[String], none: &str) -> Vec<String> {
     let words = |mask: usize| {
         let named = places.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
@@ -89,11 +88,11 @@ fn sets_of(places: &[String], none: &str) -> Vec<String> {
     (0..1 << places.len()).map(words).collect()
 }
 
-/// The sizes of fields and the greatest values in them, which follow from the catalogue and the seats.
+/// Field sizes and maximum values. They follow from the catalogue and the seat count.
 #[derive(Debug)]
 pub(in crate::golden_compass) struct Sizes {
     pub(super) seats: u8,
-    /// Places for what was taken from a hand.
+    /// The number of places for cards taken from a hand.
     pub(super) taken: u8,
     pub(super) copies: u8,
     pub(super) most_copies: u8,
@@ -103,7 +102,7 @@ pub(in crate::golden_compass) struct Sizes {
     pub(super) most_slots: u8,
     pub(super) most_symbols: u8,
     pub(super) steps: u8,
-    /// Words for where a token may be, and for who may hold a card.
+    /// Names for where a token may be, and for the seats that may hold a card.
     pub(super) token_places: Vec<String>,
     pub(super) holders: Vec<String>,
 }
@@ -140,7 +139,7 @@ impl Sizes {
         Axis::seats(self.seats)
     }
 
-    /// The other seats, in fields that only seats are shown.
+    /// Returns the axis of the other seats, for fields that the public does not have.
     pub(super) fn other(&self) -> Axis {
         Axis::other_seats(self.seats - 1)
     }

@@ -1,4 +1,4 @@
-//! Biomes and Divine Entities.
+//! Reads biomes and Divine Entities.
 
 use boardwire_kernel::catalogue::{Checked, exactly, refuse, require, unique};
 
@@ -8,7 +8,7 @@ use super::rows::{BiomeRow, EffectRow, EntityRow, File};
 use super::{AGE, BIOMES, ENTITIES, cell_set};
 use crate::rauha::state::{ByBiome, CARDS, CELLS, CellSet};
 
-/// The Entities, in the order of their ids.
+/// Reads the Entities, in the order of their ids.
 pub(super) fn entities(rows: &[EntityRow]) -> Checked<Vec<Entity>> {
     exactly("entities", rows.len(), ENTITIES.into())?;
     for (index, row) in (0..).zip(rows) {
@@ -33,14 +33,14 @@ fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
     };
     let effect = effect(&format!("{place}.effect"), &row.effect)?;
     for (field, text) in [("key", &row.key), ("name", &row.name)] {
-        // Names stand in labels and keys in lines of JSON: one word each.
+        // Labels contain names, and lines of JSON contain keys: each must be one word.
         let is_word = !text.is_empty() && text.chars().all(char::is_alphabetic);
         require(is_word, format!("{place}.{field}"), || format!("`{text}` is not one word"))?;
     }
     Ok(Entity { key: row.key.clone(), name: row.name.clone(), called_by, effect })
 }
 
-/// The biomes and their codes, in the order of their ids.
+/// Reads the biomes and their codes, in the order of their ids.
 pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome>, Vec<String>)> {
     exactly("biomes", file.biomes.len(), CARDS.into())?;
     let printed = ['A', 'B'].into_iter().flat_map(|side| (0..CELLS).map(move |cell| format!("{side}{cell}")));
@@ -70,7 +70,7 @@ pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome
     Ok((ByBiome::new(biomes, Biome::NONE), codes))
 }
 
-/// Codes stand in labels and texts between spaces.
+/// Checks a code. Labels and texts write codes between spaces.
 fn check_code(place: &str, code: &str, printed: &[String]) -> Checked {
     require(!code.is_empty(), place, || "is empty".into())?;
     let is_one_word = !code.chars().any(|c| c.is_whitespace() || c.is_control());
@@ -95,7 +95,7 @@ fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
     Ok(Biome { age: row.id / AGE + 1, cost: row.cost.get(), cells, ..shown })
 }
 
-/// What cards and printed cells both show.
+/// Reads what cards and printed cells have in common.
 fn shown(
     place: &str,
     types: &[Type],

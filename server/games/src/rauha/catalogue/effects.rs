@@ -1,16 +1,16 @@
-//! Effects: each kind has values of its own.
+//! Effects: each kind has its own fields.
 
 use boardwire_kernel::catalogue::{Checked, refuse};
 
 use super::pieces::Effect;
 use super::rows::{EffectKind, EffectRow};
 
-/// The value of a field that the effect must have.
+/// Returns the value of a required field.
 fn due<T: Copy>(place: &str, field: &str, value: Option<T>) -> Checked<T> {
     value.map_or_else(|| refuse(format!("{place}.{field}"), "missing"), Ok)
 }
 
-/// Reads an effect, which has exactly the values its kind needs.
+/// Reads an effect. The row must have exactly the fields of its kind.
 pub(super) fn effect(place: &str, row: &EffectRow) -> Checked<Effect> {
     let number = |field, value: Option<super::rows::Value>| Ok(due(place, field, value)?.get());
     let (fields, effect): (&[&str], _) = match row.kind {

@@ -17,18 +17,18 @@ pub(super) use tables::tables;
 use super::estimate::EstimateTables;
 use super::state::{BiomeId, ByBiome, CARDS, CELLS, CellSet, EntityId};
 
-/// The biome cards of one Age.
+/// The number of biome cards of one Age.
 pub(super) const AGE: u8 = CARDS / 2;
-/// All biomes: the cards, and the printed cells of both sides.
+/// The number of all biomes: the cards, and the printed cells of both sides.
 pub(super) const BIOMES: u8 = CARDS + 2 * CELLS;
-/// The Divine Entities.
+/// The number of Divine Entities.
 pub(super) const ENTITIES: u8 = 7;
-/// The stops of the Avatar.
+/// The number of stops of the Avatar.
 pub(super) const STOPS: u8 = 16;
-/// Neither crystals nor points of a seat may ever be more than this.
+/// The upper limit for the crystals and for the points of a seat.
 pub(super) const MOST_TOTAL: u16 = 30_000;
 
-/// The biome printed on a cell of side A (`side` 0) or B (1).
+/// Returns the biome printed on a cell of side A (`side` 0) or B (1).
 pub(super) const fn printed(side: u8, cell: u8) -> BiomeId {
     BiomeId::new(CARDS + 1 + side * CELLS + cell)
 }
@@ -39,22 +39,21 @@ pub struct Catalogue {
     pub(super) biomes: ByBiome<Biome>,
     /// A readable code of each biome, in the order of their ids.
     codes: Vec<String>,
-    /// What each biome shows and does, likewise: texts write many of them.
+    /// A text of each biome's symbols and effect, in the same order. They are stored because texts use them often.
     words: Vec<String>,
     /// The Entities, in the order of their ids.
     pub(super) entities: Vec<Entity>,
-    /// What the Entities do, by id; 0 is none.
+    /// The abilities of the Entities, by id; id 0 means no Entity.
     pub(super) abilities: [Ability; 1 + ENTITIES as usize],
     /// The stops of the Avatar, in order.
     pub(super) track: [Stop; STOPS as usize],
-    /// Points for having 0, 1, ... 5 Water Sources more than the fewest.
+    /// The points for having 0, 1, ... 5 Water Sources more than the seat with the fewest.
     pub(super) water: [u8; 6],
-    /// Crystals a seat begins with.
+    /// The crystals of a seat at the start.
     pub(super) start: u8,
-    /// Crystals for a discarded card.
+    /// The crystals for a discarded card.
     pub(super) discard: u8,
     provenance: String,
-    /// For estimates.
     pub(super) estimate_tables: EstimateTables,
 }
 
@@ -97,12 +96,11 @@ impl Components for Catalogue {
 }
 
 impl Catalogue {
-    /// The readable code of a biome.
     pub(super) fn code(&self, id: BiomeId) -> &str {
         &self.codes[id.index() - 1]
     }
 
-    /// What a biome shows and does.
+    /// Returns the text of a biome's symbols and effect.
     pub(super) fn in_words(&self, id: BiomeId) -> &str {
         &self.words[id.index() - 1]
     }
@@ -111,19 +109,19 @@ impl Catalogue {
         &self.entities[id.index() - 1]
     }
 
-    /// More crystals than any seat can ever hold.
+    /// Returns an upper bound for the crystals of a seat.
     pub(super) fn most_crystals(&self) -> u32 {
         let gain = |effect| if let Effect::Gain(crystals) = effect { u32::from(crystals) } else { 0 };
         u32::from(self.start) + 12 * u32::from(self.discard) + self.most_of_activations(gain)
     }
 
-    /// More points than any seat can ever have.
+    /// Returns an upper bound for the points of a seat.
     pub(super) fn most_points(&self) -> u32 {
         let water = self.water.iter().max().copied().unwrap_or(0);
         self.most_of_activations(|effect| self.most_points_of(effect)) + 4 * u32::from(water)
     }
 
-    /// The most that all activations of a game can give: 12 turns with three cells each, 4 scorings with nine.
+    /// Returns the most that all activations of a game can give: 12 turns of three cells, 4 scorings of nine, and Entities.
     fn most_of_activations(&self, most: impl Fn(Effect) -> u32) -> u32 {
         let cell =
             self.biomes.up_to(BIOMES).iter().map(|biome| most(biome.ability.effect)).max().unwrap_or(0);
@@ -131,7 +129,7 @@ impl Catalogue {
         12 * (3 * cell + entities) + 4 * (9 * cell + entities)
     }
 
-    /// The most points one activation of an effect can give.
+    /// Returns the most points that one activation of an effect can give.
     fn most_points_of(&self, effect: Effect) -> u32 {
         match effect {
             Effect::None | Effect::Gain(_) | Effect::BuySpore { .. } | Effect::Water(_) => 0,
@@ -149,19 +147,19 @@ impl Catalogue {
         }
     }
 
-    /// More Water Sources than any seat can have.
+    /// Returns an upper bound for the Water Sources of a seat.
     pub(super) fn most_water(&self) -> u32 {
         let held = self.entities.iter().map(|entity| u32::from(entity.effect.water())).sum::<u32>();
         self.on_all_cells(|biome| biome.symbols.water()) + held
     }
 
-    /// The most that nine biomes can show.
+    /// Returns the most that nine biomes can show.
     fn on_all_cells(&self, shown: impl Fn(&Biome) -> u8) -> u32 {
         u32::from(CELLS) * u32::from(self.biomes.up_to(BIOMES).iter().map(shown).max().unwrap_or(0))
     }
 }
 
-/// A list of different cells.
+/// Reads a list of different cells.
 fn cell_set(place: &str, cells: &[rows::Cell]) -> Checked<CellSet> {
     let mut set = CellSet::EMPTY;
     for (index, cell) in cells.iter().enumerate() {

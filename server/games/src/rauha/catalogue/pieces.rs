@@ -1,4 +1,4 @@
-//! The pieces as the rules use them: biomes, Divine Entities, the stops of the Avatar.
+//! The components as the rules use them: biomes, Divine Entities, the stops of the Avatar.
 
 use serde::Deserialize;
 
@@ -8,7 +8,6 @@ use crate::rauha::state::{CellSet, EntitySet};
 pub(in crate::rauha) const LINES: [[u8; 3]; 6] =
     [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8]];
 
-/// The type of a biome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::rauha) enum Type {
@@ -16,14 +15,13 @@ pub(in crate::rauha) enum Type {
     Forest,
     Mushroom,
     Mountain,
-    /// It calls nobody, and is on no card.
+    /// Calls no Entity, and is on no card.
     Desert,
 }
 
-/// The types in words, in their order.
+/// The names of the types, in the order of [`Type`].
 pub(in crate::rauha) const TYPES: [&str; 5] = ["crystal", "forest", "mushroom", "mountain", "desert"];
 
-/// An animal on a biome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::rauha) enum Animal {
@@ -32,10 +30,10 @@ pub(in crate::rauha) enum Animal {
     Marine,
 }
 
-/// The animals in words, in their order.
+/// The names of the animals, in the order of [`Animal`].
 pub(in crate::rauha) const ANIMALS: [&str; 3] = ["flying", "land", "marine"];
 
-/// What a `points_per` effect counts on the own board.
+/// What a `points_per` effect counts on the seat's own board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
@@ -47,24 +45,24 @@ pub enum Per {
     Marine,
     /// Spores.
     Spore,
-    /// Water Sources, those of an Entity included.
+    /// Water Sources, including those of an Entity.
     Water,
     /// The most frequent kind of animal.
     BestAnimal,
 }
 
 impl Per {
-    /// Everything that is counted.
+    /// All values.
     pub(in crate::rauha) const ALL: [Self; 6] =
         [Self::Flying, Self::Land, Self::Marine, Self::Spore, Self::Water, Self::BestAnimal];
 
-    /// What is counted, in words.
+    /// Returns the name of the thing counted.
     pub(in crate::rauha) fn words(self) -> &'static str {
         ["flying", "land", "marine", "Spore", "water", "best animal"][self as usize]
     }
 }
 
-/// What activating a biome or an Entity does.
+/// The effect of activating a biome or an Entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rauha) enum Effect {
     /// Nothing to activate.
@@ -83,13 +81,13 @@ pub(in crate::rauha) enum Effect {
     Water(u8),
 }
 
-/// An effect with what it takes to activate it.
+/// An effect and the conditions for activating it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rauha) struct Ability {
     pub(in crate::rauha) effect: Effect,
-    /// The crystals; more than there can be where nothing can be activated.
+    /// The crystals needed. If the effect cannot be activated, a number that no seat can have.
     pub(in crate::rauha) crystals: u16,
-    /// Whether it takes a cell without a Spore.
+    /// Whether it needs a cell without a Spore.
     pub(in crate::rauha) needs_cell: bool,
 }
 
@@ -101,7 +99,7 @@ impl From<Effect> for Ability {
 }
 
 impl Effect {
-    /// What activating it costs; none when it cannot be activated.
+    /// Returns the cost in crystals; none if the effect cannot be activated.
     pub(in crate::rauha) fn cost(self) -> Option<u8> {
         match self {
             Self::None | Self::Water(_) => None,
@@ -110,7 +108,7 @@ impl Effect {
         }
     }
 
-    /// The Water Sources it adds while held.
+    /// Returns the Water Sources it adds while held.
     pub(in crate::rauha) fn water(self) -> u8 {
         match self {
             Self::Water(sources) => sources,
@@ -138,38 +136,36 @@ impl std::fmt::Display for Effect {
     }
 }
 
-/// How often some biomes show each animal, and how many Water Sources: a byte each, so that nine biomes are
-/// counted by eight additions.
+/// Counts of each animal and of Water Sources in one or more biomes, a byte each: eight additions count nine biomes.
 ///
-/// A biome shows at most 3 animals and 9 sources, so that no byte overflows.
+/// A biome shows at most 3 animals and 9 sources, so no byte overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rauha) struct Symbols(u32);
 
 impl Symbols {
-    /// Those of one biome.
+    /// Creates the counts of one biome.
     pub(in crate::rauha) fn new(animals: [u8; 3], water: u8) -> Self {
         let [flying, land, marine] = animals;
         Self(u32::from_le_bytes([flying, land, marine, water]))
     }
 
-    /// Those of some biomes together.
+    /// Returns the sum of the counts of several biomes.
     pub(in crate::rauha) fn sum(all: impl Iterator<Item = Self>) -> Self {
         Self(all.map(|symbols| symbols.0).sum())
     }
 
-    /// Those with one of the biomes replaced by another.
+    /// Returns the counts with one biome replaced by another.
     #[inline]
     pub(in crate::rauha) fn replace(self, old: Self, new: Self) -> Self {
         Self(self.0 - old.0 + new.0)
     }
 
-    /// How often each animal is shown.
+    /// Returns the number of each animal.
     pub(in crate::rauha) fn animals(self) -> [u8; 3] {
         let [flying, land, marine, _] = self.0.to_le_bytes();
         [flying, land, marine]
     }
 
-    /// The Water Sources.
     pub(in crate::rauha) fn water(self) -> u8 {
         self.0.to_le_bytes()[3]
     }
@@ -178,24 +174,24 @@ impl Symbols {
 /// One biome: a card, or a printed cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rauha) struct Biome {
-    /// The Age of a card, 0 for a printed cell.
+    /// The Age of a card; 0 for a printed cell.
     pub(in crate::rauha) age: u8,
     /// Whether it has each of [`TYPES`].
     pub(in crate::rauha) types: [bool; 5],
     /// The animals and Water Sources it shows.
     pub(in crate::rauha) symbols: Symbols,
-    /// Crystals to pay when it is placed.
+    /// The crystals paid to place it.
     pub(in crate::rauha) cost: u8,
     /// The cells on which it may be placed.
     pub(in crate::rauha) cells: CellSet,
-    /// What activating it does.
+    /// The effect of activating it.
     pub(in crate::rauha) ability: Ability,
     /// The Entities whose symbol it shows.
     pub(in crate::rauha) calls: EntitySet,
 }
 
 impl Biome {
-    /// No biome: it shows nothing and fits nowhere.
+    /// No biome: it shows nothing and cannot be placed.
     pub(in crate::rauha) const NONE: Self = Self {
         age: 0,
         types: [false; 5],
@@ -207,7 +203,7 @@ impl Biome {
     };
 }
 
-/// Symbols, Water Sources and effect.
+/// Writes symbols, Water Sources and effect.
 impl std::fmt::Display for Biome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let types = TYPES.into_iter().zip(self.types).filter(|(_, is_shown)| *is_shown).map(|(kind, _)| kind);
@@ -224,20 +220,19 @@ impl std::fmt::Display for Biome {
     }
 }
 
-/// A Divine Entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::rauha) struct Entity {
-    /// The key in cases and records: `kiteet`.
+    /// The key in example cases and records, such as `kiteet`.
     pub(in crate::rauha) key: String,
     /// The name on the tile.
     pub(in crate::rauha) name: String,
-    /// What must fill a row or a column.
+    /// The symbol that must fill a row or a column.
     pub(in crate::rauha) called_by: Symbol,
-    /// What activating it does.
+    /// The effect of activating it.
     pub(in crate::rauha) effect: Effect,
 }
 
-/// Which symbol calls an Entity.
+/// A symbol that calls an Entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rauha) enum Symbol {
     Type(Type),
@@ -245,7 +240,6 @@ pub(in crate::rauha) enum Symbol {
 }
 
 impl Symbol {
-    /// The symbol in one word.
     pub(in crate::rauha) fn name(self) -> &'static str {
         match self {
             Self::Type(kind) => TYPES[kind as usize],
@@ -253,7 +247,7 @@ impl Symbol {
         }
     }
 
-    /// Whether `biome` shows it.
+    /// Returns whether `biome` shows the symbol.
     pub(in crate::rauha) fn is_on(self, biome: &Biome) -> bool {
         match self {
             Self::Type(kind) => biome.types[kind as usize],
@@ -262,31 +256,30 @@ impl Symbol {
     }
 }
 
-/// The Satellite a turn drafts from.
+/// The side of a Satellite, which selects the Satellite that a turn drafts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::rauha) enum Side {
-    /// The one on the left of a seat.
+    /// Selects the Satellite on the left of a seat.
     Moon,
-    /// The one on the right of a seat.
+    /// Selects the Satellite on the right of a seat.
     Star,
 }
 
-/// One stop of the Avatar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rauha) struct Stop {
     /// The round, 1 to 4.
     pub(in crate::rauha) round: u8,
     /// The turn of the round, 1 to 3; 4 is the scoring.
     pub(in crate::rauha) turn: u8,
-    /// Which Satellite is drafted from; a scoring drafts from none.
+    /// Selects the Satellite to draft from; none in a scoring.
     pub(in crate::rauha) side: Option<Side>,
     /// The cells activated; none in a scoring.
     pub(in crate::rauha) line: CellSet,
 }
 
 impl Stop {
-    /// Whether the stop is a corner.
+    /// Returns whether the stop is a corner.
     pub(in crate::rauha) fn is_scoring(self) -> bool {
         self.turn == 4
     }

@@ -1,5 +1,5 @@
-//! The rows of the catalogue as they stand in its JSON, as far as they are read; what a number or a word may be stands in
-//! its type. Other fields are for people.
+//! The JSON rows of the catalogue, with the fields that the code reads. The types limit the numbers and words. Other
+//! fields are for people.
 
 use boardwire_kernel::catalogue::Small;
 use serde::{Deserialize, Deserializer};
@@ -7,14 +7,12 @@ use serde::{Deserialize, Deserializer};
 use super::pieces::{Animal, Per, Side, Type};
 use crate::rauha::state::CELLS;
 
-/// The only number the rules can be played with.
+/// A number for which the rules allow one value only.
 type Exactly<const N: u8> = Small<N, N>;
-/// A cell of a board.
 pub(super) type Cell = Small<0, { CELLS - 1 }>;
-/// A number that an effect has; no printed one is larger.
+/// A number in an effect. No printed one is larger.
 pub(super) type Value = Small<1, 20>;
 
-/// The whole file.
 #[derive(Deserialize)]
 pub(super) struct File {
     #[serde(rename = "schema_version")]
@@ -39,7 +37,7 @@ pub(super) struct Discard {
     pub(super) crystals: Small<0, 20>,
 }
 
-/// A stop; in a scoring nothing of it is read.
+/// A stop. The code reads none of these fields in a scoring.
 #[derive(Deserialize)]
 pub(super) struct StopRow {
     pub(super) satellite: Option<Side>,
@@ -105,7 +103,7 @@ pub(super) struct BiomeRow {
     pub(super) effect: EffectRow,
 }
 
-/// An effect with the values of every kind; each kind has its own.
+/// An effect with the fields of all kinds. Each kind uses its own fields.
 #[derive(Deserialize)]
 pub(super) struct EffectRow {
     pub(super) kind: EffectKind,
@@ -129,7 +127,7 @@ pub(super) enum EffectKind {
     PassiveWater,
 }
 
-/// Reads a value that may be null but may not be missing.
+/// Reads a field that may be null but must be present.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Cell>>, D::Error> {
     Option::deserialize(deserializer)
 }

@@ -6,10 +6,9 @@ use super::pieces::{ANIMALS, Biome, Effect, Entity, Per, Side, Stop, TYPES};
 use super::{BIOMES, Catalogue};
 use crate::rauha::state::{CELLS, CellSet};
 
-/// The Ages by value; a printed cell is of none.
+/// The names of the Ages, by value; a printed cell has none.
 const AGES: [&str; 3] = ["none", "Age 1", "Age 2"];
 
-/// The catalogue as integer matrices.
 pub(in crate::rauha) fn tables(catalogue: &Catalogue) -> Vec<Table> {
     vec![
         biomes(catalogue.biomes.up_to(BIOMES)),
@@ -48,7 +47,7 @@ fn track(track: &[Stop]) -> Table {
     with_cells(table, "activates_cell", |stop| stop.line).finish()
 }
 
-/// A column for each cell: whether it is in a set.
+/// Adds a column for each cell: whether the cell is in a set.
 fn with_cells<'a, T>(
     table: TableBuilder<'a, T>,
     name: &str,
@@ -59,7 +58,7 @@ fn with_cells<'a, T>(
     })
 }
 
-/// The columns that say what an effect does; those it does not use are 0.
+/// Adds the columns that describe an effect. Columns that the effect does not use are 0.
 fn with_effect<T>(table: TableBuilder<'_, T>, effect: impl Fn(&T) -> Effect) -> TableBuilder<'_, T> {
     let number = |component: &T, read: fn(Effect) -> u8| read(effect(component));
     let table = table

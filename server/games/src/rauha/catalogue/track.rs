@@ -1,4 +1,4 @@
-//! The frame of the game: the track of the Avatar, Water Sources.
+//! The track of the Avatar and the points for Water Sources.
 
 use boardwire_kernel::catalogue::{Checked, exactly, refuse, require};
 
@@ -7,7 +7,7 @@ use super::pieces::{LINES, Stop};
 use super::rows::{Line, StopRow, WaterScoring};
 use crate::rauha::state::CellSet;
 
-/// Points by difference of Water Sources.
+/// Reads the points by difference of Water Sources.
 pub(super) fn water_points(row: &WaterScoring) -> Checked<[u8; 6]> {
     let points: Vec<u8> = row.points.iter().map(|points| points.get()).collect();
     let Ok(points) = <[u8; 6]>::try_from(points) else {
@@ -17,7 +17,7 @@ pub(super) fn water_points(row: &WaterScoring) -> Checked<[u8; 6]> {
     Ok(points)
 }
 
-/// The stops of the Avatar: three turns and a scoring in each round.
+/// Reads the stops of the Avatar: three turns and a scoring in each round.
 pub(super) fn track(rows: &[StopRow]) -> Checked<[Stop; STOPS as usize]> {
     exactly("track", rows.len(), STOPS.into())?;
     let mut track = [Stop { round: 1, turn: 4, side: None, line: CellSet::EMPTY }; STOPS as usize];

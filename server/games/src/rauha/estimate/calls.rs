@@ -1,23 +1,23 @@
-//! Which Entities the cells of a board call, for all Entities at once.
+//! Computes for all Entities at once which of them the cells of a board call.
 
 use crate::rauha::state::EntitySet;
 
-/// A small number for every Entity, in the byte of its id: so that what cells call is added up for all at once.
+/// A small number for every Entity, in the byte of its id. One addition covers all Entities.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::rauha) struct ByEntity(u64);
 
 impl ByEntity {
-    /// 0 for all.
+    /// The number 0 for every Entity.
     pub(super) const NONE: Self = Self(0);
 
-    /// 1 for those in the set.
+    /// Returns 1 for the Entities in the set, 0 for the others.
     pub(super) fn flags(entities: EntitySet) -> Self {
         let mut flags = [0; 8];
         entities.write_flags(&mut flags);
         Self(u64::from_le_bytes(flags))
     }
 
-    /// 1 where the number is at least `least`, which is at most 3 as are the numbers.
+    /// Returns 1 where the number is at least `least`. Both must be at most 3.
     pub(super) fn at_least(self, least: u8) -> Self {
         Self((self.0 + u64::from_le_bytes([0x80 - least; 8])) >> 7 & u64::from_le_bytes([1; 8]))
     }
@@ -30,18 +30,18 @@ impl ByEntity {
         Self(self.0 - other.0)
     }
 
-    /// 1 where either is 1.
+    /// Returns 1 where either number is 1. Both are flags.
     pub(super) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The sum of the numbers where `flags` is 0; it is below 256.
+    /// Returns the sum of the numbers where `flags` is 0. The sum must be below 256.
     pub(super) fn sum_without(self, flags: Self) -> i32 {
         let rest = self.0 & !(flags.0 * 0xff);
         i32::from(rest.wrapping_mul(u64::from_le_bytes([1; 8])).to_le_bytes()[7])
     }
 
-    /// The ids of the Entities whose number is 1; the others are 0.
+    /// Returns the ids of the Entities whose number is 1. All other numbers must be 0.
     #[inline]
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
@@ -56,17 +56,17 @@ impl ByEntity {
 /// How often each Entity is called in each row and column.
 pub(super) struct Lines {
     pub(super) calls: [ByEntity; 6],
-    /// In how many of them two cells at least call it.
+    /// The number of lines in which at least two cells call the Entity.
     pub(super) pairs: ByEntity,
 }
 
 impl Lines {
-    /// What lines that lack one cell for an Entity not held are worth in a turn.
+    /// Returns the value per turn of lines that lack at most one cell for an Entity not held.
     pub(super) fn promise(&self, held: ByEntity) -> i32 {
         6 * self.pairs.sum_without(held)
     }
 
-    /// The Entities called when a cell calls others than before, and the promise then.
+    /// Returns the Entities called after the calls of a cell change from `old` to `new`, and the promise then.
     pub(super) fn replace(&self, cell: u8, old: ByEntity, new: ByEntity, held: ByEntity) -> (ByEntity, i32) {
         let row = self.calls[usize::from(cell / 3)];
         let column = self.calls[usize::from(3 + cell % 3)];

@@ -1,4 +1,4 @@
-//! What is still to come at each stop, and what effects are worth then: reckoned when the catalogue is read.
+//! The remaining activations at each stop, and the value of effects then. Computed when the catalogue is read.
 
 use std::sync::Arc;
 
@@ -9,41 +9,41 @@ use crate::rauha::state::{Board, ByBiome, CELLS, CellSet};
 /// One point of Life Energy, in units of the estimate.
 const POINT: i32 = 100;
 
-/// What a crystal is worth, by the number of turns to come.
+/// The value of a crystal, by the number of turns to come.
 const CRYSTAL: [i32; 13] = [0, 12, 22, 30, 36, 40, 42, 44, 46, 48, 50, 50, 50];
 
-/// What estimates need to know of the catalogue.
+/// The catalogue data that estimates need.
 #[derive(Debug, Clone)]
 pub(in crate::rauha) struct EstimateTables {
-    /// What is to come, by the number of stops that are over.
+    /// The remaining activations, by the number of stops that are over.
     pub(super) futures: Arc<[Future]>,
-    /// The Entities that biomes call.
+    /// The Entities that each biome calls.
     pub(super) calls: ByBiome<ByEntity>,
 }
 
-/// What is still to come when some stops are over, and what effects are worth then.
+/// The remaining activations after a number of stops, and the value of effects then.
 #[derive(Debug)]
 pub(super) struct Future {
     /// Line activations to come, by cell.
     pub(super) lines: [i32; CELLS as usize],
-    /// Quarters of activations to come of a cell: without and with a Spore.
+    /// Expected activations to come in quarters, by cell: without and with a Spore.
     pub(super) times: [[i32; CELLS as usize]; 2],
     pub(super) scorings: i32,
     turns: i32,
-    /// What a crystal is worth.
+    /// The value of a crystal.
     crystal: i32,
-    /// What one activation of a biome gives.
+    /// The yield of one activation of each biome.
     pub(super) biomes: ByBiome<Yield>,
-    /// The same of Entities, by id.
+    /// The same for Entities, by id.
     pub(super) entities: [Yield; 1 + ENTITIES as usize],
-    /// What a biome on a cell will still give if its yield is fixed, or [`VARYING`]: without and with a Spore.
+    /// The remaining value of a biome on a cell if its yield is fixed, or [`VARYING`]: without and with a Spore.
     fixed: [[ByBiome<i16>; CELLS as usize]; 2],
 }
 
-/// Stands for a yield that is not the same for every board.
+/// Marks a yield that depends on the board.
 const VARYING: i16 = i16::MIN;
 
-/// Quarters of so many activations: an effect to come may be covered, or be passed over for want of crystals.
+/// Returns the expected activations in quarters. A future effect may be covered, or skipped for lack of crystals.
 pub(super) const fn quarters(times: i32) -> i32 {
     if times > 0 { 3 * times + 1 } else { 0 }
 }
@@ -61,7 +61,7 @@ impl EstimateTables {
 }
 
 impl Future {
-    /// What is to come at these stops.
+    /// Computes the remaining activations at these stops.
     fn new(biomes: &ByBiome<Biome>, abilities: &[Ability; 1 + ENTITIES as usize], stops: &[Stop]) -> Self {
         let count = |is_counted: &dyn Fn(&Stop) -> bool| {
             i32::try_from(stops.iter().filter(|stop| is_counted(stop)).count()).expect("sixteen stops")
@@ -95,7 +95,7 @@ impl Future {
         }
     }
 
-    /// What a board is worth apart from what is activated.
+    /// Returns the value of a board without its activations.
     #[inline]
     pub(super) fn worth_at_rest(&self, points: u16, crystals: u16, counted: &Counted, promise: i32) -> i32 {
         let water = counted[Per::Water as usize].min(9) * self.scorings * POINT * 3 / 4;
@@ -104,7 +104,7 @@ impl Future {
         POINT * i32::from(points) + crystals + spores + water + promise * self.turns
     }
 
-    /// What the biomes of a board with fixed yields will still give, and the cells with the others.
+    /// Returns the remaining value of the biomes with fixed yields, and the cells with other biomes.
     #[inline]
     pub(super) fn fixed_worth(&self, board: &Board) -> (i32, CellSet) {
         let (mut worth, mut varying) = (0, CellSet::EMPTY);
@@ -118,34 +118,34 @@ impl Future {
         (worth, varying)
     }
 
-    /// What the Entities held will still give to a seat that is not activating now.
+    /// Returns the remaining value of the Entities held, for a seat that is not activating now.
     pub(super) fn worth_of_entities(&self, held: ByEntity, crystals: u16, counted: &Counted) -> i32 {
         held.iter().map(|entity| 3 * self.scorings * self.entities[entity].on(crystals, counted) / 4).sum()
     }
 }
 
-/// What one activation gives, in units: something fixed, or something for each thing counted.
+/// The value of one activation in units: a fixed value, plus a value for each thing counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Yield {
-    /// The crystals that it costs.
+    /// The cost in crystals.
     cost: u8,
-    /// What is counted, as an index into [`Counted`].
+    /// The thing counted, as an index into [`Counted`].
     counted: u8,
-    /// The units for each thing counted; 0 for a yield that is fixed.
+    /// The units for each thing counted; 0 for a fixed yield.
     pub(super) each: i16,
-    /// What it gives to a board that has the crystals.
+    /// The fixed value for a board that has the crystals.
     affordable: i16,
-    /// What it is reckoned to give to one that has not.
+    /// The assumed fixed value for a board that lacks the crystals.
     unaffordable: i16,
 }
 
-/// How many of each thing that effects count are on a board, by [`Per`]; of the last two none.
+/// The number of each thing that effects count on a board, by [`Per`]. The last two entries are 0.
 pub(super) type Counted = [i32; 8];
 
 impl Yield {
     const NONE: Self = Self { cost: 0, counted: 7, each: 0, affordable: 0, unaffordable: 0 };
 
-    /// The yield of an effect where a crystal is worth so much.
+    /// Computes the yield of an effect; `crystal` is the value of a crystal.
     fn new(effect: Effect, crystal: i32) -> Self {
         let to_i16 = |units| i16::try_from(units).expect("the numbers of an effect are at most 20");
         let fixed = |units| Self { affordable: to_i16(units), unaffordable: to_i16(units), ..Self::NONE };
@@ -164,12 +164,12 @@ impl Yield {
         }
     }
 
-    /// The yield, if it is the same for every board.
+    /// Returns the yield if it is the same for every board.
     fn fixed(self) -> Option<i32> {
         (self.cost == 0 && self.each == 0).then_some(self.affordable.into())
     }
 
-    /// The yield for a board with so many crystals and things.
+    /// Returns the yield for a board with these crystals and counts.
     #[inline]
     pub(super) fn on(self, crystals: u16, counted: &Counted) -> i32 {
         let is_affordable = crystals >= u16::from(self.cost);

@@ -1,7 +1,7 @@
-//! A rough worth of a position, for the one-ply bot.
+//! A heuristic value of a state, for the one-ply bot.
 //!
-//! A board is worth its points and what it will still yield. With a card kept it is worth what the best use of the
-//! card makes of it. Bots ask this very often, so what the uses have in common is reckoned once.
+//! The value of a board is its points plus its expected yield. With a kept card it is the value after the best use of
+//! the card. Bots call this very often, so everything that the uses share is computed once.
 
 mod calls;
 mod future;
@@ -16,23 +16,23 @@ use future::{Counted, Future, quarters};
 
 pub(super) use future::EstimateTables;
 
-/// What a seat has still to come.
+/// The remaining activations of a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ToCome {
-    /// The stops that are over for it.
+    /// The number of stops that are over for the seat.
     over: u8,
     /// The cells it has activated at this stop.
     used: CellSet,
     /// The Entities it has activated in this scoring.
     spent: EntitySet,
-    /// The Entities that it may still activate in this turn.
+    /// The Entities that it can still activate in this turn.
     welcomed: EntitySet,
-    /// Whether it has bought a Spore that it must put.
+    /// Whether it has bought a Spore and must still put it on a cell.
     owes_spore: bool,
 }
 
-/// What of a position the worth to a seat depends on: the boards and what is still to come for them, and the card that
-/// the seat keeps. What others keep is not seen on their boards, and so is left out.
+/// The inputs of a seat's estimate: all boards with their remaining activations, and the card the seat keeps. Cards
+/// that other seats keep do not show on their boards, so they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     seat: Seat,
@@ -51,7 +51,7 @@ impl Estimate for Rauha {
         Some(Outlook { seat, kept: state.kept[seat], boards })
     }
 
-    /// In hundredths of Life Energy: twice a seat's own less the best of the others.
+    /// Returns hundredths of Life Energy: twice the seat's own value minus the best value of another seat.
     fn estimate(&self, outlook: &Outlook) -> i32 {
         let (mut own, mut best_other) = (0, i32::MIN);
         for seat in Seat::all(self.seats) {
@@ -127,7 +127,7 @@ impl Rauha {
         worth
     }
 
-    /// The worth with the Spore that was bought on the best cell.
+    /// Returns the value after putting the bought Spore on the best cell.
     fn worth_with_spore_put(&self, to_come: ToCome, board: &Board) -> i32 {
         let worths = board.cells_without_spore().into_iter().map(|cell| {
             let mut spores = board.spores;
@@ -137,7 +137,7 @@ impl Rauha {
         worths.max().expect("a Spore is bought only for a cell without one")
     }
 
-    /// The worth with the best use of a card that is kept; the seat activates nothing meanwhile.
+    /// Returns the value after the best use of the kept card. The seat must not be activating.
     fn worth_with_card(&self, to_come: ToCome, board: &Board, card: BiomeId) -> i32 {
         let crystals = board.crystals + u16::from(self.catalogue.value.discard);
         let discarded = self.worth_of_board(to_come, &Board { crystals, ..*board });
@@ -146,7 +146,7 @@ impl Rauha {
         discarded.max(spread.unwrap_or(discarded)).max(placed.unwrap_or(discarded))
     }
 
-    /// The worth with one more Spore, on the best cell.
+    /// Returns the value with one more Spore, on the best cell.
     fn worth_with_spore(&self, future: &Future, board: &Board) -> Option<i32> {
         let held = ByEntity::flags(board.entities);
         let mut counted = self.counted(self.symbols(board), board.spores, held);
@@ -168,7 +168,7 @@ impl Rauha {
         best.map(|more| worth + more)
     }
 
-    /// The worth with the card placed on the best cell.
+    /// Returns the value with the card placed on the best cell.
     fn worth_with_card_placed(&self, future: &Future, board: &Board, card: BiomeId) -> Option<i32> {
         let cells = self.cells_for(board, card);
         if cells.is_empty() {
@@ -177,7 +177,7 @@ impl Rauha {
         let crystals = board.crystals - u16::from(self.biome(card).cost);
         let (symbols, lines, held) =
             (self.symbols(board), self.lines(board), ByEntity::flags(board.entities));
-        // What does not depend on the place of the card; yields that do are reckoned for each place.
+        // These do not depend on the place of the card. Yields that depend on it are computed for each place.
         let (mut fixed, mut fixed_sum, mut times) = ([0; CELLS as usize], 0, [0; CELLS as usize]);
         let mut counting = CellSet::EMPTY;
         for (cell, &id) in (0..).zip(&board.cells) {

@@ -6,7 +6,7 @@ use super::{SIDE_A, Scene, cells, id};
 use crate::rauha::action::Action;
 use crate::rauha::state::Phase;
 
-/// Seat 0 activates at a stop, with its board so covered.
+/// Creates a stop at which seat 0 activates; `covered` lists cards on its board.
 fn activating(stop: u8, covered: &[(usize, u8)]) -> Scene {
     let mut scene = Scene::at(2, stop, Phase::Activate);
     let mut cells = SIDE_A;
@@ -79,7 +79,7 @@ fn gains_and_scores_are_added_and_nothing_cannot_be_activated() {
 
 #[test]
 fn points_per_counts_every_symbol_and_the_active_card_itself() {
-    // RA-7.5: 47 counts flying and shows two; 51 shows two as well, 2 one.
+    // RA-7.5: 47 counts flying and shows two; 51 shows two as well, 2 shows one.
     let mut scene = activating(1, &[(0, 47), (1, 51), (2, 2), (3, 13)]);
     scene.activate(0, 0);
     assert_eq!(scene.total(0), 2 + 2 + 1 + 1, "13 is flying too");

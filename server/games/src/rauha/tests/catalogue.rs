@@ -1,4 +1,4 @@
-//! The compiled-in catalogue, and catalogues that cannot be.
+//! The compiled-in catalogue, and invalid catalogues.
 
 use boardwire_kernel::{Components, Loaded, Setup};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::Rauha;
 use crate::rauha::catalogue::{Biome, Catalogue, Effect};
 use crate::rauha::state::CARDS;
 
-/// Puts a value at a JSON pointer, where the last step may be a new field.
+/// Puts a value at a JSON pointer. The last step may be a new field.
 fn put(json: &mut Value, pointer: &str, value: Value) {
     let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
     match json.pointer_mut(parent).expect("a place in the JSON") {
@@ -20,7 +20,7 @@ fn text() -> Value {
     serde_json::from_str(Rauha::TYPE.catalogue).expect("JSON")
 }
 
-/// Where a catalogue so spoiled is refused.
+/// Returns the place that the error names for a spoiled catalogue.
 fn refused(spoil: impl FnOnce(&mut Value)) -> String {
     let mut catalogue = text();
     spoil(&mut catalogue);

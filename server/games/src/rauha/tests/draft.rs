@@ -189,7 +189,7 @@ fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
         scene.act(seat, Action::TakeCrystals);
         assert_eq!(scene.game.pending(&scene.state), SeatSet::only(Seat::new(seat)), "steps 2 to 4 in a row");
         if seat == 0 {
-            // Column 0 of side A ends in a desert that gives a point: the lead changes.
+            // Column 0 of side A ends in a desert that gives a point, so the lead changes.
             scene.activate(0, 6);
             assert_eq!(scene.state.leader, Seat::FIRST);
         }

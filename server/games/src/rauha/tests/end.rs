@@ -6,7 +6,7 @@ use super::Scene;
 use crate::rauha::action::Action;
 use crate::rauha::state::Phase;
 
-/// The fourth scoring, seat 0 still having something to activate and nobody else.
+/// Creates the fourth scoring; only seat 0 has something to activate.
 fn last() -> Scene {
     let mut scene = Scene::at(3, 16, Phase::Activate);
     scene.spores(0, &[1]);

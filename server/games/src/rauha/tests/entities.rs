@@ -6,7 +6,7 @@ use super::{SIDE_A, Scene};
 use crate::rauha::action::Action;
 use crate::rauha::state::Phase;
 
-/// Side A with some cells covered.
+/// Returns side A with some cells covered.
 fn board(covered: &[(usize, u8)]) -> [u8; 9] {
     let mut cells = SIDE_A;
     for &(cell, card) in covered {
@@ -15,7 +15,7 @@ fn board(covered: &[(usize, u8)]) -> [u8; 9] {
     cells
 }
 
-/// Seat 0 has placed `card` on `cell` of a board; free of cost.
+/// Creates a state after seat 0 has placed `card` on `cell` of a board. Seat 0 has enough crystals.
 fn placed(covered: &[(usize, u8)], card: u8, cell: u8) -> Scene {
     let mut scene = Scene::keeping(3, 1, card);
     scene.cells(0, board(covered)).crystals(0, 20).place(0, cell);
@@ -44,7 +44,7 @@ fn several_entities_at_once_may_be_welcomed() {
 
 #[test]
 fn diagonals_and_deserts_call_nobody() {
-    // RA-6.2: crystals on the diagonal; column 0 and row 2 of side A have deserts.
+    // RA-6.2: crystals are on the diagonal; column 0 and row 2 of side A have deserts.
     let scene = placed(&[(0, 2), (4, 5)], 7, 8);
     assert!(scene.held(0).is_empty());
     let mut scene = Scene::keeping(3, 1, 33);
@@ -95,7 +95,7 @@ fn the_seven_effects_are_those_of_the_tiles() {
         assert_eq!(first, scene.state.boards[Seat::FIRST].spores);
         (i32::from(scene.total(0) - points), i32::from(scene.purse(0)) - i32::from(crystals))
     };
-    // The end of seat 0's part adds water points, so the others have as many sources.
+    // When seat 0 ends, it gains water points. The other seats have as many sources, so it gains 0.
     let even = |scene: &mut Scene| {
         scene.spores(0, &[0]);
     };

@@ -1,7 +1,7 @@
-//! `resample` draws worlds as often as they are likely: against all histories of games in which an Age has few cards.
+//! Checks the probabilities of `resample` against all histories of games in which an Age has few cards.
 //!
-//! A history is a deal with the picks out of its packs, and every deal is as likely. Nothing here asks what the game
-//! says of memories: two worlds are the same to a seat when it is shown the same at every ply.
+//! A history is a deal with the picks from its packs, and all deals are equally likely. The test does not use the
+//! game's memory code: two determinizations (worlds) are equal for a seat if its observations are equal at every ply.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::Rauha;
 use crate::rauha::state::{BiomeId, CardSet, PACK, Pack, Phase, State};
 use crate::rauha::turn::set_of;
 
-/// A game in which Age 1 has few cards, followed by one seat.
+/// A game in which Age 1 has few cards, seen by one seat.
 struct Followed {
     game: Arc<Rauha>,
     viewer: Seat,
 }
 
 impl Followed {
-    /// The position after a deal that leaves only so many cards of Age 1.
+    /// Returns the state after a deal that leaves only `undealt` cards of Age 1.
     fn dealt(&self, undealt: usize, chance: &mut Chance) -> State {
         let mut state = self.game.deal(chance);
         let left = state.undealt.intersection(self.game.ages[0]).iter().take(undealt);
@@ -27,8 +27,8 @@ impl Followed {
         state
     }
 
-    /// A position with every deal of its round that gives the viewer the pack it really looks at first; all others
-    /// would show it something else.
+    /// Returns the state with every deal of its round that gives the viewer its true first pack. Any other deal would
+    /// show the viewer something else.
     fn deals(&self, state: &State, truth: &State) -> Vec<State> {
         let round = state.round();
         let [own, _] = self.game.satellites(round, self.viewer);
@@ -58,8 +58,8 @@ impl Followed {
         deals
     }
 
-    /// What the viewer believes once cards have been dealt, when it has thought these positions possible before:
-    /// whatever was dealt, every other deal was as likely.
+    /// Returns the viewer's belief after a deal, from the possible states `before` it. All deals are equally likely,
+    /// whatever the true deal was.
     fn after_a_deal(
         &self,
         before: impl IntoIterator<Item = (State, u128)>,
@@ -69,8 +69,8 @@ impl Followed {
         Posterior::of(&*self.game, self.viewer, before.into_iter().flat_map(deals), truth)
     }
 
-    /// Plays at random until the stop `last` is over, and compares at every `every`-th ply of those at which cards are
-    /// known anew. How many worlds there were at most.
+    /// Plays at random until the stop `last` is over. Compares at every `every`-th ply of the draft and main phases, in
+    /// which new cards become known. Returns the greatest number of worlds.
     fn compare(&self, undealt: usize, last: u8, seed: u64, every: usize) -> usize {
         let game = &*self.game;
         let (mut rng, mut worlds) = (RngStream::new(seed, 0), RngStream::new(seed, 1));
@@ -96,7 +96,7 @@ impl Followed {
             let mut later = chance.clone();
             let next = play(&truth, &mut later);
             if truth.is_scoring() {
-                // All see what is chosen at a corner, and so whether a deal follows.
+                // All seats see the choices at a corner, and so whether a deal follows.
                 let worlds =
                     belief.worlds().map(|(state, weight)| (play(state, &mut chance.clone()), weight));
                 let worlds: Vec<_> = worlds.collect();
@@ -114,7 +114,7 @@ impl Followed {
     }
 }
 
-/// Every pack of four cards out of some.
+/// Returns all packs of four of the cards.
 fn packs_of(cards: CardSet) -> Vec<Pack> {
     let mut packs: Vec<Vec<u8>> = vec![vec![]];
     for _ in 0..PACK {

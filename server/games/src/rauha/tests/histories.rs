@@ -1,4 +1,4 @@
-//! How the worlds drawn for a seat came about, pack by pack.
+//! Rebuilds a history, pack by pack, for each determinization (world) sampled for a seat.
 
 use boardwire_kernel::testkit::{self, History, Replayable, worlds_have_histories};
 use boardwire_kernel::{BySeat, Seat, Setup};
@@ -14,7 +14,7 @@ impl Replayable for Rauha {
         for (round, satellite) in self.dealt(world) {
             outcomes[age_of(round)].extend(world.pack(round, satellite).map(BiomeId::get));
         }
-        // Whoever leads first is the first to choose alone, after all have drafted.
+        // After all have drafted, the first leader makes the next choice.
         let leader = choices.get(usize::from(self.seats)).map_or(world.first, |&(seat, _)| seat);
         outcomes[LEADER_STREAM].push(leader.number());
         let mut drafts = BySeat::<u8, SEATS>::default();

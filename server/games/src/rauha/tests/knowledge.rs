@@ -1,4 +1,4 @@
-//! Who knows what: hidden things show to nobody else, and `resample` varies them and nothing known.
+//! What seats know: hidden facts do not show to other seats, and `resample` varies only hidden facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn field(scene: &Scene, viewer: u8, name: &str) -> Vec<u8> {
     view[at..at + field.bytes()].to_vec()
 }
 
-/// Three seats in turn 1, all having drafted; seat 1 took the card at `pick` of its pack. Seat 0 goes first.
+/// Creates turn 1 of three seats after the draft. Seat 1 took the card at `pick` of its pack. Seat 0 goes first.
 fn drafted(pick: usize) -> Scene {
     let mut scene = Scene::opening(3, 6);
     (scene.state.leader, scene.state.first) = (Seat::FIRST, Seat::FIRST);
@@ -84,7 +84,7 @@ fn a_discard_shows_to_nobody_else() {
 
 #[test]
 fn the_first_reader_knows_at_turn_3_what_the_neighbour_took() {
-    // RA-11.3: Satellite 1 is read by seat 0, seat 1, seat 0.
+    // RA-11.3: seat 0, seat 1 and again seat 0 read Satellite 1.
     let mut scene = Scene::opening(3, 6);
     (scene.state.leader, scene.state.first) = (Seat::FIRST, Seat::FIRST);
     scene.idle_turn();
@@ -119,7 +119,7 @@ fn the_first_reader_knows_at_turn_3_what_the_neighbour_took() {
 
 #[test]
 fn the_second_reader_knows_neither_the_first_pick_nor_who_got_which_of_the_rest() {
-    // RA-11.3: Satellite 1 is read second by seat 1.
+    // RA-11.3: seat 1 is the second reader of Satellite 1.
     let mut scene = Scene::opening(3, 6);
     (scene.state.leader, scene.state.first) = (Seat::FIRST, Seat::FIRST);
     let pack = *scene.state.pack(1, Seat::new(1));
@@ -177,7 +177,7 @@ fn with_five_seats_the_second_round_of_an_age_is_what_is_left() {
 
 #[test]
 fn nobody_knows_the_cards_not_dealt() {
-    // RA-11.4: a state holds them as a set, so equal deals with different chance go on alike.
+    // RA-11.4: a state stores these cards as a set, so different chance continues equal deals differently.
     let scene = Scene::opening(4, 3);
     assert_eq!(scene.state.undealt.len(), 80 - 16);
     let deal_on = |seed| {
@@ -191,7 +191,7 @@ fn nobody_knows_the_cards_not_dealt() {
     assert_ne!(deal_on(1), deal_on(2));
 }
 
-/// What can differ between a position and another drawn for a seat, by name.
+/// Returns the names of the differences between a state and a determinization (world) sampled for a seat.
 fn differences(game: &Rauha, true_state: &State, world: &State, viewer: Seat) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
     if world.undealt != true_state.undealt {
@@ -296,7 +296,7 @@ fn a_resampled_choice_in_the_draft_is_one_of_the_pack_seen() {
     assert!(chosen.iter().eq(&pack[1..]), "{chosen:?}");
 }
 
-/// A field of what the public is shown.
+/// Returns a field of the public observation.
 fn public_field(scene: &Scene, name: &str) -> Vec<u8> {
     let layout = &scene.game.info().public_layout;
     let (at, field) = layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
@@ -333,7 +333,7 @@ fn the_public_is_shown_what_all_know() {
 
 #[test]
 fn at_two_seats_the_view_says_which_cards_passed_on_come_back() {
-    // RA-3.3: until the pack is picked from again, and without the card that the neighbour has placed of it.
+    // RA-3.3: the field lists them until the next pick from the pack. It omits a card that the neighbour has placed.
     let game = testkit::table::<Rauha>(2, &[]);
     let of = |state: &State, viewer: u8, name: &str| {
         let scene = Scene { game: Arc::clone(&game), state: *state, chance: Chance::seeded(0, 3) };

@@ -1,4 +1,4 @@
-//! Tests of Rauha, by clause of `docs/rules/rauha.md` where one is tested.
+//! Tests of Rauha. A test of a clause in `docs/rules/rauha.md` cites the clause.
 
 mod activation;
 mod catalogue;
@@ -22,14 +22,14 @@ use super::action::Action;
 use super::state::{BiomeId, Board, CellSet, EntityId, Phase, State};
 use super::turn::age_of;
 
-/// A position set up by hand; what happens in it goes through the kernel's door.
+/// A state set up by the test. Actions in it go through the kernel's `apply`.
 struct Scene {
     game: Arc<Rauha>,
     state: State,
     chance: Chance,
 }
 
-/// Catalogue ids of nine cells: `SIDE_A` is what is printed on side A.
+/// The catalogue ids of the nine cells printed on side A.
 const SIDE_A: [u8; 9] = [100, 101, 102, 103, 104, 105, 106, 107, 108];
 
 fn cells(cells: &[u8]) -> CellSet {
@@ -45,7 +45,7 @@ fn id(written: u8) -> BiomeId {
 }
 
 impl Scene {
-    /// An opening position.
+    /// Creates the state at the start of a game.
     fn opening(seats: u8, seed: u64) -> Self {
         let game: Arc<Rauha> = testkit::table(seats, &[]);
         let mut chance = Chance::seeded(seed, 3);
@@ -53,7 +53,7 @@ impl Scene {
         Self { game, state, chance }
     }
 
-    /// A stop at which seat 0 goes first and leads, with printed boards of side A and nobody keeping a card.
+    /// Creates a stop at which seat 0 leads and goes first. All boards are the printed side A; no seat keeps a card.
     fn at(seats: u8, stop: u8, phase: Phase) -> Self {
         let mut scene = Self::opening(seats, 1);
         scene.state.stop = stop;
@@ -75,7 +75,7 @@ impl Scene {
         scene
     }
 
-    /// Seat 0 has the card in hand and is to place or discard it.
+    /// Creates a state in which seat 0 keeps the card and must place or discard it.
     fn keeping(seats: u8, stop: u8, card: u8) -> Self {
         let mut scene = Self::at(seats, stop, Phase::Main);
         scene.state.kept[Seat::FIRST] = Some(id(card));
@@ -120,7 +120,7 @@ impl Scene {
         EntityId::new(found.expect("an Entity").0)
     }
 
-    /// The keys of the Entities of a seat, by number and so in alphabetical order.
+    /// Returns the keys of the Entities of a seat by number, which is alphabetical order.
     fn held(&self, number: u8) -> Vec<&str> {
         let held = self.state.boards[Seat::new(number)].entities.iter();
         held.map(|entity| self.game.catalogue.value.entity(EntityId::new(entity)).key.as_str()).collect()
@@ -187,7 +187,7 @@ impl Scene {
         self
     }
 
-    /// Every seat drafts its lowest card and takes crystals for it, activating nothing.
+    /// Every seat drafts its lowest card, takes crystals for it and activates nothing.
     fn idle_turn(&mut self) -> &mut Self {
         let stop = self.state.stop;
         self.draft_lowest();

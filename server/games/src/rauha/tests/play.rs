@@ -1,4 +1,4 @@
-//! What holds from ply to ply of random games.
+//! Invariants from ply to ply of random games.
 
 use std::sync::Arc;
 
@@ -130,7 +130,7 @@ fn a_spore_bought_is_worth_as_much_as_on_its_best_cell() {
                 next
             });
             let after: Vec<State> = puts.collect();
-            // Where the turn ends with it, more has changed than the board.
+            // If the Spore ends the turn, more has changed than the board.
             if after.iter().all(|next| next.phase == Phase::Activate && next.done == state.done) {
                 assert_eq!(Some(worth(state)), after.iter().map(worth).max());
                 bought += 1;

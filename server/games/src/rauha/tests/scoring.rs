@@ -96,7 +96,7 @@ fn r20_a_two_type_mountain_has_no_source() {
 
 #[test]
 fn r11_the_leader_is_asked_for_anew_at_a_corner() {
-    // RA-R11: seat 1 went first in turn 3, and seat 0 takes the lead in it.
+    // RA-R11: seat 1 went first in turn 3, and seat 0 takes the lead during it.
     let mut scene = Scene::at(2, 3, Phase::Activate);
     (scene.state.first, scene.state.leader, scene.state.done) = (Seat::new(1), Seat::new(1), 1);
     scene.spores(0, &[0]).spores(1, &[0]);
@@ -107,7 +107,7 @@ fn r11_the_leader_is_asked_for_anew_at_a_corner() {
 
 #[test]
 fn r12_water_is_gained_when_the_seat_ends_its_own_activation() {
-    // RA-R12: both gain one point of water; whoever comes second lands on top.
+    // RA-R12: both gain one point for water; the second one lands on top.
     let mut scene = corner(3, 8);
     let mut wet = SIDE_A;
     wet[0] = 24;
@@ -142,7 +142,7 @@ fn a_gain_of_nothing_moves_no_token() {
     assert_eq!(scene.state.leader, Seat::new(1), "both stand on 0, seat 1 on top");
 }
 
-/// The stack of tokens in full: on each space, bottom to top.
+/// `order` models the full stack of tokens, bottom to top.
 #[test]
 fn the_one_number_leader_equals_a_full_stack_of_tokens() {
     // RA-10.1 RA-10.2

@@ -1,4 +1,4 @@
-//! Positions in words: what the view tells apart, the text does.
+//! States as text: states that differ in the observation also differ in the text.
 
 use boardwire_kernel::{Seat, Texts, Viewer};
 
@@ -13,7 +13,7 @@ fn text(scene: &Scene, viewer: impl Into<Viewer>) -> String {
 
 #[test]
 fn the_text_says_who_goes_first() {
-    // RA-4.2: the lead may have changed since.
+    // RA-4.2: the lead may have changed during the turn.
     let acting_second = |first: u8, done: u8| {
         let mut scene = Scene::at(3, 2, Phase::Activate);
         (scene.state.leader, scene.state.first, scene.state.done) = (Seat::new(1), Seat::new(first), done);
