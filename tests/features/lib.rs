@@ -1,1 +1,1 @@
-//! Has no code: `Cargo.toml` says what this crate is for.
+//! An empty crate: `Cargo.toml` explains its purpose.

@@ -1,4 +1,4 @@
-//! Addresses of servers: `HOST:PORT` or `unix:PATH`.
+//! Server addresses: `HOST:PORT` or `unix:PATH`.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use crate::flags::usage;
 use boardwire_server::edge::{Tls, UnixSocket};
 use boardwire_server::run::Listener;
 
-/// An address as the user writes it, not resolved.
+/// An unresolved address, as the user writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) enum Address {
@@ -65,7 +65,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// The endpoint of a plaintext client.
+    /// Returns the endpoint for a client without TLS.
     pub(super) fn endpoint(&self) -> anyhow::Result<Endpoint> {
         let target = match self {
             Self::Tcp(address) => format!("http://{address}"),
@@ -74,10 +74,10 @@ impl Address {
         Ok(Endpoint::from_shared(target)?)
     }
 
-    /// Resolves the host name. TCP must be on loopback, unless `allow_remote`.
+    /// Resolves the host name. A TCP address must be on loopback, unless `allow_remote`.
     ///
     /// # Errors
-    /// The host is unknown, or other machines can reach it and must not.
+    /// The host is unknown, or other machines can reach the address without `allow_remote`.
     pub(super) fn resolve(&self, allow_remote: bool) -> anyhow::Result<Resolved> {
         let remedy = "--tls-cert and --tls-key, or --insecure";
         match self {
@@ -87,7 +87,7 @@ impl Address {
     }
 }
 
-/// Resolves `HOST:PORT`. It must be on loopback, unless `allow_remote`; the error names the flags in `remedy`.
+/// Resolves `HOST:PORT`. It must be on loopback, unless `allow_remote`. The error names the flags in `remedy`.
 pub(super) fn resolve(address: &str, allow_remote: bool, remedy: &str) -> anyhow::Result<Vec<SocketAddr>> {
     let sockets = address.to_socket_addrs().with_context(|| format!("cannot listen on {address}"))?;
     let sockets: Vec<_> = sockets.collect();
@@ -107,7 +107,7 @@ pub(super) enum Resolved {
 }
 
 impl Resolved {
-    /// Listens; on TCP with TLS if given.
+    /// Listens on the address. TCP uses TLS if `tls` is given.
     pub(super) async fn bind(&self, tls: Option<&Arc<Tls>>) -> io::Result<Listener> {
         match self {
             Self::Tcp(sockets) => {
@@ -126,7 +126,7 @@ impl Resolved {
         }
     }
 
-    /// Whether this is a Unix socket that refuses connections, since its server was killed.
+    /// Returns whether this is a Unix socket that refuses connections: the server that created it was killed.
     pub(super) async fn is_stale_socket(&self) -> bool {
         let Self::Unix(path) = self else { return false };
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());

@@ -1,4 +1,4 @@
-//! Agents as child processes: `COMMAND ADDRESS CODE`, as `docs/agents.md` describes.
+//! Runs agents as child processes: `COMMAND ADDRESS CODE`, as described in `docs/agents.md`.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The maximum size in bytes of the end of an agent's stderr that is kept.
+/// The number of bytes kept from the end of an agent's stderr.
 const STDERR_BYTES: usize = 4_000;
-/// How long stderr is read after the agent has ended: its own children may hold the pipe open.
+/// How long to read stderr after the agent has ended: its child processes may keep the pipe open.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A process that plays a seat; it is killed when this is dropped.
+/// A process that plays a seat. Dropping this value kills the process.
 pub(crate) struct Agent {
     process: Child,
     stderr: JoinHandle<String>,
-    /// Dropping this ends the reading of stderr.
+    /// Dropping this stops the task that reads stderr.
     reading: oneshot::Sender<()>,
 }
 
 impl Agent {
-    /// Starts a command with the server's address and an invitation's code as its last arguments.
+    /// Starts a command. The last two arguments are the server's address and the code of an invitation.
     pub(crate) fn start(command: &[String], address: &str, code: &str) -> anyhow::Result<Self> {
         let [program, arguments @ ..] = command else { anyhow::bail!("there is no command") };
         let mut command = Command::new(program);
@@ -35,13 +35,13 @@ impl Agent {
         Ok(Self { process, stderr: tokio::spawn(read_end(stderr, stopped)), reading })
     }
 
-    /// The exit status, if the process has ended.
+    /// Returns the exit status if the process has ended.
     pub(crate) fn exit_status(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.process.try_wait()?)
     }
 
-    /// Waits for the end of the process, which is killed after `limit`. Returns its exit status, none if it was killed, and the
-    /// end of its stderr.
+    /// Waits until the process ends; kills it after `limit`. Returns its exit status (`None` if it was killed), and the end
+    /// of its stderr.
     pub(crate) async fn end(mut self, limit: Duration) -> anyhow::Result<(Option<ExitStatus>, String)> {
         let status = tokio::time::timeout(limit, self.process.wait()).await.ok().transpose()?;
         if status.is_none() {
@@ -55,7 +55,7 @@ impl Agent {
     }
 }
 
-/// Reads all output, so that a full pipe never blocks the agent, until its end or until `stopped`. Returns the last bytes.
+/// Reads all output, so that a full pipe never blocks the agent. Stops at the end or at `stopped`. Returns the last bytes.
 async fn read_end(mut stderr: ChildStderr, stopped: oneshot::Receiver<()>) -> String {
     let mut end = vec![];
     let reading = async {

@@ -1,4 +1,4 @@
-//! `agent-check`: whether an agent, in any language, follows the protocol.
+//! `agent-check`: checks whether an agent in any language follows the protocol.
 
 mod examiner;
 mod proxy;
@@ -22,21 +22,21 @@ use boardwire_server::run::runtime;
 
 /// Checks whether an agent in any language follows the protocol.
 ///
-/// The agent plays matches, during which responses are lost and connections break. A line for each scenario tells the result.
+/// The agent plays matches while responses are lost and connections break. The command prints a result per scenario.
 ///
-/// The command is started with two more arguments, the server's address and the code of an invitation. The agent must join,
-/// choose the legal action number `decision` modulo their count, ask for the next episode at the end of one, and exit with 0
-/// when its match is closed. After a lost connection it must repeat its request, and after a stale decision observe again.
-/// If its invitation is invalid, it must say so on stderr and not exit with 0.
+/// The agent's command gets two more arguments: the server's address and an invitation's code. The agent must join, and
+/// choose the legal action with index `decision` modulo their number. At the end of an episode it must ask for the next.
+/// When its match is closed, it must exit with 0. After a lost connection it must repeat its request; after a stale
+/// decision it must observe again. If its invitation is invalid, it must report that on stderr and not exit with 0.
 #[derive(Debug, Args)]
 pub(super) struct AgentCheck {
     /// Runs only scenarios whose name contains this text.
     #[arg(long, default_value = "")]
     only: String,
-    /// How many seconds each scenario may take.
+    /// The timeout of each scenario, in seconds.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
-    /// How many scenarios run at once.
+    /// How many scenarios run at the same time.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
     /// The command that starts the agent.
@@ -82,7 +82,7 @@ impl AgentCheck {
     }
 }
 
-/// The problem first, then the agent's stderr.
+/// Returns the problem, followed by the agent's stderr.
 fn describe(problem: &anyhow::Error) -> String {
     problem.chain().rev().map(ToString::to_string).collect::<Vec<_>>().join("; ").replace('\n', "\n      ")
 }

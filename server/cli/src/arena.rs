@@ -1,4 +1,4 @@
-//! `arena`: the strength of bots against each other, with confidence intervals.
+//! `arena`: measures the strength of bots against each other, with confidence intervals.
 
 mod deal;
 mod host;
@@ -33,22 +33,22 @@ use crate::address::{Address, resolve};
 use crate::flags::{BotTable, bot_name, pair};
 use boardwire_server::secret;
 
-/// Fewer deals make `--until-width` unreliable.
+/// The fewest deals before `--until-width` stops: with fewer, the interval is unreliable.
 const MIN_DEALS: usize = 30;
 
 /// Plays the same deals from every seat, and prints shares of first places with 95 % intervals, and ratings.
 ///
-/// Each deal is played once in each rotation of the bots around the table, so luck of the deal and of the seat is the same
-/// for all. Intervals are computed over deals, since matches of the same deal are dependent. The same command gives the same
-/// figures on any number of cores.
+/// Each deal is played once in each rotation of the bots around the table. So luck of the deal and of the seat is equal for
+/// all. Intervals are computed over deals, since matches of the same deal are dependent. The same command gives the same
+/// numbers with any number of cores.
 #[derive(Debug, Args)]
 pub(super) struct Arena {
     #[command(flatten)]
     table: BotTable,
-    /// These bots meet at several tables: one for every choice of `--at` bots. Instead of `--seats`.
+    /// Plays these bots at several tables: one table for every choice of `--at` bots. Replaces `--seats`.
     #[arg(long, value_delimiter = ',', conflicts_with = "seats", requires = "at", value_parser = bot_name)]
     field: Vec<String>,
-    /// The number of seats of each table of the field.
+    /// The number of seats of each table, for `--field`.
     #[arg(long, requires = "field")]
     at: Option<usize>,
     /// The number of matches, rounded up to whole deals. The default is 1000, or no limit with `--until-width`.
@@ -57,22 +57,22 @@ pub(super) struct Arena {
     /// Stops when no interval is wider than this, such as 0.05, but not before 30 deals.
     #[arg(long, value_name = "WIDTH", value_parser = proportion)]
     until_width: Option<f64>,
-    /// Saves the replay of every match in a folder, as JSON for `boardwire verify`. After an interruption the same command
-    /// continues with the deals in the folder.
+    /// Saves the replay of every match in a folder, as JSON for `boardwire verify`. After an interruption, the same command
+    /// continues from the deals in the folder.
     #[arg(long, value_name = "DIR")]
     replays: Option<PathBuf>,
     /// Starts the agent at seats called `agent:NAME` with this command, followed by the server's address and an invitation;
-    /// may be repeated. Without a command the invitation is printed, and you start the agent.
+    /// may be repeated. Without a command, the invitation is printed and you start the agent.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
     agents: Vec<(String, String)>,
-    /// Plays on the server at this address instead of one in this process. It must speak no TLS and have no accounts, and must
-    /// have the same policies under the same names.
+    /// Plays on the server at this address instead of one in this process. The server must have no TLS, no accounts, and
+    /// the same policies under the same names.
     #[arg(long, value_name = "HOST:PORT|unix:PATH", conflicts_with_all = ["listen", "insecure"])]
     server: Option<Address>,
-    /// The address at which agents connect.
+    /// The address to which agents connect.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
-    /// Allows an address that other machines can reach. The connections are plaintext, which can be read and changed on the way.
+    /// Allows an address that other machines can reach. They can read and change the connections, which are plaintext.
     #[arg(long)]
     insecure: bool,
     /// Prints JSON.
@@ -109,8 +109,8 @@ impl Arena {
         Ok(if results.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// The given seed, or that of the replays to continue, or 0; with agents a random one instead of 0. An agent that knew the
-    /// seed could compute hidden cards.
+    /// Returns the given seed, else the seed of the replays to continue, else 0. With agents it returns a random seed
+    /// instead of 0: an agent that knows the seed can compute hidden cards.
     fn seed(&self, schedule: &Schedule) -> u64 {
         let has_agents = schedule.entrants.iter().any(|name| name.starts_with("agent:"));
         let replayed = || self.replays.as_deref().and_then(replays::seed_of);
@@ -128,7 +128,7 @@ impl Arena {
 
     fn replays(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Option<Replays>> {
         let Some(folder) = &self.replays else { return Ok(None) };
-        // All that results depend on: an arena continues only deals of the same settings.
+        // Everything that affects the results: an arena continues only deals with equal settings.
         let settings = json!({
             "game": self.table.game,
             "spec_digest": table.rules.info().digest().to_string(),
@@ -148,8 +148,8 @@ impl Arena {
         matches.map_or(u64::MAX, |matches| matches.div_ceil(schedule.line_ups.len() as u64))
     }
 
-    /// Plays deals on all cores until there are enough, or the user interrupts. The results are those of the first deals in order
-    /// of their numbers.
+    /// Plays deals on all cores until there are enough, or the user interrupts. The results are those of the first deals by
+    /// number.
     fn play(
         &self,
         tables: Tables,
@@ -166,14 +166,14 @@ impl Arena {
         let replayed: BTreeMap<_, _> =
             replayed.into_iter().map(|(number, played)| (number, Deal::of(schedule, &played))).collect();
         let done: BTreeSet<u64> = replayed.keys().copied().collect();
-        // A bounded channel: threads that play wait for the thread that collects.
+        // The channel is bounded for backpressure: playing threads wait for the collecting thread.
         let (finished, arriving) = mpsc::sync_channel(2 * cores);
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         let bot = |entrant: &Entrant| match entrant {
             Entrant::Bot(bot) => Some(bot.clone()),
             Entrant::Agent { .. } => None,
         };
-        // Bots alone need no server, and are many times faster without one.
+        // Bots without agents need no server, and are many times faster without one.
         let bots: Option<Vec<Bot>> = entrants.iter().map(bot).collect();
         let bots = bots.filter(|_| replays.is_none() && self.server.is_none());
         let host = |finished: mpsc::SyncSender<anyhow::Result<PlayedDeal>>| {
@@ -181,7 +181,7 @@ impl Arena {
                 (self.table.seed(), &*self.listen, self.server.as_ref(), &done);
             let host = Host { table, schedule, entrants, seed, deal_limit, listen, server, done, replays };
             if let Err(error) = host.play(tables, &finished, halted) {
-                // Sending fails only when there are enough deals.
+                // Sending fails only after the collector has stopped.
                 let _ = finished.send(Err(error));
             }
         };
@@ -190,7 +190,7 @@ impl Arena {
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
                 let seed = self.table.seed();
                 match PlayedDeal::by_bots(table, schedule, bots, seed, number, halted).transpose() {
-                    // Sending fails only when there are enough deals.
+                    // Sending fails only after the collector has stopped.
                     Some(played) => drop(finished.send(played)),
                     None => return,
                 }
@@ -217,8 +217,8 @@ impl Arena {
         Ok(Results { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
     }
 
-    /// Puts deals in order as they arrive, until there are enough, the senders end, or the user interrupts. Returns the deals and
-    /// the number of decisions made.
+    /// Collects deals in order of their numbers, until there are enough, all senders end, or the user interrupts. Returns
+    /// the deals and the number of decisions.
     fn collect(
         &self,
         deal_limit: u64,
@@ -228,7 +228,7 @@ impl Arena {
         interrupted: &AtomicBool,
         progress: &ProgressBar,
     ) -> anyhow::Result<(Vec<Deal>, u64)> {
-        // The receiver is dropped when this function returns, so that senders do not block.
+        // This function drops the receiver when it returns, so that senders do not block.
         let mut arriving = arriving.into_iter();
         let (mut deals, mut decisions) = (Vec::new(), 0);
         let is_narrow = |deals: &[Deal]| {
@@ -311,7 +311,7 @@ fn progress(deal_limit: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar>
     Ok(bar)
 }
 
-/// Becomes true when the user interrupts; a second interruption ends the process.
+/// Returns a flag that becomes true on Ctrl-C. A second Ctrl-C ends the process.
 fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);

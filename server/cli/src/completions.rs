@@ -23,7 +23,7 @@ impl Completions {
     }
 }
 
-/// The whole script in memory: `generate` panics if its writer fails.
+/// Returns the whole script, built in memory: `generate` panics if its writer fails.
 fn script(shell: Shell, mut line: Command) -> Vec<u8> {
     let mut script = Vec::new();
     generate(shell, &mut line, "boardwire", &mut script);

@@ -13,7 +13,7 @@ use boardwire_policy::{DEFAULT_PATIENCE, Policies, hashes};
 use clap::Args;
 use clap::error::ErrorKind;
 
-/// An error for flags that do not fit together: `main` exits with code 2, as for flags that cannot be parsed.
+/// Returns a usage error for an invalid combination of flags. `main` exits with code 2, as for flags that it cannot parse.
 pub(crate) fn usage(problem: &str) -> anyhow::Error {
     clap::Error::raw(ErrorKind::ValueValidation, format!("{problem}\n")).into()
 }
@@ -32,7 +32,7 @@ pub(crate) struct Catalogues {
 }
 
 impl Catalogues {
-    /// All games, with these catalogues instead of the built-in ones.
+    /// Returns all games, with these catalogues in place of the built-in ones.
     pub(crate) fn load(&self) -> anyhow::Result<Registry> {
         let mut registry = Registry::standard();
         for (game, file) in &self.catalogues {
@@ -48,16 +48,16 @@ impl Catalogues {
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PolicyFiles {
-    /// Lets bots called `policy:NAME` play by the network in this ONNX file; may be repeated.
+    /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
     #[arg(long = "policy", value_name = "NAME=FILE", value_parser = pair)]
     pub(crate) policies: Vec<(String, String)>,
-    /// A policy fails when one evaluation of its network takes more seconds than this. [default: 10]
+    /// A policy fails when one evaluation of its network takes longer than this, in seconds. [default: 10]
     #[arg(long = "policy-timeout", value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
 }
 
 impl PolicyFiles {
-    /// Hashes of the files by policy, which tell networks of the same name apart.
+    /// Returns the hashes of each policy's files. They distinguish networks with the same name.
     pub(crate) fn hashes(&self) -> anyhow::Result<BTreeMap<&str, Vec<String>>> {
         let mut all: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (name, file) in &self.policies {
@@ -78,7 +78,7 @@ impl PolicyFiles {
 pub(crate) struct BotTable {
     /// The game's id.
     pub(crate) game: String,
-    /// A bot for every seat.
+    /// The bots, one per seat.
     #[arg(long, value_delimiter = ',', default_value = "greedy,random", value_parser = bot_name)]
     pub(crate) seats: Vec<String>,
     /// The seed; the same seed gives the same matches. [default: 0, or random if agents play]
@@ -98,7 +98,7 @@ impl BotTable {
         self.seed.unwrap_or_default()
     }
 
-    /// Sets up a table with `seats` seats; also returns the registry that looks up its players.
+    /// Sets up a table with `seats` seats. Also returns the `Tables` that look up its players.
     pub(crate) fn set_up(&self, seats: usize) -> anyhow::Result<(Tables, Arc<Table>)> {
         let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let tables = Tables::new(self.catalogues.load()?).with_policies(self.policies.load()?);
@@ -107,7 +107,7 @@ impl BotTable {
     }
 }
 
-/// Checks a bot's name, and drops parts that are defaults. Policies and agents are looked up later.
+/// Checks a bot's name, and removes the parts that equal defaults. Policies and agents are looked up later.
 pub(crate) fn bot_name(name: &str) -> Result<String, UnknownBot> {
     if name.starts_with("policy:") || name.starts_with("agent:") {
         Ok(name.to_owned())

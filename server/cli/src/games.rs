@@ -1,4 +1,4 @@
-//! `games`: the games of this build, as text or as JSON.
+//! `games`: shows the games of this build, as text or as JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -102,7 +102,7 @@ fn layout_text(out: &mut String, whose: &str, layout: &ViewLayout) {
     }
 }
 
-/// `[2 seat, 8 round]`; `[1 other seat, {3 card}]` if the cards have no order.
+/// Formats a shape: `[2 seat, 8 round]`, or `[1 other seat, {3 card}]` if the cards have no order.
 fn shape(field: &Field) -> String {
     let axis = |axis: &Axis| {
         let text = format!("{} {}", axis.size, axis.name);

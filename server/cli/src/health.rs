@@ -1,4 +1,4 @@
-//! `health`: asks a running server whether it serves.
+//! `health`: checks whether a running server is serving.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -13,19 +13,19 @@ use tonic_health::pb::health_client::HealthClient;
 use super::address::Address;
 use boardwire_server::run::runtime;
 
-/// Asks a running server whether it serves, for container health checks.
+/// Checks whether a running server is serving, for container health checks.
 ///
-/// Prints `SERVING` or `NOT_SERVING`. The exit code is 0 if the server serves, 1 if it does not or does not answer.
-/// This command speaks no TLS: let a server with TLS also listen on a Unix socket.
+/// Prints `SERVING` or `NOT_SERVING`. The exit code is 0 if the server is serving, 1 if it is not or does not respond. This
+/// command does not support TLS: let a server with TLS also listen on a Unix socket.
 #[derive(Debug, Args)]
 pub(super) struct Health {
-    /// Where the server listens.
+    /// The address of the server.
     #[arg(value_name = "HOST:PORT|unix:PATH", default_value = "127.0.0.1:50051")]
     address: Address,
-    /// A service by its full name, such as boardwire.v1.MatchService, instead of the server as a whole.
+    /// The full name of one service to check, such as boardwire.v1.MatchService, instead of the whole server.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     service: String,
-    /// How many seconds the answer may take.
+    /// The timeout in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }

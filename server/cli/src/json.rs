@@ -1,4 +1,4 @@
-//! Protocol messages as canonical JSON.
+//! Reads and writes protocol messages as canonical JSON.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Reads a message of type `name` from a file, or from standard input for `-`.
 ///
 /// # Errors
-/// The file cannot be read, or is not exactly one such message.
+/// The file cannot be read, or does not contain exactly one such message.
 pub(super) fn read<M: Message + Default>(name: &str, path: &Path) -> anyhow::Result<M> {
     let text = if path == Path::new("-") {
         std::io::read_to_string(std::io::stdin())?
@@ -25,7 +25,7 @@ pub(super) fn read<M: Message + Default>(name: &str, path: &Path) -> anyhow::Res
     Ok(message.transcode_to()?)
 }
 
-/// A message of type `name` as JSON. With `snake_case`, fields are named as in the `.proto` files, else in camel case.
+/// Returns a message as JSON. With `snake_case`, fields are named as in the `.proto` files, else in camel case.
 pub(super) fn write(name: &str, message: &impl Message, snake_case: bool) -> anyhow::Result<Value> {
     let mut dynamic = DynamicMessage::new(descriptor(name)?);
     dynamic.transcode_from(message)?;

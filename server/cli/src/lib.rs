@@ -1,5 +1,5 @@
-//! The command line of `boardwire`: serves, plays and checks games with the library `boardwire_server`. The program and the
-//! Python package's extension both run [`main`].
+//! The command line of `boardwire`. It serves, plays and checks games with the library `boardwire_server`. The program and
+//! the extension of the Python package both call [`main`].
 //!
 //! Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error.
 
@@ -26,9 +26,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-/// Runs a command line and returns its exit code. The first word is the program's name.
+/// Runs a command line and returns its exit code. The first argument is the program's name.
 ///
-/// Ends the process after help and usage errors.
+/// Exits the process after `--help` and usage errors.
 pub fn main(line: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match Cli::parse_from(line).command {
         Command::Serve(serve) => serve.run(&Cli::command()),

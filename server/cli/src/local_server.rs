@@ -1,4 +1,4 @@
-//! A server in this process.
+//! Runs a server in this process.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct LocalServer {
 }
 
 impl LocalServer {
-    /// Starts a server at `HOST:PORT`, whose bots play on `threads` threads; 0 is one a core.
+    /// Starts a server at `HOST:PORT`. Its bots use `threads` threads; 0 means one per core.
     pub(crate) async fn start(
         listen: &str,
         tables: Tables,
@@ -46,7 +46,7 @@ impl LocalServer {
     /// Stops the server.
     ///
     /// # Errors
-    /// The server has failed.
+    /// The server failed while it ran.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         drop(self.stop);
         self.serving.await?

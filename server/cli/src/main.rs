@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Matches are many small, short-lived allocations on several threads.
+/// Matches make many small, short-lived allocations on several threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

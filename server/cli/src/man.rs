@@ -1,4 +1,4 @@
-//! `man`: manual pages, made from the texts of `--help`.
+//! `man`: generates manual pages from the texts of `--help`.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ impl Man {
     }
 }
 
-/// The page of `boardwire` itself, then the pages of its commands.
+/// Returns the page of `boardwire`, then the pages of its commands.
 fn pages(line: Command) -> Vec<clap_mangen::Man> {
     let mut all = line.disable_help_subcommand(true);
     all.build();
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::Cli;
 
-    /// The written pages by file name.
+    /// Writes the pages twice. Returns them by file name.
     fn written() -> BTreeMap<String, String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let out = folder.path().join("new/folder");

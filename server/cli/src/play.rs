@@ -1,4 +1,4 @@
-//! `play`: one match of bots as a readable transcript, or as a page.
+//! `play`: plays one match of bots, and shows it as a transcript or as an HTML page.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use boardwire_server::page::ReplayPage;
 pub(super) struct PlayOne {
     #[command(flatten)]
     table: BotTable,
-    /// Writes a page that shows every position as each seat saw it, instead of the transcript.
+    /// Writes an HTML page that shows every position as each seat sees it, instead of the transcript.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -88,7 +88,7 @@ impl PlayOne {
     }
 }
 
-/// Plays a match of bots to its end. `on_action` sees every action before it is applied, and stops the match with `false`.
+/// Plays a match of bots to its end. Calls `on_action` before each action is applied; `false` stops the match.
 pub(crate) fn bot_match(
     table: &Table,
     bots: &[Bot],

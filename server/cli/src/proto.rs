@@ -1,4 +1,4 @@
-//! `proto`: the protocol's files, for agents written without this repository.
+//! `proto`: writes the protocol's files, for agents outside this repository.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Proto {
     }
 }
 
-/// Writes a file, and its folders if they do not exist; prints its path.
+/// Writes a file, creates missing folders, and prints the path.
 pub(super) fn write(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
     let created = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     let written = created.and_then(|()| std::fs::write(path, contents));

@@ -1,4 +1,4 @@
-//! `replay`: an episode as a page.
+//! `replay`: shows an episode as an HTML page.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use boardwire_server::page::ReplayPage;
 pub(super) struct Replay {
     /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
     file: PathBuf,
-    /// Writes a page that shows every position. It has all seats' views if the replay has the key. The page needs no network.
+    /// Writes an HTML page of every position. It has the views of all seats if the replay has the key. It needs no network.
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(super) fn write(path: &Path, page: &ReplayPage) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A page with all views if the replay has the key, else with the views of its viewer.
+/// Returns a page with all views if the replay has the key, else with the view of the replay's viewer.
 fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<ReplayPage> {
     let config = replay.config.as_ref().context("the replay has no match configuration")?;
     let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -60,7 +60,7 @@ fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<ReplayPage> {
     }
 }
 
-/// All views, by playing the episode again.
+/// Plays the episode again from its key. Returns a page with all views.
 fn full_page(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<ReplayPage> {
     let info = table.rules.info();
     let mut page = ReplayPage::new(info, &players(replay), about, Viewer::all(info.seats).collect());
@@ -76,7 +76,7 @@ fn full_page(replay: &v1::Replay, table: &Table, about: String, key: Key) -> any
     Ok(page)
 }
 
-/// The views of the replay's viewer alone.
+/// Returns a page with the recorded views of the replay's viewer.
 fn viewer_page(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<ReplayPage> {
     let info = table.rules.info();
     let viewer = match replay.viewer {
@@ -101,7 +101,7 @@ fn seat_at(table: &Table, number: u32) -> anyhow::Result<Seat> {
     seat.with_context(|| format!("there is no seat {number}"))
 }
 
-/// The event that led to a frame.
+/// Describes the event that led to a frame.
 fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Result<String> {
     let Some(number) = frame.seat else {
         return Ok(if frame.outcome.is_some() { "a seat has forfeited" } else { "the deal" }.to_owned());

@@ -1,4 +1,4 @@
-//! `serve`: the server. Flags override environment variables, which override the configuration file.
+//! `serve`: runs the server. Flags override environment variables, which override the configuration file.
 
 mod check;
 mod journal;
@@ -25,14 +25,14 @@ use settings::Settings;
 pub(super) struct Serve {
     #[command(flatten)]
     settings: Settings,
-    /// A TOML file with any of these settings, `-` written as `_`: `listen`, `max_matches`, `catalogue` ...
+    /// A TOML file with any of these settings, with `_` for `-`: `listen`, `max_matches`, `catalogue` ...
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_CONFIG")]
     config: Option<PathBuf>,
-    /// Stops when standard input ends, so that the server does not outlive its parent process.
+    /// Stops the server when standard input ends, so that it does not outlive its parent process.
     #[arg(long)]
     exit_with_stdin: bool,
-    /// Checks all settings without serving, and prints a line each with `ok`, `warn` or `fail`. Exits with 1 if the server
-    /// would not start.
+    /// Checks all settings without serving. Prints one line per check, with `ok`, `warn` or `fail`. Exits with 1 if the
+    /// server would not start.
     #[arg(long)]
     check: bool,
 }
@@ -64,16 +64,16 @@ impl Serve {
         }
         let matches = Arc::new(matches);
         runtime.block_on(async {
-            // Without a handler, a file that reaches the size limit ends the process; with it, the write fails as on a full disk.
+            // With a handler, a write beyond the file size limit fails like on a full disk. Else it ends the process.
             let _too_large = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
-            // Before the addresses are printed: a parent that reads them may stop the server at once.
+            // Handle signals before the addresses are printed: a parent that reads them may stop the server at once.
             let stopped = stopped(self.exit_with_stdin)?;
             config.reload_on_sighup()?;
             let listeners = config.listen().await?;
             for listener in &listeners {
                 writeln!(std::io::stdout(), "{}", announcement(listener)?)?;
             }
-            // Clocks of restored matches run from now on, since clients can connect.
+            // Clients can connect from now on, so the clocks of restored matches start.
             matches.begin();
             run(settings.access(config.accounts), listeners, matches, batches, stopped).await
         })?;
@@ -81,7 +81,7 @@ impl Serve {
             journal.close();
         }
         observability.end();
-        // Blocking tasks that have not ended must not keep the process alive.
+        // Unfinished blocking tasks must not keep the process alive.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)
     }
@@ -96,13 +96,13 @@ fn announcement(listener: &Listener) -> std::io::Result<String> {
     })
 }
 
-/// Handles signals from now on. The future resolves on SIGINT, on SIGTERM, and with `with_stdin` at the end of stdin.
+/// Handles signals from now on. The future resolves on SIGINT, on SIGTERM, and, if `with_stdin`, at the end of stdin.
 fn stopped(with_stdin: bool) -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let (ended, stdin) = tokio::sync::oneshot::channel();
     if with_stdin {
-        // A separate thread: a blocked read must not keep the runtime from stopping.
+        // A separate thread reads stdin: a blocked read must not keep the runtime from stopping.
         std::thread::spawn(move || {
             let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
             let _ = ended.send(());

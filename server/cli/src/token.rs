@@ -1,4 +1,4 @@
-//! `token`: a token for an account.
+//! `token`: makes a token for an account.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -10,8 +10,8 @@ use boardwire_server::secret;
 
 /// Makes a token for an account, and prints the lines for the accounts file: `boardwire token ada >> accounts.toml`.
 ///
-/// The token itself goes to stderr only; the file has its hash. Add `matches = N`, `environments = N` or
-/// `calls = N` (a second) below the printed lines to give the account its own quotas.
+/// The token itself goes only to stderr; the file has its hash. To give the account its own quotas, add `matches = N`,
+/// `environments = N` or `calls = N` (per second) below the printed lines.
 #[derive(Debug, Args)]
 pub(super) struct Token {
     /// The account's name: letters, digits, `-`, `_` and `.`.

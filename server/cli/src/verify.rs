@@ -15,7 +15,7 @@ use boardwire_server::hex::hex;
 use boardwire_server::record::{Verified, verify};
 use boardwire_server::secret::SeedSource;
 
-/// Plays a recorded episode again from its key, and compares commitment, decisions, views, hash chain and result.
+/// Plays a recorded episode again from its key. Compares commitment, decisions, views, hash chain and result.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.

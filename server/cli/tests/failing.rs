@@ -1,5 +1,5 @@
-//! Disks that fail, and servers that crash, at every step of a write: no acknowledged decision is lost, and matches end in the
-//! same position as without failures.
+//! Tests disk failures and server crashes at every step of a write. No acknowledged decision is lost, and matches end in
+//! the same position as without failures.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use boardwire_server::matches::{MatchLimits, Matches};
 use boardwire_server::origin::Origin;
 use fail::FailScenario;
 
-/// The fail points of a write.
+/// The fail points of a write to the journal.
 const POINTS: [&str; 5] =
     ["journal::begin", "journal::line", "journal::match", "journal::commit", "journal::committed"];
 const SEAT: Seat = Seat::FIRST;
-/// How long a condition may take to become true, and how often it is checked.
+/// How long to wait for a condition, and how often to check it.
 const DEADLINE: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The matches of a server, without its network.
+/// The matches and the journal of a server, without its network.
 struct Server {
     matches: Matches,
     journal: Arc<Journal>,
 }
 
 impl Server {
-    /// Starts with the matches of a journal.
+    /// Starts with the matches of the journal at `path`.
     fn start(path: &Path, sync: Sync) -> Self {
         Self::start_with(path, Retention { sync, ..Retention::default() })
     }
@@ -77,7 +77,7 @@ async fn choose(arbiter: &Arc<Arbiter>, observation: &Observation) -> Result<(),
     arbiter.act(SEAT, decision).await.map(drop)
 }
 
-/// The last position of the match without failures.
+/// Plays the match without failures. Returns its last position.
 async fn end_without_failures() -> Position {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(&folder.path().join("journal"), Sync::Always);
@@ -92,7 +92,7 @@ async fn end_without_failures() -> Position {
     }
 }
 
-/// One test, since fail points are global to the process.
+/// This is one test, since fail points are global to the process.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_failure_loses_an_acknowledged_decision() {
     let scenario = FailScenario::setup();
@@ -109,7 +109,7 @@ async fn no_failure_loses_an_acknowledged_decision() {
     scenario.teardown();
 }
 
-/// The disk fails for a while, at three decisions of a match: the caller gets an error, and the match continues later.
+/// The disk fails for a while at three decisions of a match. The caller gets an error, and the match continues later.
 async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
@@ -147,7 +147,7 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     again.journal.close();
 }
 
-/// The disk does not respond: callers get errors, and all decisions are saved when it responds again.
+/// The disk does not respond: callers get errors. When it responds again, all decisions are saved.
 async fn stalls(end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(&folder.path().join("journal"), Sync::Always);
@@ -160,7 +160,7 @@ async fn stalls(end: Position) {
     });
     let (mut checks, mut stopped) = (0, 0);
     let due = Instant::now() + DEADLINE;
-    // The first checks may come before the write has started.
+    // The first checks may run before the write has started.
     while !server.matches.journal_fails() {
         assert!(Instant::now() < due);
         stopped += u32::from(server.matches.look_at_journal());
@@ -184,7 +184,7 @@ async fn stalls(end: Position) {
     server.journal.close();
 }
 
-/// A server that always has something to write still syncs about once a second.
+/// A server that always has something to write still syncs about once per second.
 async fn syncs_under_load() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(&folder.path().join("journal"), Sync::Interval);
@@ -199,7 +199,7 @@ async fn syncs_under_load() {
     server.journal.close();
 }
 
-/// The disk fails while ended matches are deleted: they are deleted later, and no other match is.
+/// The disk fails while ended matches are deleted. The server deletes them later, and deletes no other match.
 async fn cannot_delete_for_a_while() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
@@ -221,7 +221,7 @@ async fn cannot_delete_for_a_while() {
     assert_eq!(rows.expect("a count"), 1, "the ended match is deleted");
 }
 
-/// Waits until the journal fails, or works again.
+/// Waits until the journal fails, or, without `fails`, until it works again.
 async fn wait_for_journal(server: &Server, fails: bool) {
     let reached = async {
         while server.matches.journal_fails() != fails {
@@ -231,7 +231,7 @@ async fn wait_for_journal(server: &Server, fails: bool) {
     tokio::time::timeout(DEADLINE, reached).await.expect("the journal changes its state");
 }
 
-/// The journal's thread panics at every third decision: all further calls fail, and the next server continues from the file.
+/// The journal's thread panics at every third decision. All later calls fail, and the next server continues from the file.
 async fn crashes(point: &str, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");

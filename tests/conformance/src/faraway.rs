@@ -1,4 +1,4 @@
-//! Faraway: tableaus to be scored, and recorded games.
+//! Faraway: scoring cases and recorded games.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::play::{Compared, Move, Play, Replayed, differs, ids, same, same_set};
 #[cfg(test)]
 mod tests;
 
-/// The last region, and the last sanctuary.
+/// The greatest ids of regions and of sanctuaries.
 const REGIONS: u8 = 68;
 const SANCTUARIES: u8 = 45;
 
 type Region = Small<1, REGIONS>;
 type Sanctuary = Small<1, SANCTUARIES>;
 
-/// The streams of chance that draw regions and sanctuaries.
+/// The streams of random numbers for regions and for sanctuaries.
 const REGION_STREAM: usize = 0;
 const SANCTUARY_STREAM: usize = 1;
 
-/// A line of 8 regions and the sanctuaries placed beside it. The answer may stand in it; it is not read.
+/// A scoring case: a line of 8 regions and its sanctuaries. The fields of the answer are allowed and ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
@@ -40,7 +40,7 @@ struct Case {
     _total: Option<IgnoredAny>,
 }
 
-/// What every card of a case pays.
+/// The answer to a case: the fame that each card pays, and the total.
 #[derive(Serialize)]
 struct Answer<'a> {
     region_fame: &'a [u16],
@@ -48,7 +48,7 @@ struct Answer<'a> {
     total: u16,
 }
 
-/// Answers a case.
+/// Answers a scoring case, as JSON.
 pub(crate) fn score(game: &Components<Faraway>, line: &str) -> Checked<String> {
     let case: Case = read(line)?;
     let regions = different("regions", &case.regions)?;
@@ -64,7 +64,7 @@ pub(crate) fn score(game: &Components<Faraway>, line: &str) -> Checked<String> {
     Ok(serde_json::to_string(&answer).expect("numbers can be written"))
 }
 
-/// A whole game with its decks fixed and every choice given.
+/// A recorded game, with its decks and every choice.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -87,7 +87,7 @@ struct Round {
     turns: Vec<Turn>,
 }
 
-/// One turn of the third phase.
+/// A seat's turn in the third phase of a round.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Turn {
@@ -100,7 +100,7 @@ struct Turn {
     returned: Vec<Sanctuary>,
 }
 
-/// Plays a record and compares every fact it states.
+/// Replays a record and compares every fact in it.
 pub(crate) fn replay(game: &Components<Faraway>, line: &str) -> Checked<Replayed> {
     let record: Record = read(line)?;
     record.check()?;
@@ -111,7 +111,7 @@ pub(crate) fn replay(game: &Components<Faraway>, line: &str) -> Checked<Replayed
 }
 
 impl Record {
-    /// Checks what must hold before a game can be played from it: numbers of cards, and that every card is there once.
+    /// Checks that the record can be replayed: the numbers of cards are right, and every card is there once.
     fn check(&self) -> Checked {
         let (seats, is_advanced) = (usize::from(self.players.get()), self.variant == "advanced");
         require(is_advanced == self.kept.is_some(), "kept", || {
@@ -155,7 +155,7 @@ fn length(place: &str, given: usize, due: usize) -> Checked {
     require(given == due, place, || format!("{given} given, not {due}"))
 }
 
-/// The numbers, if none is there twice.
+/// Returns the numbers. A repeated number is an error.
 fn different<const MIN: u8, const MAX: u8>(place: &str, given: &[Small<MIN, MAX>]) -> Checked<Vec<u8>> {
     let numbers = numbers(given);
     match (1..numbers.len()).find(|&at| numbers[..at].contains(&numbers[at])) {
@@ -173,7 +173,7 @@ fn play(game: Faraway, record: &Record) -> Compared<Vec<i32>> {
     script[REGION_STREAM] = numbers(&[record.hands.concat(), record.region_deck.clone()].concat());
     script[SANCTUARY_STREAM] = numbers(&record.sanctuary_deck);
     let mut play = Play::deal(game, script)?;
-    // In the advanced variant it is stated which three of five were kept.
+    // In the advanced variant the record names the three of five regions that are kept.
     for (seat, (hand, kept)) in seats(record).zip(record.hands.iter().zip(record.kept.iter().flatten())) {
         for id in hand.iter().filter(|id| !kept.contains(id)) {
             play.choose(&format!("kept {seat}"), seat, region(*id))?;
@@ -199,24 +199,24 @@ fn region(id: Region) -> Move {
     Move("choose", id.get())
 }
 
-/// The sanctuaries that lie before a seat.
+/// Returns the sanctuaries dealt to a seat and not yet placed or returned.
 fn found(play: &Play<Faraway>, seat: Seat) -> Vec<u8> {
     ids(&play.field(seat.into(), "found"))
 }
 
-/// The first two phases: all choose, and what is dealt is compared.
+/// Plays the first two phases of a round: all seats choose a region. Compares the sanctuaries dealt.
 fn explore(play: &mut Play<Faraway>, record: &Record, number: u8, round: &Round) -> Compared {
     for (seat, &id) in seats(record).zip(&round.plays) {
         play.choose(&format!("round {number} play of {seat}"), seat, region(id))?;
     }
     for (seat, dealt) in seats(record).zip(&round.dealt) {
-        // What was owed has not been dealt yet: that takes returned cards, and none are there in this round.
+        // Sanctuaries still owed (FA-R2) are not dealt yet: no card has been returned in this round.
         same_set(&format!("round {number} dealt to {seat}"), &numbers(dealt), &found(play, seat))?;
     }
     Ok(())
 }
 
-/// One turn of the third phase; seats have it in the order of the regions they play.
+/// Plays a turn of the third phase. Seats act in ascending order of the regions they have played.
 fn take_turn(
     play: &mut Play<Faraway>,
     number: u8,
@@ -249,7 +249,7 @@ fn take_turn(
     }
     left.retain(|&id| id != placed);
     same_set(&at("returned"), &returned, &left)?;
-    // The next seat may be dealt these at once: they have to be in the script before.
+    // The engine may deal these cards to the next seat at once, so the script needs them now.
     play.script(SANCTUARY_STREAM, returned);
     play.choose(&at("sanctuary"), seat, Move("place", placed))
 }

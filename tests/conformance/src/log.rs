@@ -1,25 +1,25 @@
-//! The events of a recorded game, one after another.
+//! The events of a recorded game, in order.
 
 use crate::play::{Compared, differs};
 
-/// An event of any kind of a format.
+/// Any event of a record format.
 pub(crate) trait Event {
-    /// Its word in the record.
+    /// Returns the name of its kind in a record.
     fn kind(&self) -> &'static str;
 }
 
-/// One kind of event of a format.
+/// One kind of event of a record format.
 pub(crate) trait Recorded {
-    /// An event of any kind.
+    /// The enum of all events of the format.
     type Event: Event;
-    /// Its word in the record.
+    /// The name of this kind in a record.
     const KIND: &'static str;
 
-    /// The event, if it is of this kind.
+    /// Returns the event if it is of this kind.
     fn of(event: &Self::Event) -> Option<&Self>;
 }
 
-/// Makes the enum of all kinds of event, which `ev` tells apart, from their words and types.
+/// Defines the enum of all kinds of events, tagged by `ev`, from their names and types.
 macro_rules! events {
     ($($kind:literal $name:ident),* $(,)?) => {
         #[derive(serde::Deserialize)]
@@ -47,7 +47,7 @@ macro_rules! events {
     };
 }
 
-/// Makes structs whose fields are those of a format: none may be unknown, optional ones may be missing.
+/// Defines the structs of a record format. Unknown fields are errors; optional fields may be missing.
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
         $(#[$doc])*
@@ -61,11 +61,11 @@ macro_rules! fields {
 
 pub(crate) use {events, fields};
 
-/// The events of a record, and how many have been compared.
+/// The events of a record, and the number of events compared so far.
 pub(crate) struct Log<'a, E> {
     events: &'a [E],
     next: usize,
-    /// What a record calls its event of a number.
+    /// Formats the location of the event with this index.
     place: fn(usize) -> String,
 }
 
@@ -74,31 +74,31 @@ impl<'a, E: Event> Log<'a, E> {
         Self { events, next: 0, place }
     }
 
-    /// The event that is due.
+    /// Returns the next event.
     pub(crate) fn peek(&self) -> Option<&'a E> {
         self.events.get(self.next)
     }
 
-    /// The place of the event taken last, and its word.
+    /// Returns the location and the kind of the event taken last.
     pub(crate) fn at(&self) -> String {
         let last = self.next.saturating_sub(1);
         format!("{} {}", (self.place)(last), self.events.get(last).map_or("missing", E::kind))
     }
 
-    /// Takes the next event, which must be of this kind.
+    /// Takes the next event, which must be a `T`.
     pub(crate) fn take<T: Recorded<Event = E> + 'a>(&mut self) -> Compared<&'a T> {
         let Some(found) = self.peek().and_then(T::of) else { return self.due(T::KIND) };
         self.next += 1;
         Ok(found)
     }
 
-    /// Says that something else is due than what comes next.
+    /// Reports that the next event is not the one that the game has.
     fn due<T>(&self, due: &str) -> Compared<T> {
         let next = self.peek().map_or("the end of the record", E::kind);
         differs((self.place)(self.next), next, due)
     }
 
-    /// Says that there are more events than the game has.
+    /// Checks that no event is left.
     pub(crate) fn end(&self) -> Compared {
         if self.peek().is_none() { Ok(()) } else { self.due("the end of the record") }
     }

@@ -1,12 +1,12 @@
-//! `conformance`: checks the games with scoring cases and recorded games that were made elsewhere.
+//! `conformance`: checks the games against scoring cases and recorded games from other sources.
 //!
-//! `conformance score GAME` answers questions about positions; `conformance replay GAME` plays whole games, whose decks
-//! and choices are given, and compares every fact they state. Both read a JSON object a line and write one a line;
-//! `docs/games/<game>.md` has the formats. A line that cannot be answered or is not as stated makes the exit code 1.
+//! `conformance score GAME` answers scoring cases. `conformance replay GAME` plays whole games with given decks and
+//! choices, and compares every fact in their records. Both read one JSON object per line and write one per line.
+//! `docs/games/<game>.md` has the formats. The exit code is 1 if a line has an error or a difference.
 //!
-//! [`play`] is a game under way beside its record and knows only the contract of all games: actions by verb and row, facts
-//! as fields of views. The modules of the games read their formats. Scoring cases ask about boards that no game need
-//! reach, so they call functions of the rules that take a board, where a snapshot would be refused.
+//! [`play`] replays a game by its record. It uses only the interface of all games: actions by verb and row, facts as fields
+//! of views. The games' modules read their formats. Scoring cases may have boards that no game can reach. A snapshot of
+//! these would be refused, so the modules call functions of the rules that take a board.
 
 mod faraway;
 mod golden_compass;
@@ -29,32 +29,32 @@ use serde_json::json;
 
 use play::Replayed;
 
-/// Checks a game with cases or recorded games: a JSON line on standard input, a JSON line on standard output.
+/// Checks a game with scoring cases or recorded games. Reads and writes one JSON object per line.
 #[derive(Debug, Parser)]
 enum Ask {
     /// Answers scoring cases.
     Score(Of),
-    /// Plays recorded games and compares every fact.
+    /// Replays recorded games and compares every fact.
     Replay(Of),
 }
 
-/// The game that is asked about.
+/// The game to check.
 #[derive(Debug, clap::Args)]
 struct Of {
     /// The game's id.
     game: String,
-    /// Plays with the components of a file instead of those built in.
+    /// Plays with the components of a file instead of the built-in ones.
     #[arg(long, value_name = "GAME=FILE")]
     catalogue: Option<String>,
 }
 
-/// What comes of one line: what is printed, and whether it is as it should be.
+/// The answer to a line: the text to print, and whether the check passed.
 type Answered = Checked<(String, bool)>;
 
-/// What answers a line of this number.
+/// A function that answers a line, given its number and its text.
 type Answerer = Box<dyn Fn(usize, &str) -> Answered>;
 
-/// A game with the components it is played with: their text, and as the rules have read them.
+/// The components of a game: the text of its catalogue, and the loaded catalogue.
 struct Components<G: Game> {
     text: String,
     loaded: Arc<Loaded<G::Catalogue>>,
@@ -130,7 +130,7 @@ fn replay<G: Game>(game: Components<G>, replay: fn(&Components<G>, &str) -> Chec
     })
 }
 
-/// Answers every line of standard input that is not blank, whatever is wrong with another.
+/// Answers every line of standard input that is not blank. An error in one line does not stop the others.
 fn each_line(answer: &Answerer) -> anyhow::Result<ExitCode> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut all_good = true;

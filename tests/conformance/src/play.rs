@@ -1,4 +1,4 @@
-//! A game under way beside its record, by the contract of all games alone.
+//! Replays a game by its record. Uses only the interface that all games share.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use boardwire_kernel::{Chance, Episode, FieldKind, Game, Seat, Viewer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A fact that is not as recorded.
+/// A recorded fact that differs from the engine's.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
-    /// Where in the record: `round 3 turn 1 take`.
+    /// The location in the record, such as `round 3 turn 1 take`.
     pub(crate) at: String,
-    /// What the record says.
+    /// The value in the record.
     pub(crate) expected: Value,
-    /// What the engine says.
+    /// The value in the engine.
     pub(crate) got: Value,
 }
 
-/// What was compared is as recorded, or the first difference.
+/// The result of a comparison: a value if there is no difference, else the first difference.
 pub(crate) type Compared<T = ()> = Result<T, Difference>;
 
-/// The final scores of a record that was played to its end, or the first difference.
+/// The final scores of a record without differences, or the first difference.
 pub(crate) type Replayed = Compared<Vec<i32>>;
 
-/// Says that at `at` the record has `expected` and the engine `got`.
+/// Returns a difference: at `at` the record has `expected`, the engine `got`.
 pub(crate) fn differs<T>(
     at: impl Into<String>,
     expected: impl Serialize,
@@ -32,7 +32,7 @@ pub(crate) fn differs<T>(
     Err(Difference { at: at.into(), expected: told(expected), got: told(got) })
 }
 
-/// A value in JSON, without the fields that it does not have.
+/// Returns a value as JSON, without null fields.
 fn told(value: impl Serialize) -> Value {
     let mut value = json!(value);
     if let Value::Object(fields) = &mut value {
@@ -41,7 +41,7 @@ fn told(value: impl Serialize) -> Value {
     value
 }
 
-/// Compares a recorded fact with the engine's; of objects the first field that differs is named after `at`.
+/// Compares a recorded fact with the engine's. For objects, the first field that differs is added to `at`.
 pub(crate) fn same<T: Serialize + PartialEq>(at: &str, expected: &T, got: &T) -> Compared {
     if expected == got {
         return Ok(());
@@ -61,7 +61,7 @@ pub(crate) fn same<T: Serialize + PartialEq>(at: &str, expected: &T, got: &T) ->
     }
 }
 
-/// Compares recorded ids with the engine's, whatever their order.
+/// Compares recorded ids with the engine's, in any order.
 pub(crate) fn same_set(at: &str, expected: &[u8], got: &[u8]) -> Compared {
     let [expected, got] = [expected, got].map(|ids| {
         let mut sorted = ids.to_vec();
@@ -71,11 +71,11 @@ pub(crate) fn same_set(at: &str, expected: &[u8], got: &[u8]) -> Compared {
     same(at, &expected, &got)
 }
 
-/// What an action does to which row, or which number.
+/// An action: its verb, and the row or number to which it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Move(pub(crate) &'static str, pub(crate) u8);
 
-/// A recorded game under way: its chance is scripted, its choices are ordinary actions.
+/// A game that is being replayed. Its random outcomes are scripted, and its choices are ordinary actions.
 #[derive(Debug)]
 pub(crate) struct Play<G: Game> {
     episode: Episode<G>,
@@ -88,7 +88,7 @@ impl<G: Game> Clone for Play<G> {
 }
 
 impl<G: Game> Play<G> {
-    /// Deals from the outcomes of each stream; [`script`](Self::script) adds what becomes known later.
+    /// Deals with scripted outcomes for each stream. [`script`](Self::script) adds outcomes that are known later.
     pub(crate) fn deal<I: IntoIterator<Item = u8>>(
         game: G,
         outcomes: impl IntoIterator<Item = I>,
@@ -98,27 +98,27 @@ impl<G: Game> Play<G> {
         Ok(play)
     }
 
-    /// The game with its chance.
+    /// Returns the episode, with its source of random outcomes.
     pub(crate) fn episode(&self) -> &Episode<G> {
         &self.episode
     }
 
-    /// Appends outcomes to a stream of chance.
+    /// Appends outcomes to a stream of random numbers.
     pub(crate) fn script(&mut self, stream: usize, outcomes: impl IntoIterator<Item = u8>) {
         self.episode.chance_mut().extend(stream, outcomes);
     }
 
-    /// The values of a field as `viewer` is shown it.
+    /// Returns the values of a field in the view of `viewer`.
     pub(crate) fn field(&self, viewer: Viewer, name: &str) -> Vec<u16> {
         field(&**self.episode.game(), self.episode.state(), viewer, name)
     }
 
-    /// The one byte of a field as seat 0 is shown it: seats are those of the table, counted from 1.
+    /// Returns the first byte of a field in seat 0's view. Seats in it are counted from 1, beginning with seat 0.
     pub(crate) fn number(&self, name: &str) -> u8 {
         bytes(&self.field(Seat::FIRST.into(), name))[0]
     }
 
-    /// The word that stands for the value of a field.
+    /// Returns the name of the category in a field of seat 0's view.
     pub(crate) fn word(&self, name: &str) -> &str {
         let layout = &self.episode.game().info().layout;
         let field = layout.fields.iter().find(|field| field.name == name).expect("such a field");
@@ -126,14 +126,14 @@ impl<G: Game> Play<G> {
         &names[usize::from(self.number(name))]
     }
 
-    /// What `seat` may choose, in the order of the actions.
+    /// Returns the legal actions of `seat`, in the order of the actions.
     pub(crate) fn offered(&self, seat: Seat) -> Vec<Move> {
         let actions = self.episode.game().info().actions.all();
         let offered = self.legal(seat).map(|index| &actions[usize::from(index)]);
         offered.map(|action| Move(action.verb, action.row)).collect()
     }
 
-    /// The rows to which `seat` may do what `verb` says.
+    /// Returns the rows of the legal actions of `seat` with this verb.
     pub(crate) fn rows(&self, seat: Seat, verb: &str) -> Vec<u8> {
         self.offered(seat).into_iter().filter(|offered| offered.0 == verb).map(|offered| offered.1).collect()
     }
@@ -142,7 +142,7 @@ impl<G: Game> Play<G> {
         self.episode.game().legal(self.episode.state(), seat).into_iter()
     }
 
-    /// The labels of what `seat` may choose now; null when it owes no choice.
+    /// Returns the labels of the legal actions of `seat`, or null if it owes no decision.
     pub(crate) fn legal_labels(&self, seat: Seat) -> Value {
         if !self.episode.pending().contains(seat) {
             return Value::Null;
@@ -150,14 +150,14 @@ impl<G: Game> Play<G> {
         self.legal(seat).filter_map(|index| self.episode.game().info().actions.label(index)).collect()
     }
 
-    /// The index of an action, with its label.
+    /// Returns the index and the label of an action.
     pub(crate) fn index(&self, Move(verb, row): Move) -> Option<(u8, &str)> {
         let actions = self.episode.game().info().actions.all();
         let at = actions.iter().position(|action| action.verb == verb && action.row == row)?;
         Some((u8::try_from(at).ok()?, actions[at].label.as_str()))
     }
 
-    /// Plays a recorded choice: an ordinary action, all of whose scripted outcomes could come.
+    /// Plays a recorded choice. Reports a difference if the action is illegal or a scripted outcome is impossible.
     pub(crate) fn choose(&mut self, at: &str, seat: Seat, choice: Move) -> Compared {
         let Some((index, label)) = self.index(choice) else {
             return differs(at, format!("{} {}", choice.0, choice.1), self.legal_labels(seat));
@@ -176,7 +176,7 @@ impl<G: Game> Play<G> {
         }
     }
 
-    /// The final scores; an error where the game is not over.
+    /// Returns the final scores. Reports a difference if the game is not over.
     pub(crate) fn scores(&self, at: &str) -> Compared<Vec<i32>> {
         match self.episode.outcome() {
             Some(outcome) => Ok(outcome.scores().to_vec()),
@@ -189,7 +189,7 @@ impl<G: Game> Play<G> {
     }
 }
 
-/// The values of a field as `viewer` is shown it.
+/// Returns the values of a field in the view of `viewer`.
 pub(crate) fn field<G: Game>(game: &G, state: &G::State, viewer: Viewer, name: &str) -> Vec<u16> {
     let layout = game.info().layout_for(viewer);
     let mut view = vec![0; layout.bytes()];
@@ -199,12 +199,12 @@ pub(crate) fn field<G: Game>(game: &G, state: &G::State, viewer: Viewer, name: &
     values.map(|bytes| bytes.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low))).collect()
 }
 
-/// Values that take a byte each.
+/// Converts values that fit a byte each.
 pub(crate) fn bytes(values: &[u16]) -> Vec<u8> {
     values.iter().map(|&value| u8::try_from(value).expect("a field of bytes")).collect()
 }
 
-/// The rows in a field of ids, without places that have none.
+/// Returns the rows in a field of ids, without zeros.
 pub(crate) fn ids(values: &[u16]) -> Vec<u8> {
     bytes(values).into_iter().filter(|&id| id > 0).collect()
 }

@@ -1,6 +1,6 @@
-//! A Boardwire agent: joins a match with the code of an invitation and plays until the host closes it.
+//! A Boardwire agent: joins a match with an invitation's code, and plays until the host closes the match.
 //!
-//! To write an agent of your own, replace [`choose`].
+//! To write your own agent, replace [`choose`].
 
 mod wire;
 
@@ -24,8 +24,8 @@ use uuid::Uuid;
 
 use wire::{Patience, insist, looks_again, words};
 
-/// Chooses one of the legal actions. A trained policy looks at `seen.view` as well, which `GameSpec::fields` lays
-/// out. None looks at `seen.ply`: simultaneous choices come in any order, so the same game shows other plies.
+/// Chooses a legal action. A trained policy also uses `seen.view`; `GameSpec::fields` has its layout. Do not use
+/// `seen.ply`: simultaneous choices arrive in any order, so the same game can have different plies.
 fn choose(legal: &[u32], seen: &Observation) -> u32 {
     legal[seen.decision as usize % legal.len()]
 }
@@ -47,7 +47,7 @@ async fn main() -> anyhow::Result<()> {
     })
 }
 
-/// Who has a seat of a match.
+/// An agent with a seat in a match.
 struct Agent {
     seat: MatchServiceClient<InterceptedService<Channel, Bearer>>,
     match_id: String,
@@ -56,7 +56,7 @@ struct Agent {
 }
 
 impl Agent {
-    /// Takes the seat. With a request id of its own, a join whose answer was lost can be repeated.
+    /// Joins the match. The request id makes the join idempotent: it can be retried after a lost response.
     async fn join(channel: Channel, code: &str, transcript: bool) -> anyhow::Result<Self> {
         let join = JoinMatchRequest {
             code: code.to_owned(),
@@ -75,7 +75,7 @@ impl Agent {
         Ok(Self { seat, match_id: played.id, spec: game.spec.context("no table")?, transcript })
     }
 
-    /// Plays until the match is closed. When a stream breaks, what was not answered is asked again on another one.
+    /// Plays until the match is closed. If a stream breaks, sends the unanswered request again on a new stream.
     async fn play(mut self) -> anyhow::Result<()> {
         let mut due = self.observe();
         let mut patience = Patience::default();
@@ -88,29 +88,29 @@ impl Agent {
         }
     }
 
-    /// Asks and is answered on one stream, until it breaks or a request is refused; `due` is what comes next.
+    /// Sends requests and reads responses on one stream until it breaks or a request is refused. `due` is the next one.
     async fn stream(&mut self, due: &mut Ask, patience: &mut Patience) -> Result<Infallible, Status> {
         let (requests, sent) = mpsc::channel(1);
         let ask = |request| PlayRequest { tag: 0, request: Some(request) };
-        // The first one is sent before the server has answered that the stream is open.
+        // Send the first request before the server has confirmed the stream.
         let _ = requests.send(ask(due.clone())).await;
         let mut answers = self.seat.play(ReceiverStream::new(sent)).await?.into_inner();
         while let Some(answer) = answers.message().await? {
             *due = self.next(due, answer.answer)?;
             *patience = Patience::default();
-            // If the stream is gone, the next answer tells why.
+            // If the stream is lost, the next read returns the reason.
             let _ = requests.send(ask(due.clone())).await;
         }
         Err(Status::unavailable("the server has ended the stream"))
     }
 
-    /// Asks for the observation; with `wait` it comes when the seat owes a decision or the episode is over.
+    /// Returns a request to observe. With `wait`, the response comes when a decision is due or the episode is over.
     fn observe(&self) -> Ask {
         Ask::Observe(ObserveRequest { match_id: self.match_id.clone(), wait: true, extras: None })
     }
 
-    /// What to ask for after an answer: the decision that is due, or the next episode. Both name the one that they
-    /// are about, so that a request that is repeated does nothing twice.
+    /// Returns the request after a response: for the decision that is due, or for the next episode. Both requests are
+    /// idempotent, since they name their decision or episode.
     fn next(&self, asked: &Ask, answer: Option<Answer>) -> Result<Ask, Status> {
         let seen = match answer {
             Some(Answer::Observe(answer)) => answer.observation,

@@ -1,19 +1,19 @@
-//! What any agent needs around the client: it repeats what a lost connection or a busy server left unanswered.
+//! Retries: an agent repeats a request after a lost connection, or when the server is busy.
 
 use std::time::{Duration, Instant};
 
 use boardwire_api::client::reason;
 use boardwire_api::tonic::{Code, Request, Response, Status};
 
-/// How long a call may take.
+/// The timeout of one attempt.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// The longest pause between two attempts.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Failures longer ago than this are not in a row with the next.
+/// After this time without a failure, the count of failures in a row restarts.
 const LONG_AGO: Duration = Duration::from_mins(1);
 
-/// Bears failures in a row: waits longer after each, and gives up in the end.
+/// Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     failures: u32,
@@ -21,12 +21,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// Returns when it is time to try again; gives back a refusal, which would come again.
+    /// Waits until it is time to retry. Returns the status as an error if a retry cannot help.
     ///
-    /// Every status of Boardwire has a reason. One without comes from the transport, whatever its code: Tonic gives
-    /// a broken connection as `Unknown`.
+    /// Every status of Boardwire has a reason. A status without a reason comes from the transport, whatever its code: Tonic
+    /// reports a broken connection as `Unknown`.
     pub(crate) async fn wait(&mut self, status: Status) -> Result<(), Status> {
-        // The server tells of a deadline too, if it notices first.
+        // With `TIMED_OUT`, the server noticed the deadline before the client did.
         let passes = matches!(status.code(), Code::Unavailable | Code::ResourceExhausted)
             || matches!(reason(&status).as_deref(), None | Some("TIMED_OUT"));
         if self.last.replace(Instant::now()).is_some_and(|last| last.elapsed() > LONG_AGO) {
@@ -41,14 +41,13 @@ impl Patience {
     }
 }
 
-/// Whether the host has begun another episode, or ended this one, or time has run out: then an agent observes
-/// again.
+/// Returns whether the agent must observe again: the host has ended or replaced the episode, or time has run out.
 pub(crate) fn looks_again(refused: &Status) -> bool {
     let reason = reason(refused);
     matches!(reason.as_deref(), Some("DECISION_STALE" | "DECISION_LATE" | "EPISODE_OVER" | "NOT_YOUR_TURN"))
 }
 
-/// Calls until there is an answer, each time with a deadline: for methods that are safe to repeat.
+/// Retries a call until there is a response. Each attempt has a timeout. The method must be idempotent.
 pub(crate) async fn insist<Q: Clone, A>(
     request: &Q,
     call: impl AsyncFn(Request<Q>) -> Result<Response<A>, Status>,
@@ -64,7 +63,7 @@ pub(crate) async fn insist<Q: Clone, A>(
     }
 }
 
-/// Numbers as words.
+/// Returns the numbers, separated by spaces.
 pub(crate) fn words<T: ToString>(numbers: &[T]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }

@@ -18,12 +18,12 @@ use tonic::{Request, Streaming};
 
 use crate::batch::legal_action;
 
-/// The seed of the match and of the agent's choices.
+/// The seed of the match and of the agent's random actions.
 const SEED: u64 = 7;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// A call for every decision.
+    /// One call per decision.
     Unary,
     /// All decisions on one stream.
     Stream,
@@ -34,11 +34,10 @@ enum Connection {
     Stream(mpsc::Sender<PlayRequest>, Streaming<PlayResponse>),
 }
 
-/// An agent at its seat.
+/// An agent that has joined a match.
 pub(crate) struct Agent {
     pub(crate) created: CreateMatchResponse,
     pub(crate) joined: JoinMatchResponse,
-    /// The latest observation.
     pub(crate) observation: Observation,
     connection: Connection,
     match_id: String,
@@ -88,7 +87,7 @@ pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
     Ok(Endpoint::from_shared(address.to_owned())?.tcp_nodelay(true).connect().await?)
 }
 
-/// Creates a match of Faraway for these players.
+/// Creates a match of Faraway with these players.
 pub(crate) async fn create(channel: Channel, seats: [&str; 2]) -> anyhow::Result<CreateMatchResponse> {
     let create = CreateMatchRequest {
         config: Some(MatchConfig {
@@ -109,7 +108,7 @@ impl Agent {
         Self::join(channel, transport, created, 0).await
     }
 
-    /// Joins a match by one of its invitations, and observes.
+    /// Joins a match with one of its invitations, and observes.
     pub(crate) async fn join(
         channel: Channel,
         transport: Transport,
@@ -134,7 +133,7 @@ impl Agent {
         Ok(Self { created, joined, observation, connection, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
     }
 
-    /// Waits until the seat owes a decision or the episode is over, and observes.
+    /// Waits until the seat owes a decision or the episode is over. Stores the observation.
     pub(crate) async fn observe(&mut self) -> anyhow::Result<()> {
         self.observation = self.connection.observe(&self.match_id).await?;
         Ok(())
@@ -144,7 +143,7 @@ impl Agent {
         self.observation.terminated || self.observation.truncated
     }
 
-    /// Makes a random decision; with `wait` the response comes when the next one is due. Returns the time of the round trip.
+    /// Makes a random decision. With `wait`, the response comes when the next one is due. Returns the round-trip time.
     pub(crate) async fn act(&mut self, wait: bool) -> anyhow::Result<Duration> {
         let act = ActRequest {
             match_id: self.match_id.clone(),

@@ -1,7 +1,7 @@
-//! Batches of the [echo server](crate::echo).
+//! The batch service of the [echo server](crate::echo).
 //!
-//! When a client opens a batch, the echo server opens the same batch at the real server, steps it with random actions, and
-//! records the responses. It then answers each step with the next recorded rows, whatever the actions are.
+//! When a client opens a batch, the echo server opens the same batch on the real server. It steps that batch with random
+//! actions and records the responses. It answers each step with the next recorded rows, whatever the actions.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ use crate::agent::with_token;
 /// The number of recorded steps.
 const STEPS: usize = 48;
 
-/// The batch service of the echo server, which records at the server `real`.
+/// Returns the batch service of the echo server, which records responses of the server `real`.
 pub(crate) fn service(real: &str) -> BatchServiceServer<Echo> {
     let echo = Echo { real: real.to_owned(), recordings: Arc::default() };
     BatchServiceServer::new(echo)
@@ -44,7 +44,7 @@ struct Recording {
     sent_rows: AtomicUsize,
 }
 
-/// A random action of a mask; 0 if it has none.
+/// Returns a random legal action of a mask, or 0 if the mask is empty.
 pub(crate) fn legal_action(mask: &[u8], rng: &mut RngStream) -> u8 {
     let mut skip = match mask.iter().map(|byte| byte.count_ones()).sum() {
         0 => return 0,
@@ -85,7 +85,7 @@ impl Recording {
         Ok((opened, Self { steps, environments, sent_rows: AtomicUsize::new(0) }))
     }
 
-    /// The next recorded rows of these environments.
+    /// Returns the next recorded rows of these environments. A `count` of 0 means all environments.
     fn next(&self, first: u32, count: u32) -> Step {
         let from = first as usize;
         let to = if count == 0 { self.environments } else { from + count as usize };

@@ -1,5 +1,5 @@
-//! How long a client waits for health checks and decisions: on an idle server, beside a large batch with bots, and beside many
-//! matches of slow bots.
+//! Measures how long a client waits for health checks and decisions. The server is idle, or steps a large batch with bots,
+//! or plays many matches of slow bots.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
@@ -23,15 +23,15 @@ use crate::batch::legal_action;
 use crate::measure::print;
 use crate::servers::Servers;
 
-/// The environments of the batch.
+/// The number of environments of the batch.
 const ENVIRONMENTS: u32 = 4_096;
-/// The matches of slow bots.
+/// The number of matches of slow bots.
 const MATCHES: usize = 200;
 const SLOW_BOTS: [&str; 5] = ["greedy:1024"; 5];
-/// The time of one sample, and the pause between calls.
+/// The duration of one sample, and the pause between calls.
 const WINDOW: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);
-/// The number of samples, without the first, which warms up.
+/// The number of samples, after one warm-up sample.
 const WINDOWS: usize = 5;
 
 /// Measures each load on a new server.
@@ -57,7 +57,7 @@ pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Milliseconds by window.
+/// Latencies in milliseconds, one value per sample.
 #[derive(Default)]
 struct Times {
     median: Vec<f64>,
@@ -87,7 +87,7 @@ impl Latencies {
     }
 }
 
-/// Measures a server while another process loads it.
+/// Measures a new server while another process loads it.
 async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
     let servers = Servers::start()?;
     let address = format!("http://{}", servers.real.tcp);
@@ -95,7 +95,7 @@ async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
     let mut health = HealthClient::new(connect(&address).await?);
     let _load = load.map(|load| Load::start(load, &address)).transpose()?;
     let mut latencies = Latencies::default();
-    // The first window warms up.
+    // The first window is the warm-up.
     for window in 0..=WINDOWS {
         let (end, mut checks, mut acts) = (Instant::now() + WINDOW, vec![], vec![]);
         while Instant::now() < end {
@@ -116,7 +116,7 @@ async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
     Ok(latencies)
 }
 
-/// A process that loads the server until it is dropped.
+/// A child process that loads the server until this value is dropped.
 struct Load(Child);
 
 impl Load {
@@ -138,7 +138,7 @@ impl Drop for Load {
     }
 }
 
-/// The process: prints a line when the load has started, and ends when stdin ends.
+/// Runs the child process. It prints a line when the load has started, and ends when stdin ends.
 pub(crate) fn load(load: &str, address: &str) -> anyhow::Result<()> {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -154,7 +154,7 @@ pub(crate) fn load(load: &str, address: &str) -> anyhow::Result<()> {
     })
 }
 
-/// Steps a batch with greedy opponents, for ever.
+/// Steps a batch with greedy opponents forever.
 async fn batch(address: &str) -> anyhow::Result<()> {
     let mut client =
         BatchServiceClient::new(connect(address).await?).max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -184,7 +184,7 @@ async fn batch(address: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Creates matches of bots, each of which takes seconds of a core.
+/// Creates matches of bots. Each match needs seconds of one core.
 async fn matches(address: &str) -> anyhow::Result<()> {
     let mut client = MatchServiceClient::new(connect(address).await?);
     for _ in 0..MATCHES {

@@ -1,4 +1,4 @@
-//! The memory of many idle matches, and the fairness between many seats that play at once.
+//! Measures the memory of many idle matches, and the fairness between many seats that play at the same time.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,18 @@ use crate::agent::{Agent, Transport, connect};
 use crate::measure::print;
 use crate::servers::Servers;
 
-/// Matches that are created and joined, and then idle.
+/// The number of matches that are created and joined, and then idle.
 const IDLE: usize = 10_000;
-/// Seats that play at once, each in its own match.
+/// The number of seats that play at the same time, each in its own match.
 const SEATS: usize = 1_000;
-/// The connections that they share.
+/// The number of connections that the seats share.
 const CONNECTIONS: usize = 50;
-/// The time of one sample.
+/// The duration of one sample.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The number of samples, without the first, which warms up.
+/// The number of samples, after one warm-up sample.
 const WINDOWS: usize = 5;
 
-/// Measures both, each on a new server.
+/// Measures memory and fairness, each on a new server.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let memory = runtime.block_on(idle())?;
@@ -30,7 +30,7 @@ pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The megabytes of a server with idle matches.
+/// Returns the resident memory of a server with idle matches, in megabytes.
 async fn idle() -> anyhow::Result<f64> {
     let servers = Servers::start()?;
     let channel = connect(&servers.real.unix).await?;
@@ -41,7 +41,7 @@ async fn idle() -> anyhow::Result<f64> {
     servers.real.resident_memory()
 }
 
-/// The median time of a decision in each window, and the 99th percentile as a multiple of it.
+/// Returns, for each window, the median time of a decision, and the 99th percentile as a multiple of it.
 async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     let servers = Servers::start()?;
     let mut channels = vec![];
@@ -53,7 +53,7 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
         agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
     }
     let (mut medians, mut unfair) = (vec![], vec![]);
-    // The first window warms up.
+    // The first window is the warm-up.
     for window in 0..=WINDOWS {
         let end = Instant::now() + WINDOW;
         let mut playing: JoinSet<_> = agents.drain(..).map(|agent| play_until(agent, end)).collect();

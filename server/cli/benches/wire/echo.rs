@@ -1,7 +1,7 @@
-//! A server that only moves bytes: it answers every request with a recorded response of the real server.
+//! A server that plays no game: it answers every request with a recorded response of the real server.
 //!
-//! It serves the same protocol over tonic's transport with the same settings, and plays no game. Its time is the cost of gRPC
-//! for messages of these sizes.
+//! It serves the same protocol with the same transport settings of tonic. So its time is the cost of gRPC for messages of
+//! these sizes.
 
 use std::io::Read as _;
 use std::pin::Pin;
@@ -64,7 +64,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// Records whole episodes, so that the recording can be repeated.
+    /// Records whole episodes, so that the echo server can repeat the recording.
     async fn record(real: &str) -> anyhow::Result<Self> {
         let mut agent = Agent::start(connect(real).await?, Transport::Unary).await?;
         let mut observations = vec![agent.observation.clone()];

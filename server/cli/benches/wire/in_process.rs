@@ -1,4 +1,4 @@
-//! Batches without a network: the time of the engine for a step.
+//! Measures batches without a network: the engine's time for a step.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use crate::batch::legal_action;
 use crate::measure::print;
 
 const SIZES: [usize; 6] = [1, 16, 64, 256, 1024, 4096];
-/// The stepping time of one sample.
+/// The time spent in steps for one sample.
 const SAMPLE: Duration = Duration::from_millis(100);
 const SAMPLES: usize = 21;
 
-/// Measures batches of every game at two seats, of all sizes, with one and two threads. Skips rows without `part` in their name.
+/// Measures batches of every game at two seats, of all sizes, with one and two threads. Skips rows whose name lacks `part`.
 pub(crate) fn run(json: bool, part: &str) -> anyhow::Result<()> {
     let tables = Tables::new(Registry::standard());
     for game in boardwire_games::IDS {
@@ -39,7 +39,7 @@ pub(crate) fn run(json: bool, part: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The decisions a second of every sample, by the time of steps only.
+/// Returns the decisions per second of every sample. Only the time of steps counts.
 fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let line_up = LineUp::of(vec![Player::Agent; 2]).context("agents")?;
@@ -60,7 +60,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())
     };
-    // The first sample warms up.
+    // The first sample is the warm-up.
     sample()?;
     (0..SAMPLES).map(|_| sample()).collect()
 }

@@ -1,12 +1,12 @@
-//! The cost of playing over gRPC, compared with a server that only moves the same bytes.
+//! Measures the cost of playing over gRPC, compared with a server that only sends recorded bytes.
 //!
-//! `wire` starts the real binary and an [echo server](echo), each in its own process on a TCP and a Unix socket. One agent
-//! plays against both in turn, by single calls and on a stream. The result is the ratio of neighbouring blocks, since machines
-//! are noisy. `--json` prints a row a line, for `bench/run`.
+//! `wire` starts the real binary and an [echo server](echo), each as a process with a TCP and a Unix socket. One agent
+//! plays against both in turn, with single calls and on a stream. The result is the ratio of neighbouring blocks of time,
+//! since the speed of a machine varies. `--json` prints one row per line, for `bench/run`.
 //!
-//! - `wire hold` starts the two servers, prints their addresses, and runs them until stdin ends, for agents in other languages.
+//! - `wire hold` starts the two servers and prints their addresses, for agents in other languages. It ends when stdin ends.
 //! - `wire steps [NAME]` measures batches without a network.
-//! - `wire crowd` measures many matches at once.
+//! - `wire crowd` measures many matches at the same time.
 //! - `wire strangers` measures many agents over TLS, with a journal.
 //! - `wire beside` measures how long a client waits while other clients load the server.
 
@@ -24,7 +24,7 @@ use std::io::Read as _;
 
 use servers::Servers;
 
-/// The binary's allocator, so that the servers differ only in their work.
+/// The same allocator as in the binary, so that the servers differ only in their work.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -45,7 +45,7 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Runs the servers until stdin ends.
+/// Runs both servers until stdin ends.
 fn hold() -> anyhow::Result<()> {
     let servers = Servers::start()?;
     println!("{}", servers.addresses());

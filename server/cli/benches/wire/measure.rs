@@ -1,4 +1,4 @@
-//! Measures one agent against both servers in turn, block by block.
+//! Measures one agent against both servers in turn, in alternating blocks of time.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::agent::{Agent, Transport, connect};
 use crate::servers::{Server, Servers};
 
-/// The time of one block against one server.
+/// The duration of one block against one server.
 const BLOCK: Duration = Duration::from_millis(120);
-/// The number of pairs of blocks, without the first, which warms up.
+/// The number of pairs of blocks, after one warm-up pair.
 const PAIRS: usize = 31;
 
 /// Measures both transports over both sockets, and prints the results.
@@ -37,7 +37,7 @@ fn unix(server: &Server) -> String {
     server.unix.clone()
 }
 
-/// Round trips a second of each block, and the ratio of times of each pair.
+/// The round trips per second of each block, and the ratio of times of each pair of blocks.
 struct Comparison {
     real: Vec<f64>,
     echo: Vec<f64>,
@@ -47,7 +47,7 @@ struct Comparison {
 impl Comparison {
     async fn measure(mut real: Agent, mut echo: Agent) -> anyhow::Result<Self> {
         let (mut reals, mut echoes, mut ratios) = (vec![], vec![], vec![]);
-        // The first pair warms up. The order alternates.
+        // The first pair is the warm-up. The order of the servers alternates.
         for pair in 0..=PAIRS {
             let (real_time, echo_time) = if pair % 2 == 0 {
                 let real_time = block(&mut real).await?;
@@ -84,7 +84,7 @@ pub(crate) fn print(row: &str, mut samples: Vec<f64>, unit: &str, json: bool) {
     }
 }
 
-/// The mean time of a decision's round trip in one block, in seconds.
+/// Plays for one block. Returns the mean round-trip time of a decision, in seconds.
 async fn block(agent: &mut Agent) -> anyhow::Result<f64> {
     let (start, mut acting, mut acts) = (Instant::now(), Duration::ZERO, 0_u32);
     while acts == 0 || start.elapsed() < BLOCK {

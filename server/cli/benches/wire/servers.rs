@@ -1,4 +1,4 @@
-//! The real server and the echo server, as processes that end with this one.
+//! Starts the real server and the echo server as processes that end with this one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context as _;
 use tempfile::TempDir;
 
-/// A server process.
 pub(crate) struct Server {
     process: Child,
     /// `127.0.0.1:PORT`.
@@ -24,7 +23,7 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts both; the echo server records responses of the real one.
+    /// Starts both servers. The echo server records responses of the real one.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let folder = TempDir::with_prefix("boardwire-bench-")?;
         let real = Server::serve(folder.path(), &[])?;
@@ -34,7 +33,7 @@ impl Servers {
         Ok(Self { real, echo, _folder: folder })
     }
 
-    /// The addresses of both, as JSON.
+    /// Returns the addresses of both servers as JSON.
     pub(crate) fn addresses(&self) -> serde_json::Value {
         let of = |server: &Server| serde_json::json!({ "tcp": server.tcp, "unix": server.unix });
         serde_json::json!({ "real": of(&self.real), "echo": of(&self.echo) })
@@ -46,7 +45,7 @@ fn unix(path: &Path) -> String {
 }
 
 impl Server {
-    /// Starts `boardwire serve` on a free port and on a Unix socket in a folder, with further arguments.
+    /// Starts `boardwire serve` with these arguments, on a free port and on a Unix socket in `folder`.
     pub(crate) fn serve(folder: &Path, arguments: &[String]) -> anyhow::Result<Self> {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_boardwire"));
         serve.args(["serve", "--exit-with-stdin", "--log-level", "warn", "--listen", "127.0.0.1:0"]);
@@ -66,7 +65,7 @@ impl Server {
         Ok(Self { process, tcp, unix })
     }
 
-    /// The resident memory in megabytes.
+    /// Returns the resident memory in megabytes.
     pub(crate) fn resident_memory(&self) -> anyhow::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a line VmRSS")?;
@@ -74,16 +73,16 @@ impl Server {
         Ok(kibibytes * 1024.0 / 1e6)
     }
 
-    /// The CPU time in seconds.
+    /// Returns the CPU time in seconds.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<f64> {
-        // In hundredths of a second, after the name in parentheses.
+        // The times follow the name in parentheses, in hundredths of a second.
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let fields = stat.rsplit(')').next().context("a name")?.split_whitespace().skip(11).take(2);
         let ticks = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
         Ok(ticks / 100.0)
     }
 
-    /// Kills the server, like a crash.
+    /// Kills the server, which simulates a crash.
     pub(crate) fn kill(mut self) -> anyhow::Result<()> {
         Ok(self.process.kill()?)
     }

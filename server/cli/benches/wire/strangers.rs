@@ -1,5 +1,5 @@
-//! A thousand independent agents at once in matches of two, each with its own connection and stream, with and without TLS and a
-//! journal; and the cost of ten thousand open matches.
+//! Measures 1,000 independent agents in matches of two, with and without TLS and a journal. Each agent has its own
+//! connection and stream. Also measures the cost of 10,000 open matches.
 
 use std::fs;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::agent::{Agent, Transport, create};
 use crate::measure::print;
 use crate::servers::Server;
 
-/// Seats that play at once, two a match.
+/// The number of seats that play at the same time, two per match.
 const SEATS: usize = 1_000;
-/// The time before each decision of slow agents.
+/// The pause of slow agents before each decision.
 const THINK_TIME: Duration = Duration::from_millis(500);
-/// The time of one sample.
+/// The duration of one sample.
 const WINDOW: Duration = Duration::from_secs(3);
-/// The number of samples, without the first, which warms up.
+/// The number of samples, after one warm-up sample.
 const WINDOWS: u32 = 5;
-/// Matches that are open at once.
+/// The number of matches that are open at the same time.
 const OPEN: usize = 10_000;
-/// Connections that create them.
+/// The number of connections that create them.
 const CONNECTIONS: usize = 50;
 
 /// Measures each case on a new server.
@@ -94,7 +94,7 @@ impl Setup {
         Ok(endpoint.connect().await?)
     }
 
-    /// Agents at all seats, each with a connection and a stream.
+    /// Joins agents to all seats. Each agent has its own connection and stream.
     async fn join(&self, server: &Server) -> anyhow::Result<Vec<Agent>> {
         let mut agents = Vec::new();
         for _ in 0..SEATS / 2 {
@@ -107,10 +107,10 @@ impl Setup {
     }
 }
 
-/// The end of a decision's round trip, and its time.
+/// The time at which a decision's round trip ends, and its duration.
 type Decision = (Instant, Duration);
 
-/// Lets all agents play at once, and prints the rate, the latencies and the server's CPU time.
+/// Lets all agents play at the same time. Prints the rate, the latencies and the server's CPU time.
 async fn play(
     agents: Vec<Agent>,
     think_time: Duration,
@@ -157,7 +157,7 @@ async fn play(
     Ok(())
 }
 
-/// Plays until `end`; returns every decision.
+/// Plays until `end`. Returns every decision.
 async fn play_until(mut agent: Agent, think_time: Duration, end: Instant) -> anyhow::Result<Vec<Decision>> {
     let mut decisions = vec![];
     while Instant::now() < end {
@@ -165,7 +165,7 @@ async fn play_until(mut agent: Agent, think_time: Duration, end: Instant) -> any
             let next = async { if agent.is_over() { agent.reset().await } else { agent.observe().await } };
             match tokio::time::timeout_at(end.into(), next).await {
                 Ok(result) => result?,
-                // The other agent has stopped.
+                // The opponent has stopped.
                 Err(_) => break,
             }
             continue;
@@ -177,7 +177,7 @@ async fn play_until(mut agent: Agent, think_time: Duration, end: Instant) -> any
     Ok(decisions)
 }
 
-/// Creates matches, kills the server, restarts it, and lets other agents play.
+/// Creates matches, kills the server, restarts it, and lets new agents play.
 async fn open(json: bool) -> anyhow::Result<()> {
     let setup = Setup::new(true, Some("always"))?;
     let server = setup.start()?;

@@ -1,7 +1,7 @@
-//! Plays scenarios with an agent, and compares each episode with the policy that the agent must play.
+//! Runs scenarios with an agent, and compares each episode with one that the required policy plays.
 //!
-//! A server in this process hosts the matches. Between agent and server stands a [`Proxy`] that drops responses, cuts
-//! connections and delays.
+//! A server in this process hosts the matches. A [`Proxy`] between agent and server drops responses, cuts connections and
+//! adds delays.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,11 +23,11 @@ use boardwire_server::arbiter::{
 use boardwire_server::matches::Matches;
 use boardwire_server::origin::Origin;
 
-/// How long the examiner's seat takes for its first decisions, so that the agent has to wait.
+/// How long the examiner's seat waits before each of its first decisions, so that the agent has to wait.
 const OPPONENT_DELAY: Duration = Duration::from_millis(1_500);
 const EXTRAS: Extras = Extras { text: false, explanation: false, actions: true, head: false };
 
-/// How an episode ended: the number of plies and the digest of the position.
+/// The end of an episode: the number of plies and the digest of the position.
 type End = (u32, Digest);
 
 pub(super) struct Examiner {
@@ -36,15 +36,15 @@ pub(super) struct Examiner {
     pub(super) address: String,
     /// The agent's command, without the server's address and the invitation.
     pub(super) command: Vec<String>,
-    /// How long a scenario may take.
+    /// The timeout of a scenario.
     pub(super) limit: Duration,
 }
 
 impl Examiner {
-    /// Plays a scenario with the agent.
+    /// Runs a scenario with the agent.
     ///
     /// # Errors
-    /// The agent broke the protocol; the context is its stderr. Or the examination itself failed.
+    /// The agent breaks the protocol; the error's context is its stderr. Or the check itself fails.
     pub(super) async fn examine(&self, scenario: &Scenario) -> anyhow::Result<()> {
         if let Fault::BadInvitation = scenario.fault {
             return self.examine_refusal().await;
@@ -98,7 +98,7 @@ impl Examiner {
         })
     }
 
-    /// Starts the agent with an invalid invitation: it must report that, and not wait for ever.
+    /// Starts the agent with an invalid invitation. The agent must report that, and must not wait forever.
     async fn examine_refusal(&self) -> anyhow::Result<()> {
         let agent = Agent::start(&self.command, &self.address, "00000000000000000000000000000000")?;
         let (status, stderr) = agent.end(self.limit).await?;
@@ -111,9 +111,9 @@ impl Examiner {
 
 struct ExaminedMatch {
     arbiter: Arc<Arbiter>,
-    /// The fault that is still to come.
+    /// The fault that has not happened yet.
     fault: Mutex<Fault>,
-    /// How episodes have ended, by number.
+    /// The ends of episodes, by episode number.
     ends: Mutex<BTreeMap<u32, End>>,
 }
 
@@ -122,7 +122,7 @@ impl ExaminedMatch {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides what the proxy does with bytes. It records the end of an episode before the agent sees it.
+    /// Decides what the proxy does with bytes. Records the end of an episode before the agent observes it.
     async fn judge(self: Arc<Self>, direction: Direction) -> Verdict {
         let position = self.arbiter.position();
         if self.arbiter.phase() == Phase::Over {
@@ -136,13 +136,13 @@ impl ExaminedMatch {
             fault.apply(direction, joined, &position)
         };
         if resets {
-            // It fails only if the match has been closed.
+            // This fails only if the match is closed.
             let _ = self.arbiter.reset_match(Role::Host, None, None).await;
         }
         verdict
     }
 
-    /// Waits for the end of `episodes` episodes. An agent that ends before has failed.
+    /// Waits until `episodes` episodes are over. It is an error if an agent's process ends earlier.
     async fn wait_for_ends(&self, episodes: u32, agents: &mut [(Agent, Proxy)]) -> anyhow::Result<()> {
         let mut interval = tokio::time::interval(Duration::from_millis(10));
         loop {
@@ -174,13 +174,13 @@ impl ExaminedMatch {
     }
 }
 
-/// The policy's decision: the legal actions in turn.
+/// Returns the policy's decision: the legal action with index `decision` modulo their number.
 fn decide(observation: &Observation) -> Decision {
     let action = &observation.actions[observation.decision as usize % observation.actions.len()];
     Decision { episode: observation.episode, number: observation.decision, action: action.index }
 }
 
-/// How the episodes of a scenario end by the policy, by number.
+/// Plays the scenario with the policy alone. Returns the ends of its episodes, by number.
 async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {
     let pool = Pool::new(1)?;
     let settings = scenario.settings();
@@ -207,7 +207,7 @@ async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Resul
     Ok(ends)
 }
 
-/// Plays a seat by the policy until the match is closed, at first slowly.
+/// Plays a seat with the policy until the match is closed. The first decisions are slow.
 async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
     loop {
         let observation = arbiter.observe(seat, true, EXTRAS).await?;

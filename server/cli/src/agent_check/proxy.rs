@@ -16,21 +16,21 @@ pub(super) enum Direction {
     ToAgent,
 }
 
-/// What happens to bytes.
+/// What the proxy does with a chunk of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
     Delay(Duration),
-    /// The bytes are lost, and the connection ends.
+    /// Drops the bytes and closes the connection.
     Cut,
 }
 
-/// Judges each chunk of bytes before it is forwarded.
+/// Decides what happens to each chunk of bytes before it is forwarded.
 pub(super) type Gate = Arc<dyn Fn(Direction) -> BoxFuture<'static, Verdict> + Send + Sync>;
 
-/// Forwards connections until it is dropped.
+/// A proxy that forwards connections until it is dropped.
 pub(super) struct Proxy {
-    /// The address on which it listens, `host:port`.
+    /// The address on which the proxy listens, `host:port`.
     pub(super) address: String,
     serving: JoinHandle<()>,
 }
@@ -42,7 +42,7 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// Forwards connections to `server`.
+    /// Starts to forward connections to `server`.
     pub(super) async fn start(server: String, gate: Gate) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = SocketAddr::to_string(&listener.local_addr()?);
@@ -56,7 +56,7 @@ impl Proxy {
     }
 }
 
-/// Forwards both directions until one ends.
+/// Forwards both directions of a connection until one of them ends.
 async fn forward_both(agent: TcpStream, server: TcpStream, gate: Gate) {
     let _ = (agent.set_nodelay(true), server.set_nodelay(true));
     let (from_agent, to_agent) = agent.into_split();

@@ -1,4 +1,4 @@
-//! The scenarios that agents are examined in.
+//! The scenarios of `agent-check`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use boardwire_server::arbiter::{Position, Settings};
 
 /// The delay of every response for [`Fault::LateResponses`].
 const RESPONSE_DELAY: Duration = Duration::from_millis(15);
-/// The seed of every match: what the agent plays is compared with what follows from it.
+/// The seed of every match. It makes the expected end of each episode computable.
 const SEED: u64 = 7;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlayerKind {
     Agent,
-    /// The policy that the agent must play, played by the examiner.
+    /// The examiner, which plays the same policy that the agent must play.
     Examiner,
     /// The random bot.
     Random,
@@ -31,18 +31,18 @@ pub(super) enum PlayerKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// The response to the join is lost with its connection.
+    /// The response to the join is lost, and its connection breaks.
     LostJoin,
-    /// After all agents have joined, bytes in this direction are lost with their connection at each of these plies.
+    /// After all agents have joined, bytes in this direction are lost and the connection breaks, at each of these plies.
     Cuts(Direction, Vec<u32>),
     LateResponses,
-    /// The host starts the next episode at this ply, before the agent gets the observation.
+    /// The host starts the next episode at this ply, before the agent receives the observation.
     Reset(u32),
     BadInvitation,
 }
 
 impl Fault {
-    /// What happens to bytes in this direction now, and whether the host resets the match.
+    /// Returns what happens to bytes in this direction now, and whether the host resets the match.
     pub(super) fn apply(
         &mut self,
         direction: Direction,
@@ -115,7 +115,7 @@ impl Scenario {
     }
 }
 
-/// All scenarios, game by game.
+/// Returns all scenarios, game by game.
 pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
     use PlayerKind::{Agent, Examiner, Random};
     let mut all = vec![];
@@ -142,7 +142,7 @@ pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
             }
         }
         all.push(Scenario { fault: Fault::LostJoin, ..two("the response to the join is lost") });
-        // The third cut hits the connection that the agent opens after the second.
+        // The third cut breaks the connection that the agent opens after the second cut.
         let cuts = |direction| Fault::Cuts(direction, vec![3, 4, 5, 12]);
         all.push(Scenario { fault: cuts(Direction::ToAgent), ..two("responses and connections are lost") });
         all.push(Scenario { fault: cuts(Direction::ToServer), ..two("requests and connections are lost") });

@@ -1,4 +1,4 @@
-//! The results of one deal, played at every table from every seat.
+//! The results of one deal, played at every table and from every seat.
 
 use anyhow::Context as _;
 use boardwire_api::v1;
@@ -14,12 +14,12 @@ use boardwire_server::secret::episode_seed;
 /// The results of one deal, as exact integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deal {
-    /// Deals are counted from 0.
+    /// The number of the deal, counted from 0.
     pub(super) number: u64,
     pub(super) decisions: u64,
-    /// One for each entrant.
+    /// One tally per entrant.
     pub(super) tallies: Vec<Tally>,
-    /// `ahead[a][b]` counts how often entrant `a` was placed before `b`, in halves: a shared place counts one half.
+    /// `ahead[a][b]` counts in halves: 2 each time that entrant `a` has a better place than `b`, 1 for an equal place.
     pub(super) ahead: Vec<Vec<u32>>,
 }
 
@@ -28,23 +28,23 @@ pub(super) struct Deal {
 pub(super) struct Tally {
     /// The number of seats over all matches.
     pub(super) seats: u32,
-    /// First places in [`WHOLE`]ths; seats that share the first place divide it.
+    /// First places, in units of 1/[`WHOLE`]. Seats with an equal first place share it.
     pub(super) wins: u32,
     /// The sum of scores.
     pub(super) points: i64,
-    /// The number of seats without a score, since the match was forfeited or cut.
+    /// The number of seats without a score: their match was forfeited or cut.
     pub(super) unscored: u32,
 }
 
-/// Parts of a first place: divisible by 1 to 8, the most seats of a table.
+/// The units of one first place. It is divisible by 1 to 8, and a table has at most 8 seats.
 pub(super) const WHOLE: u32 = 840;
 
 /// The matches of one deal.
 #[derive(Debug, Clone)]
 pub(super) struct PlayedDeal {
-    /// Deals are counted from 0.
+    /// The number of the deal, counted from 0.
     pub(super) number: u64,
-    /// One for each line-up.
+    /// One end per line-up.
     pub(super) ends: Vec<End>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct End {
     pub(super) ranks: Vec<u32>,
 }
 
-/// The seed of a deal. It never equals the arena's seed, since agents learn the seeds of past deals.
+/// Returns the seed of a deal. It never equals the arena's seed, since agents learn the seeds of past deals.
 pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
     let number = u32::try_from(number).ok().and_then(|number| number.checked_add(1));
     Ok(episode_seed(seed, number.context("a seed has at most 2^32 - 1 deals")?))
@@ -71,7 +71,7 @@ impl End {
 }
 
 impl PlayedDeal {
-    /// Lets bots play a deal; `None` if `halted` stopped them before its end.
+    /// Plays a deal with bots. Returns `None` if `halted` stops it before the end.
     pub(super) fn by_bots(
         table: &Table,
         schedule: &Schedule,
@@ -112,7 +112,7 @@ impl Deal {
         Self { number, decisions: 0, tallies, ahead }
     }
 
-    /// Adds a match of these entrants. A match that was cut at its maximum length has no winner.
+    /// Adds the match of a line-up. A match that was cut at its maximum length has no winner.
     fn count(&mut self, line_up: &[usize], end: &End) {
         self.decisions += end.decisions;
         let winners = end.ranks.iter().map(|&rank| u32::from(rank == 1)).sum::<u32>();

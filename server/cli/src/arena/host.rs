@@ -1,5 +1,5 @@
-//! Plays deals as matches of a server: one match for each line-up, with an episode for each deal. The arena is their host, and
-//! uses only calls that the protocol offers to every client.
+//! Plays deals as matches on a server: one match per line-up, one episode per deal. The arena is the host of the matches,
+//! and uses only calls that every client can use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -31,19 +31,19 @@ use crate::local_server::LocalServer;
 use boardwire_server::matches::MatchLimits;
 use boardwire_server::run::runtime;
 
-/// How often to check for a stop and for agents that have ended.
+/// How often to check for an interruption and for agents that have ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// How long an agent may take to end after its match is closed.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the server keeps running after matches are closed, to tell agents that the user has started.
+/// How long the server runs after it closes the matches, so that agents which the user started learn of it.
 const CLOSE_DELAY: Duration = Duration::from_secs(2);
-/// The most deals by which one line-up may be ahead of another.
+/// How many deals one line-up may be ahead of another.
 const MAX_LEAD: usize = 32;
-/// Line-ups that share a connection. Each has two open calls, and a server takes 1,024 by connection.
+/// The line-ups per connection. Each has two open calls, and a server accepts 1,024 calls per connection.
 const LINE_UPS_PER_CONNECTION: usize = 256;
 
 type Finished = SyncSender<anyhow::Result<PlayedDeal>>;
-/// The deal, the line-up, and how its match ended.
+/// The number of the deal, the line-up, and the end of its match.
 type MatchEnd = (u64, usize, End);
 
 pub(super) struct Host<'a> {
@@ -52,16 +52,16 @@ pub(super) struct Host<'a> {
     pub(super) entrants: &'a [Entrant],
     pub(super) seed: u64,
     pub(super) deal_limit: u64,
-    /// The address of a server in this process.
+    /// Where to listen with a server in this process.
     pub(super) listen: &'a str,
-    /// A running server to use instead.
+    /// A running server to use instead of one in this process.
     pub(super) server: Option<&'a Address>,
-    /// Deals that an earlier run has played.
+    /// The deals that an earlier run has finished.
     pub(super) done: &'a BTreeSet<u64>,
     pub(super) replays: Option<&'a Replays>,
 }
 
-/// A match of one line-up.
+/// The match of one line-up.
 struct HostedMatch {
     line_up: usize,
     id: String,
@@ -71,12 +71,12 @@ struct HostedMatch {
 
 struct StartedAgent<'a> {
     name: &'a str,
-    /// `None` once the process has ended.
+    /// `None` after the process has ended.
     process: Option<Agent>,
 }
 
 impl Host<'_> {
-    /// Plays deals up to the limit or until `halted`, and sends each to `finished`.
+    /// Plays deals until the limit or `halted`. Sends each finished deal to `finished`.
     ///
     /// # Errors
     /// The server, a bot or an agent fails, or a replay cannot be written.
@@ -97,7 +97,7 @@ impl Host<'_> {
         played
     }
 
-    /// Plays on a server in this process.
+    /// Plays on a new server in this process.
     async fn serve(
         &self,
         tables: Tables,
@@ -108,12 +108,12 @@ impl Host<'_> {
         let server = LocalServer::start(self.listen, tables, limits, 0).await?;
         let endpoint = Address::Tcp(reachable(server.address).to_string()).endpoint()?;
         let played = self.host(&Address::Tcp(server.address.to_string()), &endpoint, finished, halted).await;
-        // If the server has failed, its error is the cause of the other.
+        // Check the server first: if it fails, its error is the cause of the error in `played`.
         server.stop().await?;
         played
     }
 
-    /// Hosts the matches at `endpoint`; agents connect to `address`.
+    /// Hosts the matches on the server at `endpoint`. Agents connect to `address`.
     async fn host(
         &self,
         address: &Address,
@@ -155,8 +155,8 @@ impl Host<'_> {
         ended
     }
 
-    /// Creates the match of a line-up, whose first episode is the deal `first`. Starts its agents, and prints invitations for
-    /// agents that the user starts.
+    /// Creates the match of a line-up; its first episode is the deal `first`. Starts the agents that have a command, and
+    /// prints the invitations of the other agents.
     async fn open(
         &self,
         mut server: MatchServiceClient<Channel>,
@@ -203,8 +203,8 @@ impl Host<'_> {
         Ok((HostedMatch { line_up, id: created.id, host_token, server }, agents))
     }
 
-    /// Plays the deals of one line-up, and sends how each ended. Waits while it is [`MAX_LEAD`] deals ahead of `completed`, the
-    /// number of deals that all line-ups have played.
+    /// Plays the deals of one line-up, and sends the end of each. Waits while it is [`MAX_LEAD`] deals ahead of
+    /// `completed`, the number of deals that all line-ups have played.
     async fn play_line_up(
         &self,
         hosted: &HostedMatch,
@@ -247,7 +247,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Collects the ends of matches, and sends each deal that all line-ups have played.
+    /// Collects the ends of matches. Sends a deal when all line-ups have played it.
     async fn assemble_deals(
         &self,
         mut ends: UnboundedReceiver<MatchEnd>,
@@ -270,7 +270,7 @@ impl Host<'_> {
 }
 
 impl HostedMatch {
-    /// A request with the host's token.
+    /// Returns a request with the host's token.
     fn request<T>(&self, message: T) -> anyhow::Result<Request<T>> {
         let mut request = Request::new(message);
         let token: MetadataValue<_> = format!("Bearer {}", self.host_token).parse()?;
@@ -279,7 +279,7 @@ impl HostedMatch {
     }
 }
 
-/// Fails when an agent ends; returns when `halted`. It checks `halted` first: Ctrl-C in a terminal also ends the agents.
+/// Fails when an agent ends; returns when `halted`. Checks `halted` first, since Ctrl-C in a terminal also ends the agents.
 async fn watch_agents(agents: &mut [StartedAgent<'_>], halted: impl Fn() -> bool) -> anyhow::Result<()> {
     let mut interval = tokio::time::interval(CHECK_INTERVAL);
     loop {
@@ -299,7 +299,7 @@ async fn watch_agents(agents: &mut [StartedAgent<'_>], halted: impl Fn() -> bool
     }
 }
 
-/// The address at which this machine reaches a server that may listen on all interfaces.
+/// Returns the address at which this machine reaches a server that may listen on all interfaces.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -314,7 +314,7 @@ fn refusal(status: Status) -> anyhow::Error {
     anyhow::anyhow!("{}", status.message())
 }
 
-/// Waits for all agents at once, and kills those that take longer than `limit`.
+/// Waits for all agents concurrently. Kills each agent that takes longer than `limit`.
 async fn end(agents: Vec<StartedAgent<'_>>, limit: Duration) -> anyhow::Result<()> {
     let agents = agents.into_iter().filter_map(|agent| agent.process);
     let ended = join_all(agents.map(|agent| agent.end(limit))).await;

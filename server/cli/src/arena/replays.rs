@@ -1,4 +1,4 @@
-//! A folder with the replays of an arena's matches. A later run of the same arena continues from it.
+//! Stores the replays of an arena in a folder. A later run of the same arena continues from them.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::deal::{End, PlayedDeal};
 use crate::json;
 
-/// The file with the arena's settings. It is locked while an arena writes to the folder.
+/// The file with the arena's settings. An arena locks it while it uses the folder.
 const SETTINGS: &str = "arena.json";
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Replays {
     settings: File,
 }
 
-/// The seed of the arena whose replays are in a folder; `None` if there are none.
+/// Returns the seed of the arena whose replays are in a folder, or `None` if it has no replays.
 pub(super) fn seed_of(folder: &Path) -> Option<u64> {
     // If the file is invalid, `Replays::open` reports it.
     let settings: Value = serde_json::from_slice(&std::fs::read(folder.join(SETTINGS)).ok()?).ok()?;
@@ -30,17 +30,17 @@ pub(super) fn seed_of(folder: &Path) -> Option<u64> {
 }
 
 impl Replays {
-    /// Opens the folder for an arena with these settings, and creates it if it does not exist.
+    /// Opens the folder for an arena with these settings. Creates the folder if it does not exist.
     ///
     /// # Errors
-    /// The folder is not accessible, has replays of another arena, or another arena writes to it.
+    /// The folder is not accessible, it has replays of another arena, or another arena uses it.
     pub(super) fn open(folder: &Path, line_ups: usize, settings: &Value) -> anyhow::Result<Self> {
         let path = folder.join(SETTINGS);
         let about = || path.display().to_string();
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let mut file =
             File::options().read(true).append(true).create(true).open(&path).with_context(about)?;
-        // A file system without locks does not prevent two arenas from writing at once.
+        // On a file system without locks, two arenas can write to the folder at the same time.
         let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         anyhow::ensure!(
             !is_taken,
@@ -62,10 +62,10 @@ impl Replays {
         Ok(Self { folder: folder.to_owned(), line_ups, settings: file })
     }
 
-    /// The deals with a replay for every line-up, by number.
+    /// Returns the deals that have a replay for every line-up, by number.
     ///
     /// # Errors
-    /// A file cannot be read, or is no replay of an ended episode.
+    /// A file cannot be read, or is not the replay of a finished episode.
     pub(super) fn read(&self) -> anyhow::Result<BTreeMap<u64, PlayedDeal>> {
         let mut deals = BTreeMap::new();
         for file in std::fs::read_dir(&self.folder).with_context(|| self.folder.display().to_string())? {
@@ -89,7 +89,7 @@ impl Replays {
         Ok(End::of(last.ply, last.outcome.with_context(about)?))
     }
 
-    /// Saves a match atomically.
+    /// Saves the replay of a match atomically.
     pub(super) fn save(&self, deal: u64, line_up: usize, replay: &v1::Replay) -> anyhow::Result<()> {
         let path = self.file(deal, line_up);
         let temporary = path.with_extension("new");
@@ -103,7 +103,7 @@ impl Replays {
 }
 
 impl Drop for Replays {
-    /// A child process between fork and exec still holds the file open, and with it the lock.
+    /// Unlocks explicitly: a child process between fork and exec still has the file open, which keeps the lock.
     fn drop(&mut self) {
         let _ = self.settings.unlock();
     }

@@ -1,14 +1,14 @@
-//! The entrants of an arena, and the line-ups in which they meet.
+//! The entrants of an arena, and the line-ups in which they play.
 
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::Bot;
 
 /// The entrants, and their seats in each match of a deal.
 ///
-/// Each deal is played at every table in every rotation, so that luck of the deal and of the seat is the same for all.
+/// Each deal is played at every table in every rotation, so that luck of the deal and of the seat is equal for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// The names of the entrants, each once.
+    /// The unique names of the entrants.
     pub(super) entrants: Vec<String>,
     /// For each match of a deal, the index of the entrant at each seat.
     pub(super) line_ups: Vec<Vec<usize>>,
@@ -22,13 +22,13 @@ pub(super) enum Entrant {
     Agent {
         /// `agent:NAME`.
         name: String,
-        /// The command that starts it; without one, the user starts it.
+        /// The command that starts the agent. Without one, the user starts it.
         command: Option<Vec<String>>,
     },
 }
 
 impl Entrant {
-    /// The entrant with this name.
+    /// Returns the entrant with this name.
     ///
     /// # Errors
     /// The bot is unknown.
@@ -44,14 +44,14 @@ impl Entrant {
     }
 }
 
-/// A shell command that takes further arguments; it may begin with `NAME=VALUE`. `exec` replaces the shell, so that killing the
-/// process kills the agent.
+/// Returns a shell command that accepts more arguments; `command` may begin with `NAME=VALUE`. `exec` replaces the shell,
+/// so that killing the process kills the agent.
 fn shell(command: &str) -> Vec<String> {
     ["sh", "-c", &format!("exec env {command} \"$@\""), "sh"].map(str::to_owned).to_vec()
 }
 
 impl Schedule {
-    /// One table, with these bots around it; the same bot may have several seats.
+    /// Returns the schedule of one table with these bots in order. A bot may have several seats.
     pub(super) fn table(seats: &[String]) -> Self {
         let mut entrants: Vec<String> = Vec::new();
         let mut around = Vec::new();
@@ -65,7 +65,7 @@ impl Schedule {
         Self { entrants, line_ups: rotations(&around) }
     }
 
-    /// A table for every choice of `seats` entrants out of a field.
+    /// Returns the schedule with one table for every choice of `seats` entrants.
     ///
     /// # Errors
     /// An entrant is named twice, or there are too few.
@@ -89,7 +89,7 @@ impl Schedule {
     }
 }
 
-/// All distinct rotations.
+/// Returns all distinct rotations.
 fn rotations(around: &[usize]) -> Vec<Vec<usize>> {
     let mut rotations: Vec<Vec<usize>> = Vec::new();
     for turn in 0..around.len() {

@@ -9,17 +9,17 @@ use super::deal::{Deal, WHOLE};
 pub(super) struct Standing {
     /// The number of seats played.
     pub(super) seats: u64,
-    /// First places by seat played.
+    /// First places per seat played.
     pub(super) share: f64,
     /// The 95 % confidence interval of the share.
     pub(super) interval: (f64, f64),
-    /// The mean score of matches with scores; `None` without any.
+    /// The mean score of matches with scores, or `None` if there are none.
     pub(super) score: Option<f64>,
-    /// 400 points more are odds of ten to one; the mean of all entrants is 0.
+    /// A difference of 400 points means odds of 10 to 1. The mean of all entrants is 0.
     pub(super) rating: f64,
 }
 
-/// The standings of all entrants after one deal or more.
+/// Returns the standings of all entrants. Needs at least one deal.
 pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
     let entrants = deals[0].tallies.len();
     let ratings = ratings(deals);
@@ -41,22 +41,22 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
         .collect()
 }
 
-/// The width of the widest interval after one deal or more.
+/// Returns the width of the widest interval. Needs at least one deal.
 pub(super) fn width(deals: &[Deal]) -> f64 {
     let intervals = (0..deals[0].tallies.len()).map(|entrant| interval(&shares(deals, entrant)));
     intervals.map(|(low, high)| high - low).fold(0.0, f64::max)
 }
 
-/// An entrant's share of first places in each deal.
+/// Returns an entrant's share of first places in each deal.
 fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
     let tallies = deals.iter().map(|deal| deal.tallies[entrant]);
     tallies.map(|tally| f64::from(tally.wins) / f64::from(WHOLE * tally.seats)).collect()
 }
 
-/// The 95 % confidence interval of the mean of shares, one share a deal, since matches of the same deal are dependent.
+/// Returns the 95 % confidence interval of the mean share. Each deal is one sample, since its matches are dependent.
 ///
-/// One deal that is won and one that is lost are added, as Agresti and Coull do for a proportion: otherwise a few deals with the
-/// same result would give an interval of width 0.
+/// Adds one deal that is won and one that is lost, like the method of Agresti and Coull for a proportion. Without them, a
+/// few deals with equal results would give an interval of width 0.
 fn interval(shares: &[f64]) -> (f64, f64) {
     const Z: f64 = 1.959_964;
     let number = float(shares.len() as u64 + 2);
@@ -67,11 +67,11 @@ fn interval(shares: &[f64]) -> (f64, f64) {
     ((mean - spread).max(0.0), (mean + spread).min(1.0))
 }
 
-/// Bradley-Terry ratings of maximum likelihood, by Newton's method.
+/// Returns maximum-likelihood Bradley-Terry ratings, computed with Newton's method.
 ///
-/// The prior adds a tenth of a win and of a loss between each two entrants, which keeps ratings finite.
+/// The prior adds a tenth of a win and a tenth of a loss between each two entrants, which keeps ratings finite.
 fn ratings(deals: &[Deal]) -> Vec<f64> {
-    /// Newton's method needs far fewer.
+    /// The maximum number of iterations. Newton's method needs far fewer.
     const ROUNDS: usize = 1_000;
     const PRIOR: f64 = 0.1;
     let entrants = deals[0].tallies.len();
@@ -86,7 +86,7 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
         let steps = steps(&wins, &logs);
         let wider = |(low, high): (f64, f64), &step: &f64| (low.min(step), high.max(step));
         let (low, high) = steps.iter().fold((0.0, 0.0), wider);
-        // The method converges if no difference changes by more than 1 a round.
+        // The method converges if no difference changes by more than 1 per iteration.
         let scale = 1.0 / (high - low).max(1.0);
         for (log, step) in logs.iter_mut().zip(&steps) {
             *log += scale * step;
@@ -99,11 +99,11 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
     logs.iter().map(|log| 400.0 * (log - mean) / LN_10).collect()
 }
 
-/// The step of Newton's method for the logarithms of strengths. The first stays 0, since only differences count.
+/// Returns a Newton step for the logarithms of strengths. The first value stays 0, since only differences count.
 fn steps(wins: &[Vec<f64>], logs: &[f64]) -> Vec<f64> {
     let entrants = logs.len();
     let chance = |one: usize, other: usize| 1.0 / (1.0 + (logs[other] - logs[one]).exp());
-    // The negated second derivatives of the log-likelihood, then the first derivative.
+    // Each row has the negated second derivatives of the log-likelihood, then the first derivative.
     let row = |one: usize| {
         let mut row = vec![0.0; entrants + 1];
         for other in (0..entrants).filter(|&other| other != one) {
@@ -147,7 +147,7 @@ mod tests {
 
     const HALF: u32 = WHOLE / 2;
 
-    /// Deals of two entrants and two matches; `won` are the wins of the first entrant, in half matches.
+    /// Makes deals of two entrants and two matches. `won` has the wins of the first entrant, in half matches.
     fn deals(won: &[u32]) -> Vec<Deal> {
         let deal = |(number, &won): (u64, &u32)| {
             let (won, lost) = (won * HALF, (4 - won) * HALF);
@@ -170,7 +170,7 @@ mod tests {
         assert!((first.share - 0.5).abs() < 1e-9 && (second.share - 0.5).abs() < 1e-9);
         assert_eq!((first.seats, second.seats), (8, 8));
         assert!(first.score.is_some_and(|score| (score - 1.0).abs() < 1e-9));
-        // Shares 1, 1/2, 1/2, 0 and the two added deals: variance 4 * 1/4 / 5; a sixth of it for the mean.
+        // Shares 1, 1/2, 1/2, 0 and two added deals. The variance is 4 * 1/4 / 5, and a sixth of it for the mean.
         let spread = 1.959_964 * (0.2_f64 / 6.0).sqrt();
         assert!((first.interval.0 - (0.5 - spread)).abs() < 1e-9, "{first:?}");
         assert!((width(&deals) - 2.0 * spread).abs() < 1e-9);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn ratings_maximize_the_likelihood() {
-        // Two equally weak entrants, which never beat the other two; 10,000 matches a pair, in halves.
+        // Two equally weak entrants never beat the other two. There are 10,000 matches per pair, counted in halves.
         let ahead =
             [[0, 10_000, 0, 0], [10_000, 0, 0, 0], [20_000, 20_000, 0, 4_000], [20_000, 20_000, 16_000, 0]];
         let (tallies, ahead) = (vec![Tally::default(); 4], ahead.map(Vec::from).to_vec());

@@ -1,4 +1,4 @@
-//! `serve --check`: whether a server with these settings would start here, and which resources are scarce.
+//! `serve --check`: checks whether a server with these settings would start here, and which resources are scarce.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,15 +19,15 @@ use boardwire_server::edge::Bounds;
 use boardwire_server::journal::JournalReader;
 use boardwire_server::run::runtime;
 
-/// Descriptors for other things than connections: listeners, the journal's files, the runtime, the log.
+/// Descriptors for listeners, the journal's files, the runtime and the log, in addition to connections.
 const OTHER_DESCRIPTORS: u64 = 64;
-/// Free bytes that a journal's disk should have. A match takes some kilobytes, so this lasts for days.
+/// The free bytes that a journal's disk should have. A match needs some kilobytes, so this lasts for days.
 const ENOUGH_DISK: u64 = 1 << 30;
 /// The file name of a copy of the journal.
 const COPY: &str = "journal";
-/// Variables of the Python client.
+/// The environment variables of the Python client.
 const CLIENT_VARIABLES: [&str; 1] = ["BOARDWIRE_BINARY"];
-/// File systems that do not persist a journal, or on which `SQLite` cannot rely on locks, by their Linux magic numbers.
+/// File systems that lose a journal, or whose locks `SQLite` cannot rely on, by their Linux magic numbers.
 const UNFIT_FILE_SYSTEMS: [(i128, &str); 8] = [
     (0x0102_1994, "memory (tmpfs), which a reboot clears"),
     (
@@ -57,8 +57,8 @@ impl<T: Into<String>> From<anyhow::Result<T>> for Finding {
     }
 }
 
-/// Checks everything that a server with these settings needs, and prints a line each. It listens for a moment on the server's
-/// addresses, reads the server's files, and changes no file.
+/// Checks everything that a server with these settings needs, and prints one line per check. It listens briefly on the
+/// server's addresses, reads the server's files, and changes no file.
 pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitCode> {
     let runtime = runtime()?;
     // The exporter of traces spawns tasks.
@@ -92,7 +92,7 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
             Finding::Warn(text) => ("warn", text),
             Finding::Fail(text) => ("fail", text),
         };
-        // Errors of libraries may have several lines.
+        // Errors from libraries may have several lines.
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         writeln!(out, "{status:<4}  {name}: {text}")?;
     }
@@ -114,11 +114,11 @@ async fn sockets(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the matches of a journal can continue, or a new journal can be created, and whether its disk is fit for it.
+/// Checks whether the journal's matches can continue or a new journal can be created, and whether its disk is suitable.
 fn journal_file(settings: &Settings, path: &Path) -> anyhow::Result<Finding> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().context("the journal is a folder")?;
-    // The server treats an empty file like a missing one.
+    // The server treats an empty file like a missing file.
     let found = if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
         let matches = settings.matches(&Arc::new(settings.pool()?))?;
         let copy = copy_journal(&path)?;
@@ -144,11 +144,11 @@ fn journal_file(settings: &Settings, path: &Path) -> anyhow::Result<Finding> {
     })
 }
 
-/// Copies a journal that no server has open, since `SQLite` writes beside the files that it reads.
+/// Copies a journal that no server has open. A copy is needed since `SQLite` writes files next to those that it reads.
 fn copy_journal(path: &Path) -> anyhow::Result<TempDir> {
     let about = || format!("journal {}", path.display());
     let file = File::options().read(true).write(true).open(path).with_context(about)?;
-    // SQLite takes locks of this kind.
+    // This is the kind of lock that SQLite takes.
     fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
         .with_context(|| format!("{}: another server has it open", about()))?;
     let folder = tempfile::tempdir().context("cannot create a folder for a copy of the journal")?;
@@ -163,7 +163,7 @@ fn copy_journal(path: &Path) -> anyhow::Result<TempDir> {
     Ok(folder)
 }
 
-/// Whether the process may open `connections` connections: the server does not raise the limit itself.
+/// Checks whether the process may open `connections` connections. The server does not raise the limit itself.
 fn descriptors(limit: Option<u64>, connections: usize) -> Finding {
     let needed = connections as u64 + OTHER_DESCRIPTORS;
     match limit.filter(|limit| *limit < needed) {
@@ -175,7 +175,7 @@ fn descriptors(limit: Option<u64>, connections: usize) -> Finding {
     }
 }
 
-/// Whether memory suffices for the buffers of all connections, by `proc` and `sys` below `root`.
+/// Checks whether memory is enough for the buffers of all connections. Reads `proc` and `sys` below `root`.
 fn memory(root: &Path, bounds: &Bounds) -> Finding {
     let read = |path: &Path| std::fs::read_to_string(root.join(path)).unwrap_or_default();
     let number = |path: &Path| read(path).trim().parse::<u64>().ok();
@@ -203,7 +203,7 @@ fn memory(root: &Path, bounds: &Bounds) -> Finding {
     }
 }
 
-/// Whether a flag or the client reads every variable whose name begins with `BOARDWIRE_`.
+/// Checks that every variable whose name begins with `BOARDWIRE_` is used by a flag or the client.
 fn variables(line: &Command, names: impl Iterator<Item = String>) -> Finding {
     let flags = line.get_subcommands().flat_map(Command::get_arguments);
     let variables = flags.filter_map(|flag| flag.get_env()).map(|name| name.to_string_lossy().into_owned());

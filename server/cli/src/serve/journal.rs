@@ -1,4 +1,4 @@
-//! Matches that outlive the server: the journal restores them.
+//! Restores the matches of an earlier server process from the journal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use anyhow::{Context as _, bail};
 use boardwire_server::journal::{Damage, Journal, JournalReader, Retention, SavedMatch};
 use boardwire_server::matches::Matches;
 
-/// Reads a journal, and checks that `matches` can continue its matches. Returns those matches and the damaged ones.
+/// Reads a journal, and checks that `matches` can continue its matches. Returns the playable matches and the damaged ones.
 ///
 /// # Errors
-/// The file is unreadable, or a match is damaged or cannot be continued here; with `give_up` such matches are dropped instead.
+/// The file is unreadable, or a match is damaged or cannot continue here. With `give_up` such matches are dropped instead.
 pub(super) fn read(
     matches: &Matches,
     path: &Path,
@@ -41,10 +41,10 @@ pub(super) fn read(
     Ok((playable, damaged))
 }
 
-/// Restores the matches of a journal, which wait for [`Matches::begin`], and records all further events in it.
+/// Restores the matches of a journal, and records all further events in it. The matches wait for [`Matches::begin`].
 ///
 /// # Errors
-/// As [`read`]; or the file cannot be written.
+/// The errors of [`read`]; or the file cannot be written.
 pub(super) fn restore(
     matches: Matches,
     path: &Path,
@@ -88,7 +88,7 @@ mod tests {
         restore(matches, path, Retention::default(), false).expect("the file is valid")
     }
 
-    /// Agents cannot reach the server while it reads its journal.
+    /// Agents cannot connect while the server reads its journal, so clocks must not run.
     #[tokio::test]
     async fn clocks_of_restored_matches_stand_until_begin() {
         let (limit, zero) = (Duration::from_millis(100), Duration::ZERO);

@@ -1,4 +1,4 @@
-//! Addresses, certificates and accounts of a server, loaded and checked before it listens.
+//! Loads and checks the addresses, certificates and accounts of a server before it listens.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use boardwire_server::run::Listener;
 
 pub(super) struct ListenerConfig {
     pub(super) tls: Option<Arc<Tls>>,
-    /// Without accounts every caller may call.
+    /// `None` lets every caller call.
     pub(super) accounts: Option<Arc<Accounts>>,
     pub(super) addresses: Vec<(Address, Resolved)>,
     pub(super) metrics: Option<SocketAddr>,
@@ -55,8 +55,8 @@ impl ListenerConfig {
         Ok(listeners)
     }
 
-    /// Reloads certificates and accounts on every SIGHUP, until the runtime ends. Without any, SIGHUP ends the process, as it
-    /// should when a terminal closes.
+    /// Reloads certificates and accounts on every SIGHUP, until the runtime ends. Without certificates and accounts, SIGHUP
+    /// ends the process, as is usual when a terminal closes.
     pub(super) fn reload_on_sighup(&self) -> anyhow::Result<()> {
         let (tls, accounts) = (self.tls.clone(), self.accounts.clone());
         if tls.is_none() && accounts.is_none() {

@@ -1,4 +1,4 @@
-//! Logs on stderr, and traces for an OpenTelemetry collector.
+//! Writes logs to stderr, and sends traces to an OpenTelemetry collector.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -20,9 +20,9 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry};
 
-/// How long the collector may take for the last traces.
+/// How long the collector may take to receive the last traces.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// The most `info` lines a second, since callers cause them. Warnings and errors are limited where they are logged.
+/// The most `info` lines per second, since callers cause them. The code that logs warnings and errors limits those itself.
 const LINES_PER_SECOND: u32 = 100;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -31,7 +31,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) enum LogFormat {
     /// For people.
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Observability {
 }
 
 impl Observability {
-    /// Starts to log, and to send traces if there is a collector.
+    /// Starts the log. Starts to send traces if there is a collector.
     ///
     /// # Errors
     /// The level or the collector's address is invalid.
@@ -58,7 +58,7 @@ impl Observability {
     }
 }
 
-/// Parses a filter. A single word must be a level: the library would take any other word for a program, and log nothing.
+/// Parses a filter. A single word must be a level: the library takes any other word for a target, and would log nothing.
 fn filter(level: &str) -> anyhow::Result<EnvFilter> {
     for word in level.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains(['=', '[']))
     {
@@ -88,7 +88,7 @@ fn subscriber(
     Ok(Registry::default().with(logs).with(traces))
 }
 
-/// Sends traces to a collector; `OTEL_TRACES_SAMPLER` and related variables choose which ones.
+/// Returns a provider that sends traces to a collector. Variables such as `OTEL_TRACES_SAMPLER` select the traces.
 fn provider(collector: &str) -> anyhow::Result<SdkTracerProvider> {
     let about = || format!("cannot send traces to `{collector}`");
     ensure!(collector.starts_with("http://"), "{}: expected http://HOST:PORT of a collector", about());
@@ -109,7 +109,7 @@ struct LogWriter {
     limit: Mutex<RateLimit>,
 }
 
-/// The lines of the current second.
+/// Counts the lines of the current second.
 #[derive(Default)]
 struct RateLimit {
     started: Option<Instant>,
@@ -118,7 +118,7 @@ struct RateLimit {
 }
 
 impl RateLimit {
-    /// Whether a line may be written at `now`, and how many lines were dropped in the second that has ended.
+    /// Returns whether a line may be written at `now`, and the number of lines dropped in the second that has just ended.
     fn admit(&mut self, now: Instant, is_limited: bool) -> (bool, u64) {
         let mut dropped = 0;
         if self.started.is_none_or(|started| now.saturating_duration_since(started) >= SECOND) {
@@ -150,7 +150,7 @@ impl<'a> MakeWriter<'a> for LogWriter {
 }
 
 impl Write for EventWriter<'_> {
-    /// The subscriber passes a whole event.
+    /// Writes one event: the subscriber passes whole events.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let mut limit = self.log.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_admitted, dropped) = limit.admit(Instant::now(), self.is_limited);
@@ -177,7 +177,7 @@ impl Write for EventWriter<'_> {
     }
 }
 
-/// Escapes control characters, so that a caller's text can neither start a line nor control the terminal.
+/// Escapes control characters, so that text from a caller can neither start a new line nor control the terminal.
 fn escape_controls(line: &str) -> Cow<'_, str> {
     if !line.contains(char::is_control) {
         return line.into();

@@ -1,4 +1,4 @@
-//! The settings of a server, from flags and from a configuration file.
+//! The settings of a server, from flags, environment variables and a configuration file.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,27 +24,27 @@ use boardwire_server::journal::{Retention, Sync};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::secret;
 
-/// All settings; those that are absent have their defaults.
+/// All settings. Absent settings have their defaults.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Settings {
-    /// Where to listen; may be repeated. [default: 127.0.0.1:50051]
+    /// The addresses to listen on; may be repeated. [default: 127.0.0.1:50051]
     #[arg(long, value_name = "HOST:PORT|unix:PATH", env = "BOARDWIRE_LISTEN", value_delimiter = ',')]
     listen: Vec<Address>,
-    /// The server's certificate chain, in PEM: TCP is then served with TLS.
+    /// The server's certificate chain, in PEM. With it, TCP uses TLS.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CERT")]
     tls_cert: Option<PathBuf>,
-    /// The private key of this certificate, in PEM.
+    /// The private key of the certificate, in PEM.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_KEY")]
     tls_key: Option<PathBuf>,
-    /// Root certificates in PEM: TCP clients must have a certificate that one of them has signed.
+    /// Root certificates, in PEM. TCP clients must then have a certificate signed by one of them.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
-    /// Serves only callers with a token of an account in this TOML file; `boardwire token` makes tokens.
+    /// Serves only callers with a token of an account in this TOML file. `boardwire token` makes tokens.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_AUTH_TOKEN_FILE")]
     pub(super) auth_token_file: Option<PathBuf>,
-    /// The IP address of a proxy; may be repeated. Its TCP connections must begin with a PROXY protocol v2 header that names
-    /// the client.
+    /// The IP address of a proxy; may be repeated. Its TCP connections must begin with a PROXY protocol v2 header that
+    /// names the client.
     #[arg(long, value_name = "IP", env = "BOARDWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<IpAddr>,
     /// Allows TCP without TLS at addresses that other machines can reach.
@@ -59,84 +59,84 @@ pub(super) struct Settings {
         hide_possible_values = true
     )]
     insecure: Option<bool>,
-    /// The most open matches. [default: 100000]
+    /// The maximum number of open matches. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
     max_matches: Option<usize>,
-    /// The most open matches of one caller: a user of this machine, or a host. [default: 50000]
+    /// The maximum number of open matches per caller: a user of this machine, or a host. [default: 50000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES_PER_CALLER")]
     max_matches_per_caller: Option<usize>,
-    /// The most waiting calls of one seat of a match. [default: 16]
+    /// The maximum number of waiting calls per seat of a match. [default: 16]
     #[arg(long, env = "BOARDWIRE_MAX_WAITING_CALLS")]
     max_waiting_calls: Option<usize>,
-    /// A match is closed after this many seconds without use; 0 for never. [default: 14400]
+    /// Closes a match after this many seconds without use; 0 for never. [default: 14400]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_MATCH_IDLE_TIMEOUT")]
     match_idle_timeout: Option<u64>,
-    /// How many seconds agents may take to open their parts of fair deals, once all have joined; 0 for no limit. [default: 30]
+    /// How many seconds agents have to open their parts of fair deals after all have joined; 0 for no limit. [default: 30]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_OPENING_TIMEOUT")]
     opening_timeout: Option<u64>,
-    /// The most open batches and searches; one caller may have three quarters of them. [default: 1000]
+    /// The maximum number of open batches and searches. One caller may have three quarters of them. [default: 1000]
     #[arg(long, env = "BOARDWIRE_MAX_BATCHES")]
     max_batches: Option<usize>,
-    /// The most environments of all batches together. [default: 262144]
+    /// The maximum number of environments of all batches together. [default: 262144]
     #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS")]
     max_environments: Option<usize>,
-    /// The most environments of one caller. [default: 196608]
+    /// The maximum number of environments per caller. [default: 196608]
     #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS_PER_CALLER")]
     max_environments_per_caller: Option<usize>,
-    /// A batch is closed after this many seconds without use; 0 for never. [default: 1800]
+    /// Closes a batch after this many seconds without use; 0 for never. [default: 1800]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_IDLE_TIMEOUT")]
     idle_timeout: Option<u64>,
-    /// The threads of the pool, which steps environments and computes bots' decisions. [default: one a core]
+    /// The size of the thread pool, which steps environments and computes bots' decisions. [default: one a core]
     #[arg(long, env = "BOARDWIRE_THREADS")]
     threads: Option<usize>,
-    /// A file with a secret: servers with the same secret accept each other's snapshots. [default: random at each start]
+    /// A file with a secret. Servers with the same secret accept each other's snapshots. [default: random at each start]
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_SNAPSHOT_KEY")]
     snapshot_key: Option<PathBuf>,
-    /// Saves matches in this file: a server that is started with it later continues them.
+    /// Saves matches in this file. A server that is started with it later continues them.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_JOURNAL")]
     pub(super) journal: Option<PathBuf>,
-    /// When the journal is flushed to disk. `always`: before each response, so a power loss loses nothing that was acknowledged.
-    /// `interval`: every second; a crash of the server loses nothing, a power loss at most the last second. [default: always]
+    /// When to flush the journal to disk. `always`: before each response, so a power loss loses nothing acknowledged.
+    /// `interval`: every second; a server crash loses nothing, a power loss at most the last second. [default: always]
     #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC", value_parser = journal_sync())]
     journal_sync: Option<Sync>,
-    /// Ended matches are deleted from the journal after this many days; 0 keeps them for ever. [default: 30]
+    /// Deletes ended matches from the journal after this many days; 0 keeps them forever. [default: 30]
     #[arg(long, value_name = "DAYS", env = "BOARDWIRE_JOURNAL_KEEP")]
     journal_keep: Option<u32>,
-    /// Gives up matches of the journal that are damaged or cannot be continued by this server.
+    /// Starts without the matches of the journal that are damaged or that this server cannot continue.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) journal_give_up: bool,
     /// Serves metrics for Prometheus at this address.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_METRICS")]
     pub(super) metrics: Option<String>,
-    /// Serves a web page at this address that shows matches live, with the public's view.
+    /// Serves a web page at this address that shows matches live, with the public view.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_WATCH_PAGE")]
     pub(super) watch_page: Option<String>,
-    /// A host name under which browsers may request the web page and the metrics. IP addresses and `localhost` are always allowed. May be repeated.
+    /// A host name for the web page and the metrics in browsers; may be repeated. IP addresses and `localhost` always work.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
     page_host: Vec<String>,
-    /// The most open connections. [default: 4096]
+    /// The maximum number of open connections. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
-    /// The most open connections of one caller: a user of this machine, or a host. [default: 1024]
+    /// The maximum number of open connections per caller: a user of this machine, or a host. [default: 1024]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS_PER_CALLER")]
     max_connections_per_caller: Option<usize>,
-    /// The most open calls of one connection. [default: 1024]
+    /// The maximum number of open calls per connection. [default: 1024]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_STREAMS")]
     max_connection_streams: Option<u32>,
-    /// The most bytes buffered for one connection: unread responses and incoming messages. [default: 134217728]
+    /// The maximum number of bytes buffered per connection: unread responses and incoming messages. [default: 134217728]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_BYTES")]
     max_connection_bytes: Option<usize>,
-    /// The maximum size in bytes of all connections together, with their calls, responses and messages. [default: 1073741824]
+    /// The maximum number of bytes of all connections, with their calls, responses and messages. [default: 1073741824]
     #[arg(long, env = "BOARDWIRE_MAX_BYTES")]
     max_bytes: Option<usize>,
-    /// The most calls a second of one caller; 0 for no limit. [default: 100000]
+    /// The maximum number of calls per second of one caller; 0 for no limit. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_RATE")]
     max_rate: Option<u32>,
-    /// How many seconds a connection may take to begin HTTP/2, and a call to send its message; 0 for no limit. [default: 10]
+    /// How many seconds a connection has to begin HTTP/2, and a call to send its message; 0 for no limit. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_HANDSHAKE_TIMEOUT")]
     handshake_timeout: Option<u64>,
-    /// How many seconds open calls may take to end when the server stops. [default: 5]
+    /// How many seconds open calls have to end when the server stops. [default: 5]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_DRAIN_TIMEOUT")]
     drain_timeout: Option<u64>,
     /// The format of the log. [default: text]
@@ -151,10 +151,10 @@ pub(super) struct Settings {
     /// Plays a game with the components in this file instead of the built-in ones; may be repeated.
     #[arg(long, value_name = "GAME=FILE", value_parser = paired)]
     catalogue: Vec<String>,
-    /// Lets bots called `policy:NAME` play by the network in this ONNX file; may be repeated.
+    /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = paired)]
     policy: Vec<String>,
-    /// A policy fails when one evaluation of its network takes more seconds than this. [default: 10]
+    /// A policy fails when one evaluation of its network takes longer than this, in seconds. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_POLICY_TIMEOUT")]
     policy_timeout: Option<u64>,
 }
@@ -164,7 +164,7 @@ fn journal_sync() -> impl TypedValueParser<Value = Sync> {
         .map(|word| if word == "always" { Sync::Always } else { Sync::Interval })
 }
 
-/// Checks `NAME=VALUE` of a flag. It is split later, since it may also come from a file.
+/// Checks that a flag is `NAME=VALUE`. It is split later, since it may also come from a file.
 fn paired(text: &str) -> Result<String, String> {
     pair(text).map(|_| text.to_owned())
 }
@@ -180,7 +180,7 @@ impl Settings {
         toml::from_str(&text).with_context(about)
     }
 
-    /// These settings; those that are absent come from `file`.
+    /// Returns these settings. Absent settings come from `file`.
     ///
     /// # Errors
     /// A path is not UTF-8.
@@ -221,7 +221,7 @@ impl Settings {
         Pool::new(self.threads.unwrap_or_default())
     }
 
-    /// Resolves the address of an HTTP server, which has no TLS: a proxy in front of it may speak TLS.
+    /// Resolves the address of an HTTP server. It has no TLS; a proxy in front of it may add TLS.
     pub(super) fn http_address(&self, address: Option<&str>) -> anyhow::Result<Option<SocketAddr>> {
         let Some(address) = address else { return Ok(None) };
         Ok(resolve(address, self.is_insecure(), "--insecure")?.into_iter().next())
@@ -279,7 +279,7 @@ impl Settings {
         }
     }
 
-    /// The key that signs snapshots, if it comes from a file.
+    /// Returns the key that signs snapshots, if it comes from a file.
     pub(super) fn snapshot_key(&self) -> anyhow::Result<Option<SnapshotKey>> {
         let key = self.snapshot_key.as_ref().map(|path| {
             let about = || format!("snapshot key {}", path.display());
@@ -313,7 +313,7 @@ fn at_most_max(seconds: u64) -> Duration {
     Duration::from_secs(seconds).min(MAX_TIMEOUT)
 }
 
-/// A timeout in seconds; 0 for none.
+/// Converts a timeout in seconds; 0 means no timeout.
 fn timeout(seconds: u64) -> Duration {
     if seconds == 0 { MAX_TIMEOUT } else { at_most_max(seconds) }
 }

@@ -1,4 +1,4 @@
-//! Batches over a real connection: leases, tokens, streams, errors.
+//! Tests batches over a real connection: leases, tokens, streams, errors.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use tonic_types::RpcStatusExt as _;
 
 use super::{reason, with_token};
 
-/// How long a condition may take to become true.
+/// How long to wait for a condition.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 type Client = BatchServiceClient<Channel>;
@@ -56,7 +56,7 @@ impl Server {
         Client::connect(self.address.clone()).await.expect("it serves")
     }
 
-    /// Waits until a call has queued work in the pool, which the test blocks.
+    /// Waits until a call has queued work in the thread pool, which the test blocks.
     async fn wait_for_queued_work(&self) {
         let reached = async {
             while self.pool.queued() == 0 {
@@ -82,7 +82,7 @@ fn line_up(names: &[&str]) -> Vec<LineUp> {
     vec![LineUp { players: players(names) }]
 }
 
-/// A request for one environment, with changes to its configuration.
+/// Returns a request for one environment, with changes to its configuration.
 fn changed(change: impl FnOnce(&mut BatchConfig)) -> OpenBatchRequest {
     let mut opening = opening(1);
     change(opening.config.as_mut().expect("a configuration"));
@@ -102,7 +102,7 @@ fn opening(environments: u32) -> OpenBatchRequest {
     }
 }
 
-/// An open batch, and its owner's token.
+/// An open batch and its owner's token.
 struct OwnedBatch {
     client: Client,
     id: String,
@@ -135,7 +135,7 @@ impl OwnedBatch {
     }
 }
 
-/// The lowest legal action of every row; 0 if there is none.
+/// Returns the lowest legal action of every row, or 0 if there is none.
 fn lowest(step: &Step) -> Vec<u8> {
     let bytes = step.mask.len() / step.seat.len();
     let of = |mask: &[u8]| {
@@ -157,7 +157,7 @@ async fn a_stream_in_two_halves_equals_single_calls() {
     let mut responses = streamed.client.run_batch(requests).await.expect("it streams").into_inner();
     for _ in 0..50 {
         let actions = lowest(&latest);
-        // Both halves are sent before the first response.
+        // Send both halves before reading the first response.
         for (first, half) in [(0, &actions[..150]), (150, &actions[150..])] {
             let step = run_batch_request::Request::Step(streamed.step_request(first, 150, half));
             sender
@@ -364,7 +364,7 @@ async fn a_repeated_request_opens_one_batch() {
     server.wait_for_batches(1).await;
 }
 
-/// A search copies environments, and waits while another call uses them. A refusal must not wait.
+/// A search waits for other calls before it copies environments. A refusal must not wait.
 #[tokio::test]
 async fn an_invalid_search_is_refused_before_environments_are_copied() {
     let server = Server::start(BatchLimits { environments: 1_000, ..BatchLimits::default() }).await;

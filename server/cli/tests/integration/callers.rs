@@ -1,4 +1,4 @@
-//! Resources of callers: repeated requests, callers that disconnect, limits, expiry, private matches.
+//! Tests resources of callers: repeated requests, callers that disconnect, limits, expiry, private matches.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ impl Server {
         Self::start_with(match_limits, batch_limits, None).await
     }
 
-    /// A server with a second listener.
+    /// Starts a server with a second listener.
     async fn start_with(
         match_limits: matches::MatchLimits,
         batch_limits: batches::BatchLimits,
@@ -117,7 +117,7 @@ async fn eight_creations_with_one_request_id_create_one_match() {
     let created = futures_util::future::join_all(creations).await;
     assert!(created.iter().all(|other| *other == created[0]));
     assert_eq!(server.matches.len(), 1);
-    // With other parameters it is another request, which must not get the response of the first.
+    // Other parameters make it another request. It must not get the first request's response.
     let other = server.match_client().await.create_match(create(&["agent", "greedy"], ID)).await;
     let other = other.expect_err("the id has been used");
     assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
@@ -160,7 +160,7 @@ async fn a_repeat_over_a_new_connection_moves_the_lease_to_it() {
     let two = second.open_batch(open(2, "random", ID)).await.expect("it is answered again").into_inner();
     assert_eq!(one, two);
     drop(first);
-    // Without the move the first connection's end would close the batch. By the end of this later connection it would be gone.
+    // If the lease had not moved, the batch would close with the first connection, before the end of this later connection.
     let probe = server.batch_client().await;
     probe.clone().open_batch(open(1, "random", "")).await.expect("it is opened");
     drop(probe);
@@ -214,7 +214,7 @@ async fn one_caller_cannot_fill_the_server() {
     for _ in 0..3 {
         host.create_match(create(&["agent", "random"], "")).await.expect("it is created");
     }
-    // Another connection of the same host is the same caller.
+    // A second connection of the same host is the same caller.
     let refused = server.match_client().await.create_match(create(&["agent", "random"], "")).await;
     assert_eq!(reason(&refused.expect_err("three are the limit")), "CALLER_FULL");
     trainer.open_batch(open(90, "random", "")).await.expect("it is opened");
@@ -223,7 +223,7 @@ async fn one_caller_cannot_fill_the_server() {
     trainer.open_batch(open(10, "random", "")).await.expect("it fits");
 }
 
-// Only Linux identifies callers over Unix sockets.
+// Only Linux can identify callers on Unix sockets.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn one_caller_may_have_three_quarters_of_the_batches() {
@@ -246,7 +246,7 @@ async fn one_caller_may_have_three_quarters_of_the_batches() {
     another.open_batch(open(1, "random", "")).await.expect("the fourth is for another caller");
     let refused = another.open_batch(open(1, "random", "")).await.expect_err("all are open");
     assert_eq!(reason(&refused), "BATCHES_FULL");
-    // A closed batch does not count.
+    // A closed batch does not count towards the limit.
     let close = CloseBatchRequest { batch_id: first.batch.expect("a batch").id };
     trainer.close_batch(with_token(close, &first.token)).await.expect("it is closed");
     trainer.open_batch(open(1, "random", "")).await.expect("there is room again");
@@ -264,7 +264,7 @@ async fn an_idle_match_expires() {
     server.matches.expire(Instant::now() + Duration::from_secs(3500));
     assert_eq!(server.matches.len(), 2);
     let later = Instant::now() + Duration::from_hours(1);
-    // A call with a token counts as use.
+    // A call with a token counts as use of the match.
     let get = GetMatchRequest { match_id: id(&used.r#match) };
     host.get_match(with_token(get, &used.host_token)).await.expect("it is shown");
     server.matches.expire(later);
@@ -277,7 +277,7 @@ async fn an_idle_match_expires() {
     assert!(response.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
     server.matches.expire(later + Duration::from_hours(1));
     assert!(server.matches.is_empty());
-    // After the match has expired, its request id is free again.
+    // After the match has expired, its request id can be used again.
     let again = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
     assert_ne!(id(&again.r#match), id(&used.r#match));
 }
@@ -306,7 +306,7 @@ async fn a_private_match_is_visible_to_its_participants_only() {
     let wrong = host.get_match(with_token(get(&hidden), &open_token)).await.expect_err("a wrong one");
     assert_eq!(reason(&wrong), "TOKEN_WRONG");
     host.get_match(with_token(get(&hidden), &hidden_token)).await.expect("the host is shown it");
-    // Bots have played both episodes. The host sees the drawn seed now; other callers see it after the match is closed.
+    // Bots have finished both episodes. The host sees the drawn seed now; other callers see it after the match is closed.
     assert_eq!(open.seed_source(), SeedSource::Drawn);
     let seed = open.seed_opening.clone().expect("the host sees the seed of an episode that is over");
     assert_eq!((seed.seed, seed.key.len()), (None, 32));

@@ -1,4 +1,4 @@
-//! Rules on dependencies: which crates may use which, and which features they must not need.
+//! Tests the rules on dependencies: which crates may use which, and which features they must not need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// External crates that the pure crates may use: none does I/O or uses clocks, threads or the environment.
+/// External crates that the pure crates may use. None does I/O or uses clocks, threads or environment variables.
 const PURE: &[&str] = &[
     "blake3",
     "borsh",
@@ -54,7 +54,7 @@ const PURE: &[&str] = &[
     "thiserror",
 ];
 
-/// The features of all dependencies of a crate with these features: `tonic/channel` and so on.
+/// Returns the features of all dependencies of a crate with these features, such as `tonic/channel`.
 fn features_needed_by(package: &str, features: &str) -> BTreeSet<String> {
     let selection = ["--package", package, "--no-default-features", "--features", features];
     let format = ["--edges=normal", "--prefix=none", "--format={p}|{f}", "--locked", "--offline"];
@@ -88,13 +88,13 @@ fn cargo(args: &[&str]) -> String {
     String::from_utf8(out.stdout).expect("cargo prints UTF-8")
 }
 
-/// What cargo tells of the crates of the workspace.
+/// Returns cargo's metadata of the workspace's crates.
 fn metadata() -> Value {
     let out = cargo(&["metadata", "--format-version=1", "--no-deps", "--locked", "--offline"]);
     serde_json::from_str(&out).expect("cargo prints JSON")
 }
 
-/// The dependencies of each crate of the workspace, and whether they are for tests only.
+/// Returns the dependencies of each crate of the workspace, and whether they are for tests only.
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
     let metadata = metadata();
     let text = |value: &Value| value.as_str().expect("a string").to_owned();
@@ -119,7 +119,7 @@ fn crates_depend_only_on_allowed_crates() {
     }
 }
 
-/// At most 5, each of at most 20 letters, digits, `_`, `+` and `-`: nothing else finds others before a publication.
+/// At most 5, each of at most 20 letters, digits, `_`, `+` and `-`. No other check finds invalid ones before publication.
 #[test]
 fn crates_io_takes_the_keywords() {
     for package in metadata()["packages"].as_array().expect("a list") {
@@ -157,7 +157,7 @@ fn a_client_is_built_without_a_server() {
     assert!(!server.contains("boardwire-api/client"), "a server needs no client");
 }
 
-/// Crates of tools: command lines, terminals, pictures, charts, tables, processes.
+/// Crates for tools: command lines, terminals, pictures, charts, tables, processes.
 const TOOLS: &[&str] =
     &["clap", "clap_builder", "console", "image", "indicatif", "parquet", "plotters", "png", "resvg"];
 
@@ -190,7 +190,7 @@ fn batches_are_built_without_network_or_runtime() {
     assert!(batch.contains("tokio/sync"), "update this test: {batch:?}");
 }
 
-/// Every crate with its features, as `cargo --workspace` compiles it for these kinds of dependencies.
+/// Returns every crate with its features, as `cargo --workspace` compiles it for these kinds of dependencies.
 fn compiled(kinds: &str) -> BTreeSet<String> {
     let format = ["--prefix=none", "--no-dedupe", "--format={p}|{f}", "--locked", "--offline"];
     let tree = cargo(&[&["tree", "--workspace", "--edges", kinds], &format[..]].concat());
@@ -212,7 +212,7 @@ fn tests_and_builds_share_their_dependencies() {
     assert_eq!(differ, [""; 0], "tests/features/Cargo.toml must list all features that only tests need");
 }
 
-/// The modules of `boardwire-server`. Each uses only modules that come later.
+/// The modules of `boardwire-server`. Each module uses only itself and modules later in this list.
 const MODULES: &[&str] = &[
     "run",
     "rpc",
@@ -235,7 +235,7 @@ const MODULES: &[&str] = &[
     "page",
 ];
 
-/// All Rust sources in a folder, without tests.
+/// Returns all Rust sources in a folder, except tests.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder exists") {

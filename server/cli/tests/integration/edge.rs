@@ -1,4 +1,4 @@
-//! The server's edge: limits, invalid requests, TLS and accounts over real connections.
+//! Tests the server's edge over real connections: limits, invalid requests, TLS and accounts.
 
 mod accounts;
 mod connections;
@@ -32,7 +32,7 @@ use tonic_types::{RpcStatusExt as _, StatusExt as _};
 
 use super::{reason, with_token};
 
-/// With this drain timeout a test fails if the stopping server waits for a call.
+/// Returns bounds whose drain timeout is so long that a test fails if the stopping server waits for a call.
 fn long_drain() -> Bounds {
     Bounds { drain_timeout: Duration::from_hours(1), ..Bounds::default() }
 }
@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// A client that sends arbitrary HTTP/2 requests.
+/// A client that can send arbitrary HTTP/2 requests.
 struct RawClient(h2::client::SendRequest<Bytes>);
 
 struct RawResponse {
@@ -117,7 +117,7 @@ impl RawClient {
         self.0 = self.0.clone().ready().await.expect("the connection is open");
         let request = request.body(()).expect("a request");
         let (response, mut sending) = self.0.send_request(request, false).expect("it is sent");
-        // The server may answer before it has read everything.
+        // The server may respond before it has read everything.
         let _ = sending.send_data(body, true);
         let response = response.await.expect("a response");
         let (parts, mut body) = response.into_parts();
@@ -140,7 +140,7 @@ fn request(path: &str) -> Builder {
     Request::post(uri).header("content-type", "application/grpc").header("te", "trailers")
 }
 
-/// A gRPC frame.
+/// Returns a gRPC frame.
 fn framed(compressed: u8, message: &[u8]) -> Bytes {
     let mut framed = BytesMut::new();
     framed.put_u8(compressed);
@@ -149,7 +149,7 @@ fn framed(compressed: u8, message: &[u8]) -> Bytes {
     framed.freeze()
 }
 
-/// The first seat of a match of two agents. It has decided; the second never does.
+/// The first seat of a match of two agents. It has made its decision; the second seat never does.
 struct Seat {
     client: MatchServiceClient<Channel>,
     match_id: String,

@@ -1,4 +1,4 @@
-//! Tests of the server through its public interface and over real sockets.
+//! Tests the server through its public interface and over real sockets.
 
 mod batches;
 mod callers;

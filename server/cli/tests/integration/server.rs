@@ -1,4 +1,4 @@
-//! Matches over a real connection with the generated client, and a graceful stop.
+//! Tests matches over a real connection with the generated client, and a graceful stop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn create(seats: &[&str]) -> CreateMatchRequest {
     }
 }
 
-/// The lowest legal action of a mask.
+/// Returns the lowest legal action of a mask.
 fn lowest(mask: &[u8]) -> u32 {
     let at = mask.iter().position(|&byte| byte != 0).expect("a pending seat has a legal action");
     u32::try_from(8 * at).expect("few actions") + mask[at].trailing_zeros()
@@ -308,7 +308,7 @@ async fn a_stopping_server_ends_waiting_calls() {
         let (mut client, token) = (client.clone(), tokens[0].clone());
         async move { client.act(with_token(act, &token)).await }
     });
-    // After the ply the first seat's call waits.
+    // After the first ply, the first seat's call waits.
     let mut ply = 0;
     while ply == 0 {
         let get = GetMatchRequest { match_id: match_id.clone() };

@@ -1,4 +1,4 @@
-//! Traces for an OpenTelemetry collector: spans continue the caller's trace and contain no secret.
+//! Tests traces for an OpenTelemetry collector: spans continue the caller's trace and contain no secrets.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -21,11 +21,11 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::{Channel, Server};
 use tonic::{Request, Response, Status};
 
-/// The caller's trace, and its span.
+/// The ids of the caller's trace and of its span.
 const TRACE: [u8; 16] = [0x5a; 16];
 const PARENT: [u8; 8] = [0x3c; 8];
 
-/// Stores all received spans.
+/// A collector that stores all received spans.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Vec<ExportTraceServiceRequest>>>);
 
@@ -41,7 +41,7 @@ impl TraceService for Collector {
 }
 
 impl Collector {
-    /// Starts to collect; returns the address.
+    /// Starts to collect. Returns the address.
     async fn start(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
         let address = listener.local_addr().expect("it is bound");
@@ -67,7 +67,7 @@ fn attribute(span: &Span, key: &str) -> Option<String> {
     }
 }
 
-/// Plays one decision of a match; returns its id and its secrets.
+/// Plays one decision of a match. Returns the match's id and its secrets.
 async fn play(address: String) -> (String, Vec<String>) {
     let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it listens");
     let mut client = MatchServiceClient::new(channel);

@@ -1,4 +1,4 @@
-//! Scoring cases and recorded games.
+//! Tests of scoring cases and recorded games.
 
 use boardwire_games::faraway::Faraway;
 use boardwire_kernel::catalogue::Checked;
@@ -77,20 +77,20 @@ fn a_bad_case_is_an_error_that_says_what_and_where() {
     }
 }
 
-/// The first sample of a basic game.
+/// Returns the first sample of a basic game.
 fn basic_game() -> Value {
     let line = GAMES.lines().find(|line| line.contains("\"basic\""));
     json(line.expect("a basic game"))
 }
 
-/// Replays it with one value changed.
+/// Replays the basic game with one value changed.
 fn replay_with(path: &str, value: Value) -> Checked<Replayed> {
     let mut game = basic_game();
     *game.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
     replay(&game.to_string())
 }
 
-/// The path and the name of its first turn like this.
+/// Returns the path and the name of the first turn for which `wanted` holds.
 fn turn_where(wanted: impl Fn(&Value) -> bool) -> (String, String) {
     let game = basic_game();
     let places = (0..8).flat_map(|round| (0..2).map(move |turn| (round, turn)));
@@ -139,7 +139,7 @@ fn what_a_turn_takes_places_and_returns_is_compared() {
     differs(at("take"), other_region(&basic_game()));
 }
 
-/// A region that lies deep in the deck: nobody holds it or can take it.
+/// Returns the last region of the deck: no seat holds it or can take it.
 fn other_region(game: &Value) -> Value {
     game["region_deck"].as_array().and_then(|deck| deck.last()).expect("a deck").clone()
 }

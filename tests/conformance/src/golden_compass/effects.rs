@@ -1,4 +1,4 @@
-//! The effects of an ally beside their records, and thefts.
+//! Replays the effects of an ally and thefts, and compares them with their records.
 
 use boardwire_kernel::Seat;
 use serde_json::Value;
@@ -10,11 +10,11 @@ use super::replay::Replay;
 use super::table::take;
 use crate::play::{Compared, Move};
 
-/// The target, back and token of a theft, as stated.
+/// The recorded target, back and token of a theft.
 type Theft<'a> = (Option<u8>, Option<&'a str>, Option<&'a str>);
 
 impl Replay<'_> {
-    /// A list of effects: one record each, in order; a cost not paid ends it.
+    /// Replays a list of effects. It has one record per effect, in order; an unpaid cost ends it.
     pub(super) fn list(&mut self, at: &str, seat: Seat, list: List, told: &[Effect]) -> Compared {
         let mut records = told.iter().enumerate();
         for effect in self.printed.list(list) {
@@ -45,7 +45,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Plays what a record states, and fills in `got` what the engine would tell.
+    /// Plays a recorded effect, and fills in `got` with the values of the engine.
     fn effect(
         &mut self,
         at: &str,
@@ -115,12 +115,12 @@ impl Replay<'_> {
             "advance_lyra" => self.advance(at, told, got),
             "spend_cards" => self.spend(at, seat, told, got),
             "choose_one" => self.choose_one(at, seat, effect.first_option, told, got),
-            // Rights to sets are given without a choice.
+            // The engine gives rights to sets without a choice.
             _ => Ok(()),
         }
     }
 
-    /// Cards are drawn, one at least.
+    /// Draws cards. Reports a difference if none can be drawn.
     fn drawn(
         &mut self,
         at: &str,
@@ -135,7 +135,7 @@ impl Replay<'_> {
         Ok((drawn, reshuffle))
     }
 
-    /// Cards are drawn of which some are discarded, from the cards just drawn.
+    /// Draws cards, then discards some of them.
     fn draw_keep(
         &mut self,
         at: &str,
@@ -148,7 +148,7 @@ impl Replay<'_> {
         let (drawn, reshuffle) = self.drawn(at, seat, effect.number, told)?;
         let mut left = drawn.clone();
         let dropped = told.drop.clone().unwrap_or_default();
-        // The engine may ask already what the next effect drops.
+        // The number is compared first, since the engine may already ask for a discard of the next effect.
         let due = drawn.len().saturating_sub(effect.keep.into());
         self.same(&format!("{field} (their number)"), &dropped.len(), &due)?;
         for name in &dropped {
@@ -165,7 +165,7 @@ impl Replay<'_> {
         self.limit(at, seat, told, got)
     }
 
-    /// Cards discarded for the hand limit; those of a later effect's draw are told with that.
+    /// Discards cards for the hand limit. The record of the effect that gave the cards lists them.
     fn limit(&mut self, at: &str, seat: Seat, told: &Effect, got: &mut Effect) -> Compared {
         let cards = told.discard.clone().unwrap_or_default();
         let field = format!("{at} discard");
@@ -177,7 +177,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Cards are taken from a hand: which come is told.
+    /// Takes random cards from another hand. The record names them.
     fn steal_cards(&mut self, at: &str, seat: Seat, count: u8, told: &Effect, got: &mut Effect) -> Compared {
         got.targets = Some(self.targets());
         let cards = told.cards.clone().unwrap_or_default();
@@ -209,7 +209,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Names the seat stated, from exactly those that may be named.
+    /// Chooses the recorded opponent. Checks that the engine offers exactly the legal targets.
     pub(super) fn target(&mut self, field: &str, decision: &str, told: Option<u8>) -> Compared<Seat> {
         let Some(chooser) = self.seat("chooser").filter(|_| self.asks() == decision) else {
             return self.unasked(field);
@@ -226,7 +226,7 @@ impl Replay<'_> {
         Ok(target)
     }
 
-    /// A token is stolen: the seats and backs there were to choose from.
+    /// Steals a token. Returns the seats and the backs that could be chosen.
     pub(super) fn theft(&mut self, at: &str, seat: Seat, told: Theft) -> Compared<(Vec<u8>, Words)> {
         let field = |name: &str| format!("{at} {name}").trim_start().to_owned();
         let targets = self.targets();
@@ -239,7 +239,7 @@ impl Replay<'_> {
         let Some(back) = back.filter(|back| cities.contains(back)) else {
             return self.differs(&field("back"), told.1, backs);
         };
-        // A view does not tell equal tokens apart: the one that the seat has is found by trying.
+        // Equal tokens look the same in a view: try each one to find the token that the victim has.
         let tokens = (1..).zip(&self.printed.tokens);
         let equal = tokens.filter(|(_, token)| token.city == back && told.2 == Some(token.name.as_str()));
         let tried = equal.map(|(id, _)| id).find(|&id| {
@@ -255,7 +255,7 @@ impl Replay<'_> {
         Ok((targets, backs))
     }
 
-    /// A token is laid out: the distinct tokens there were to choose from.
+    /// Lays out a token. Returns the distinct tokens that could be chosen.
     pub(super) fn lay(&mut self, field: &str, seat: Seat, told: Option<&str>) -> Compared<Words> {
         if self.asks() != "token to lay out" {
             return self.unasked(field);

@@ -1,4 +1,4 @@
-//! The events of a recorded game, as they stand in the line.
+//! The events of a recorded game, as in its JSON line.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::log::{events, fields};
 
-/// A whole game.
+/// A recorded game.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Line {
@@ -39,7 +39,7 @@ events! {
 /// Names of cards, tokens or characters.
 pub(super) type Words = Vec<String>;
 
-/// A field that may be null, but must be there.
+/// Reads a field that may be null but must be present.
 fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }
@@ -135,7 +135,7 @@ fields! {
     Final { turns: u32, scores: Vec<Score>, winners: Vec<u8> }
 }
 
-/// One effect of an ally: which fields it has depends on its kind `e`.
+/// One effect of an ally. Its kind `e` determines which fields it has.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Effect {
@@ -165,7 +165,7 @@ pub(super) struct Effect {
     pub(super) list: Option<Vec<Effect>>,
 }
 
-/// A tile drawn: its value, or `"passage"`.
+/// A drawn tile: its value, or `"passage"`.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Tile {

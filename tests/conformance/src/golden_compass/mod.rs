@@ -1,8 +1,8 @@
-//! The Golden Compass: recorded games; there are no scoring cases.
+//! The Golden Compass: recorded games. There are no scoring cases.
 //!
-//! `events` is a line as read, `printed` the components by name, `outcomes` the chance of the line. `replay` plays its
-//! choices and compares its facts with the engine's, `turn`, `effects` and `period` event by event; `table` is the
-//! table as the record has told it so far.
+//! `events` has the format of a record, `printed` the components by name, `outcomes` the random outcomes of a record.
+//! `replay` plays the choices of a record and compares its facts with the engine's; `turn`, `effects` and `period` do this
+//! for each event. `table` is the state of the table according to the record.
 
 mod effects;
 mod events;
@@ -27,7 +27,7 @@ use events::Line;
 use printed::Printed;
 use replay::Replay;
 
-/// Plays a record and compares every fact it states.
+/// Replays a record and compares every fact in it.
 pub(crate) fn replay(game: &Components<GoldenCompass>, line: &str) -> Checked<Replayed> {
     let line: Line = read(line)?;
     let table = set_up::<GoldenCompass>(Arc::clone(&game.loaded), line.players.into(), []);

@@ -1,6 +1,6 @@
-//! The chance of a recorded game, stream by stream, as the engine will ask for it.
+//! Computes the random outcomes of a recorded game, for each stream in the order in which the engine draws.
 //!
-//! Steals are left out: what can be taken from a hand is known only when it happens.
+//! Steals are not included: the cards that can be taken from a hand are known only during the replay.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use boardwire_kernel::catalogue::{Checked, refuse, require};
 use super::events::{Effect, Event, Reshuffle, Setup, Tile, Truth, Words};
 use super::printed::Printed;
 
-/// The streams of chance.
+/// The numbers of the streams of random numbers.
 pub(super) const FIRST: usize = 0;
 const CARDS: usize = 1;
 const CHARACTERS: usize = 2;
@@ -19,13 +19,13 @@ const TRUTH: usize = 5;
 pub(super) const STOLEN_CARDS: usize = 6;
 pub(super) const STOLEN_TOKENS: usize = 7;
 
-/// An outcome that cannot be: the engine reports it as a fault.
+/// An impossible outcome: the engine reports it as a fault.
 pub(super) const IMPOSSIBLE: u8 = u8::MAX;
 
-/// The outcomes of every stream.
+/// The outcomes by stream.
 type Streams = [Vec<u8>; 8];
 
-/// The outcomes of a whole game, which begins with its set-up.
+/// Returns the outcomes of a whole game. Without a `setup` event at the start there are none.
 pub(super) fn of(printed: &Printed, log: &[Event]) -> Checked<Streams> {
     let Some(Event::Setup(setup)) = log.first() else { return Ok(Streams::default()) };
     check(printed, setup)?;
@@ -41,7 +41,7 @@ pub(super) fn of(printed: &Printed, log: &[Event]) -> Checked<Streams> {
     Ok(outcomes.streams)
 }
 
-/// The components of the set-up are those of the box, each once.
+/// Checks that the set-up has each component of the box exactly once.
 fn check(printed: &Printed, setup: &Setup) -> Checked {
     let fits = setup.players == printed.seats && setup.hands.len() == usize::from(printed.seats);
     require(fits, "setup", || format!("is not for the {} players of the game", printed.seats))?;
@@ -58,7 +58,7 @@ fn check(printed: &Printed, setup: &Setup) -> Checked {
     })
 }
 
-/// The names given for each key, in whatever order, are those printed; `keys` count from 1.
+/// Checks that each key has exactly the printed names, in any order. `printed` gets the number of a key, from 1.
 fn is_complete<'a>(
     what: &str,
     given: &'a BTreeMap<String, Words>,
@@ -84,9 +84,9 @@ struct Outcomes<'a> {
     setup: &'a Setup,
     streams: Streams,
     deck: VecDeque<u8>,
-    /// Tokens of each city in the order in which they will be taken.
+    /// The tokens of each city, in the order in which they are taken.
     piles: BTreeMap<u8, VecDeque<u8>>,
-    /// Truth tiles left, by value.
+    /// The number of truth tiles left, by value.
     bag: Vec<u8>,
 }
 
@@ -95,7 +95,7 @@ impl Outcomes<'_> {
         match event {
             Event::Setup(setup) => self.setup(setup),
             Event::Period(period) => {
-                // Two cards a seat from the top of its pile.
+                // Each seat is dealt two cards from the top of the period's pile.
                 let pile = self.setup.characters.get(&period.period).into_iter().flatten();
                 for id in pile.take(2 * usize::from(self.printed.seats)) {
                     self.streams[CHARACTERS].push(self.printed.character(id)?);
@@ -140,7 +140,7 @@ impl Outcomes<'_> {
         Ok(())
     }
 
-    /// So many cards come off the pile; each counts by its rank in the pile.
+    /// Draws `count` cards. The outcome of a draw is the rank of the card among those in the draw pile.
     fn draw(&mut self, count: usize, reshuffle: Option<&Reshuffle>) -> Checked {
         for at in 0..count {
             if let Some(again) = reshuffle.filter(|again| usize::from(again.after) == at) {

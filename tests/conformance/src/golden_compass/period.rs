@@ -1,4 +1,4 @@
-//! What frames the turns beside its record: allies, airship, truth tiles, clean-up, the final scores.
+//! Replays the parts of a period outside turns: allies, airship, truth tiles, clean-up, final scores.
 
 use boardwire_kernel::{Scoring, Seat};
 
@@ -7,7 +7,7 @@ use super::replay::Replay;
 use crate::play::{Compared, Move};
 
 impl Replay<'_> {
-    /// Allies are kept and shown.
+    /// Compares the start of a period. Each seat chooses its ally, then all allies are compared.
     pub(super) fn period(&mut self) -> Compared {
         let stated: &events::Period = self.take()?;
         let period = self.printed.periods[usize::from(self.number("period")) - 1].clone();
@@ -46,7 +46,7 @@ impl Replay<'_> {
         self.choose_for("pick", seat, Move("keep", u8::from(which == 1)))
     }
 
-    /// The holder of the airship, the draft, and what follows.
+    /// Replays the end of a period: the airship, the draft of truth tiles, and, unless it is the last, the clean-up.
     pub(super) fn scoring(&mut self) -> Compared {
         let is_last = self.is_last_period();
         if self.asks() == "airship: cards or tile" {
@@ -80,7 +80,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Truth tiles are drawn and drafted.
+    /// Compares the truth tiles drawn, and plays their draft.
     fn truth(&mut self, is_last: bool) -> Compared {
         let stated: &events::Truth = self.take()?;
         self.same_tiles(stated, is_last)?;
@@ -104,7 +104,7 @@ impl Replay<'_> {
                 left.remove(gone);
             }
         }
-        // Each seat's tiles are told from the greatest on.
+        // Records list each seat's tiles in descending order.
         for picked in &mut picks {
             picked.sort_by(|one, other| other.cmp(one));
         }
@@ -112,7 +112,7 @@ impl Replay<'_> {
         self.same("left", &stated.left, &left)
     }
 
-    /// The values of tiles, ascending, of which there are so many each.
+    /// Returns the values of tiles, ascending. `counts` has the number of tiles of each value.
     fn values(&self, counts: &[u8]) -> Vec<u8> {
         let tiles = self.printed.tiles.iter().zip(counts);
         tiles.flat_map(|(tile, &count)| std::iter::repeat_n(tile.0, count.into())).collect()

@@ -1,4 +1,4 @@
-//! The printed components by the names of the format: the tables that clients get, and from the catalogue what they lack.
+//! The components, with their names in records: from the tables that clients get, and otherwise from the catalogue.
 
 use boardwire_kernel::catalogue::{Checked, read, refuse};
 use boardwire_kernel::{ColumnKind, GameInfo, Table};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::events::Words;
 
-/// A type of Lyra card: its daemon and symbol count from 1, 0 is none.
+/// A type of Lyra card. The daemon and the symbol are numbered from 1; 0 means none.
 pub(super) struct Card {
     pub(super) name: String,
     pub(super) daemon: u8,
@@ -16,24 +16,23 @@ pub(super) struct Card {
     pub(super) copies: u8,
 }
 
-/// A token with the city of its back.
+/// A token and the city on its back.
 pub(super) struct Token {
     pub(super) name: String,
     pub(super) city: u8,
 }
 
-/// A character; its effects are those of these rows.
+/// A character and the rows of its effects.
 pub(super) struct Character {
     pub(super) id: String,
     pub(super) period: u8,
     pub(super) effects: List,
 }
 
-/// A list of effects: its first row, and how many there are.
+/// A list of effects: its first row and its length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct List(u8, u8);
 
-/// One effect.
 pub(super) struct Effect {
     pub(super) kind: String,
     pub(super) number: u8,
@@ -42,14 +41,14 @@ pub(super) struct Effect {
     pub(super) first_option: u8,
 }
 
-/// A resting position of the needle.
+/// An axis of the wheel: a resting position of the needle.
 pub(super) struct Axis {
     pub(super) red: [u8; 2],
     pub(super) blue: &'static str,
     pub(super) weight: u8,
 }
 
-/// The components; each list begins with row 1.
+/// The components. The first element of each list is row 1.
 pub(super) struct Printed {
     pub(super) seats: u8,
     pub(super) hand_limit: u8,
@@ -64,11 +63,11 @@ pub(super) struct Printed {
     pub(super) effects: Vec<Effect>,
     pub(super) options: Vec<List>,
     pub(super) axes: Vec<Axis>,
-    /// Truth tiles: value and number.
+    /// Truth tiles: value and count.
     pub(super) tiles: Vec<(u8, u8)>,
 }
 
-/// What the tables do not have.
+/// The parts of the catalogue that the tables do not have.
 #[derive(Deserialize)]
 struct File {
     rules_values: RulesValues,
@@ -108,7 +107,7 @@ struct Named {
     id: String,
 }
 
-/// The rows of a table, by the names of its columns.
+/// Gives access to the rows of a table by column name.
 struct Rows<'a>(&'a Table);
 
 impl Rows<'_> {
@@ -120,7 +119,7 @@ impl Rows<'_> {
         self.0.column_names().position(|known| known == name).expect("such a column")
     }
 
-    /// The words for the values of a column, without that for none.
+    /// Returns the names of a category column, without the name for 0.
     fn words(&self, column: &str) -> Words {
         match &self.0.columns[self.column(column)].kind {
             ColumnKind::Category { names } => names[1..].to_vec(),
@@ -128,12 +127,12 @@ impl Rows<'_> {
         }
     }
 
-    /// What `make` says of each row; it is given what looks up the value in a column.
+    /// Maps each row with `make`, which gets the index of the row and a function from column names to values.
     fn each<T>(&self, make: impl Fn(usize, &dyn Fn(&str) -> u8) -> T) -> Vec<T> {
         let value = |row: &Vec<i16>, column: &str| row[self.column(column)];
-        // What a smaller catalogue lacks is all zero, and comes last.
+        // A smaller catalogue leaves rows at the end that are all zero. They are skipped.
         let rows = self.0.rows[1..].iter().take_while(|row| row.iter().any(|&value| value != 0)).enumerate();
-        // The one number beyond a byte is the weight of an only axis, and that says nothing.
+        // Only the weight of a single axis may exceed a byte, and that weight has no effect.
         let small = |row, column: &str| u8::try_from(value(row, column)).unwrap_or(u8::MAX);
         rows.map(|(at, row)| make(at, &|column| small(row, column))).collect()
     }
@@ -203,7 +202,7 @@ impl Printed {
         })
     }
 
-    /// The effects of a list.
+    /// Returns the effects of a list.
     pub(super) fn list(&self, List(first, count): List) -> &[Effect] {
         &self.effects[usize::from(first) - 1..][..usize::from(count)]
     }
@@ -212,7 +211,7 @@ impl Printed {
         row(&self.cards, "Lyra card", name, |card| card.name == name)
     }
 
-    /// The first token of this name.
+    /// Returns the row of the first token with this name.
     pub(super) fn token(&self, name: &str) -> Checked<u8> {
         row(&self.tokens, "experience token", name, |token| token.name == name)
     }
@@ -221,12 +220,12 @@ impl Printed {
         row(&self.characters, "character", id, |card| card.id == id)
     }
 
-    /// The truth tiles of this value.
+    /// Returns the row of the truth tiles with this value.
     pub(super) fn tile(&self, value: u8) -> Checked<u8> {
         row(&self.tiles, "truth tile", &value.to_string(), |tile| tile.0 == value)
     }
 
-    /// The names of cards, sorted.
+    /// Returns the names of cards, sorted.
     pub(super) fn names(&self, cards: impl IntoIterator<Item = u8>) -> Words {
         let mut names: Words =
             cards.into_iter().map(|card| self.cards[usize::from(card) - 1].name.clone()).collect();
@@ -235,7 +234,7 @@ impl Printed {
     }
 }
 
-/// The row of what has this name.
+/// Returns the number, from 1, of the first row for which `is` holds.
 fn row<T>(rows: &[T], what: &str, name: &str, is: impl Fn(&T) -> bool) -> Checked<u8> {
     match (1..).zip(rows).find(|(_, row)| is(row)) {
         Some((number, _)) => Ok(number),
@@ -243,7 +242,7 @@ fn row<T>(rows: &[T], what: &str, name: &str, is: impl Fn(&T) -> bool) -> Checke
     }
 }
 
-/// The number of a word, from 1.
+/// Returns the number of a word in a list, from 1.
 pub(super) fn number_of(words: &[String], what: &str, word: &str) -> Checked<u8> {
     row(words, what, word, |known| known == word)
 }

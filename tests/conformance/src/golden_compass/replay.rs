@@ -1,4 +1,4 @@
-//! Plays a recorded game through the ordinary actions and compares every fact.
+//! Replays a recorded game with the game's ordinary actions, and compares every fact.
 
 use boardwire_games::golden_compass::GoldenCompass;
 use boardwire_kernel::{Seat, Viewer};
@@ -11,10 +11,10 @@ use super::table::Table;
 use crate::log::{Log, Recorded};
 use crate::play::{Compared, Move, Play, bytes, differs, ids, same};
 
-/// The value of a token that the viewer has, in its field `tokens`.
+/// The value of an unplaced token of the viewer in the view field `tokens`.
 const OWN_TOKEN: u16 = 2;
 
-/// A game under way beside its record.
+/// A game that is being replayed, and its record.
 pub(super) struct Replay<'a> {
     pub(super) printed: &'a Printed,
     pub(super) play: Play<GoldenCompass>,
@@ -23,7 +23,7 @@ pub(super) struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Deals as the set-up says.
+    /// Deals according to the `setup` event.
     pub(super) fn deal(
         game: GoldenCompass,
         printed: &'a Printed,
@@ -39,7 +39,7 @@ impl<'a> Replay<'a> {
         Ok(replay)
     }
 
-    /// Plays and compares to the end: the final scores.
+    /// Replays and compares the whole game. Returns the final scores.
     pub(super) fn run(mut self) -> Compared<Vec<i32>> {
         for _ in 0..self.printed.periods.len() {
             self.period()?;
@@ -51,17 +51,17 @@ impl<'a> Replay<'a> {
         Ok(scores)
     }
 
-    /// The event due, if there is one.
+    /// Returns the next event, if there is one.
     pub(super) fn peek(&self) -> Option<&'a Event> {
         self.log.peek()
     }
 
-    /// Takes the next event, which must be of this kind.
+    /// Takes the next event, which must be a `T`.
     pub(super) fn take<T: Recorded<Event = Event> + 'a>(&mut self) -> Compared<&'a T> {
         self.log.take()
     }
 
-    /// The place of a field of the event being compared.
+    /// Returns the location of a field of the event that is being compared.
     pub(super) fn at(&self, field: &str) -> String {
         format!("{} {field}", self.log.at()).trim_end().to_owned()
     }
@@ -75,47 +75,46 @@ impl<'a> Replay<'a> {
         differs(self.at(field), expected, got)
     }
 
-    /// A stated fact is the engine's.
+    /// Compares a recorded fact with the engine's.
     pub(super) fn same<T: Serialize + PartialEq>(&self, field: &str, expected: &T, got: &T) -> Compared {
         same(&self.at(field), expected, got)
     }
 
-    /// Says that the record wants a decision which the engine does not ask for.
+    /// Reports that the record has a decision that the engine does not ask for.
     pub(super) fn unasked<T>(&self, wanted: &str) -> Compared<T> {
         self.differs(wanted, wanted, self.asks())
     }
 
-    /// What is to be decided.
+    /// Returns the kind of decision that the engine asks for.
     pub(super) fn asks(&self) -> &str {
         self.play.word("decision")
     }
 
-    /// An open fact of one value; seats are those of the table, counted from 1.
+    /// Returns a public field of one byte. Seats in it are counted from 1, beginning with seat 0.
     pub(super) fn number(&self, field: &str) -> u8 {
         self.play.number(field)
     }
 
-    /// An open fact of several values.
+    /// Returns a public field of several bytes, as seat 0 sees it.
     pub(super) fn open(&self, field: &str) -> Vec<u8> {
         bytes(&self.play.field(Seat::FIRST.into(), field))
     }
 
-    /// What a seat alone is shown.
+    /// Returns the ids in a field that only this seat sees.
     pub(super) fn own(&self, seat: Seat, field: &str) -> Vec<u8> {
         ids(&self.play.field(seat.into(), field))
     }
 
-    /// All seats.
     pub(super) fn seats(&self) -> impl Iterator<Item = Seat> + use<> {
         Seat::all(self.printed.seats)
     }
 
-    /// The seat that an open fact names.
+    /// Returns the seat in a public field, if there is one.
     pub(super) fn seat(&self, field: &str) -> Option<Seat> {
         self.number(field).checked_sub(1).map(Seat::new)
     }
 
-    /// A small number beyond a byte.
+    /// Returns a public number that may exceed a byte.
     pub(super) fn count(&self, field: &str) -> u16 {
         self.play.field(Viewer::Public, field)[0]
     }
@@ -124,7 +123,7 @@ impl<'a> Replay<'a> {
         usize::from(self.number("period")) == self.printed.periods.len()
     }
 
-    /// The engine's table in the words of a recorded game.
+    /// Returns the engine's table in the format of a record.
     pub(super) fn snapshot(&self, turn: u32) -> Snapshot {
         let copies = self.open("copies");
         Snapshot {
@@ -145,7 +144,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The names of the unplaced tokens of a seat, sorted.
+    /// Returns the names of the unplaced tokens of a seat, sorted.
     fn tokens_of(&self, seat: Seat) -> Words {
         let places = self.play.field(seat.into(), "tokens");
         let tokens = self.printed.tokens.iter().zip(places).filter(|(_, place)| *place == OWN_TOKEN);
@@ -154,7 +153,7 @@ impl<'a> Replay<'a> {
         names
     }
 
-    /// Who has laid out what in each of the last two cities.
+    /// Returns the tokens laid out in each of the last two cities, with their seats.
     fn laid(&self) -> Vec<Vec<(u8, String)>> {
         let circles = self.open("circles").len();
         let mut laid = vec![vec![]; circles];
@@ -171,13 +170,13 @@ impl<'a> Replay<'a> {
         laid
     }
 
-    /// The table as told is the engine's.
+    /// Compares the table according to the record with the engine's.
     pub(super) fn same_table(&self) -> Compared {
         let got = self.snapshot(0);
         self.same("table", &self.table.settled(&got), &got)
     }
 
-    /// The draw pile holds the cards told, whatever their order: those that are in no hand and not discarded.
+    /// Checks that the draw pile has these cards, in any order. It has the cards that are in no hand and not discarded.
     pub(super) fn same_deck(&self, field: &str, deck: &[String]) -> Compared {
         let copies = (1..).zip(&self.printed.cards);
         let types = copies.flat_map(|(row, card)| std::iter::repeat_n(row, card.copies.into()));
@@ -192,22 +191,22 @@ impl<'a> Replay<'a> {
         self.same(field, &told, &self.printed.names(left))
     }
 
-    /// What the seat that decides may choose.
+    /// Returns the legal actions of the seat that has to decide.
     pub(super) fn offered(&self) -> Vec<Move> {
         self.seat("chooser").map_or_else(Vec::new, |seat| self.play.offered(seat))
     }
 
-    /// The rows to which it may do what `verb` says.
+    /// Returns the rows of its legal actions with this verb.
     pub(super) fn rows(&self, verb: &str) -> Vec<u8> {
         self.offered().into_iter().filter(|choice| choice.0 == verb).map(|choice| choice.1).collect()
     }
 
-    /// The engine offers the seat that decides exactly `expected`.
+    /// Checks that the engine offers exactly `expected` to the seat that has to decide.
     pub(super) fn offers(&self, field: &str, expected: Vec<Move>) -> Compared {
         self.same_choices(field, self.offered(), expected)
     }
 
-    /// The engine offers one seat exactly `expected`.
+    /// Checks that the legal actions of one seat are exactly `expected`.
     pub(super) fn same_choices(
         &self,
         field: &str,
@@ -230,7 +229,7 @@ impl<'a> Replay<'a> {
         self.differs(&format!("{field} (offered)"), labels(&expected), labels(&offered))
     }
 
-    /// The seat that decides plays `choice`.
+    /// Plays `choice` for the seat that has to decide.
     pub(super) fn choose(&mut self, field: &str, choice: Move) -> Compared {
         match self.seat("chooser") {
             Some(seat) => self.choose_for(field, seat, choice),
@@ -249,7 +248,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Plays the cards due, all of them, one by one: every type of the hand told is on offer.
+    /// Plays all cards due, one by one. Checks that the engine offers every type of card in the hand.
     pub(super) fn pay(&mut self, field: &str, seat: Seat, cards: &[String], decision: &str) -> Compared {
         self.pay_some(field, seat, cards, decision)?;
         if self.asks() == decision {
@@ -258,7 +257,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The same, when the next step may ask for cards again.
+    /// Plays cards like [`Self::pay`], but the next step may ask for the same kind of cards.
     pub(super) fn pay_some(&mut self, field: &str, seat: Seat, cards: &[String], decision: &str) -> Compared {
         for name in cards {
             if self.asks() != decision {
@@ -273,7 +272,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The seat that decides plays a card of this name.
+    /// Plays the card with this name for the seat that has to decide.
     pub(super) fn choose_card(&mut self, field: &str, name: &str) -> Compared {
         match self.printed.card(name) {
             Ok(card) => self.choose(field, Move("card", card)),
@@ -281,18 +280,18 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The choices of cards of these names.
+    /// Returns the actions that play cards of these names.
     pub(super) fn cards(&self, names: &[String]) -> Vec<Move> {
         names.iter().filter_map(|name| self.printed.card(name).ok()).map(|card| Move("card", card)).collect()
     }
 
-    /// The opponents that may be named, ascending.
+    /// Returns the opponents that can be chosen, ascending.
     pub(super) fn targets(&self) -> Vec<u8> {
         let chooser = self.seat("chooser");
         chooser.map_or_else(Vec::new, |chooser| self.seats_left_of(chooser, self.rows("opponent")))
     }
 
-    /// The seats so many places to the left of one, ascending.
+    /// Returns the seats at these distances to the left of `seat`, ascending.
     pub(super) fn seats_left_of(&self, seat: Seat, left: Vec<u8>) -> Vec<u8> {
         let seats = left.into_iter().map(|left| seat.clockwise(left, self.printed.seats).number());
         let mut seats: Vec<_> = seats.collect();

@@ -1,26 +1,26 @@
-//! The table as a recorded game tells it, to compare with the engine's.
+//! The state of the table according to a record, to compare with the engine's.
 
 use boardwire_kernel::Seat;
 
 use super::events::{Reshuffle, Setup, Snapshot, Words};
 
-/// The table as told so far. Which tokens lie in cities and circles stands in snapshots alone.
+/// The table after the events so far. Only snapshots say which tokens lie in cities and circles.
 pub(super) struct Table {
-    /// What a snapshot would say; piles are counted, and lists sorted, by [`Table::settled`].
+    /// The fields of a snapshot. [`Table::settled`] counts the piles and sorts the lists.
     pub(super) now: Snapshot,
     /// The draw pile, in order.
     pub(super) deck: Words,
     discard: Words,
 }
 
-/// Takes `name` out of `list`, if it is there.
+/// Removes one `name` from `list`, if it is there.
 pub(super) fn take(list: &mut Words, name: &str) {
     if let Some(at) = list.iter().position(|one| one == name) {
         list.remove(at);
     }
 }
 
-/// `names` without those of `others`.
+/// Returns `names` without `others`, which are removed once each.
 pub(super) fn without(names: &[String], others: &[String]) -> Words {
     let mut rest = names.to_vec();
     for other in others {
@@ -55,8 +55,8 @@ impl Table {
         Self { now, deck: setup.deck.clone(), discard: vec![] }
     }
 
-    /// The table so far, as a snapshot to compare with the engine's. Records state some fields in snapshots alone: these are
-    /// copied from the engine's.
+    /// Returns the table so far as a snapshot, to compare with the engine's. Some fields are recorded only in snapshots:
+    /// these are copied from the engine's snapshot.
     pub(super) fn settled(&self, got: &Snapshot) -> Snapshot {
         let mut now = self.now.clone();
         now.hands.iter_mut().chain(&mut now.tokens).for_each(|words| words.sort());
@@ -73,7 +73,7 @@ impl Table {
         &mut self.now.tokens[seat.index()]
     }
 
-    /// The cards that come off the pile next, and the return of the discard pile if it is due.
+    /// Draws cards into a hand. Returns them, and the reshuffle of the discard pile if the draw needed one.
     pub(super) fn draw(
         &mut self,
         seat: Seat,
@@ -84,7 +84,7 @@ impl Table {
         let mut drawn: Words = self.deck.drain(..usize::from(number).min(due)).collect();
         let mut returned = None;
         if drawn.len() < number.into() && !self.discard.is_empty() {
-            // Which order came is chance, and that it comes a fact.
+            // The order of the cards is random. That there is a reshuffle is a fact to compare.
             let order = told.map(|told| told.order.clone()).unwrap_or_default();
             let mut cards = order.clone();
             cards.sort();
@@ -107,19 +107,19 @@ impl Table {
         }
     }
 
-    /// Compass tiles from the supply onto the objective.
+    /// Moves compass tiles from the supply to the objective.
     pub(super) fn lay_compass(&mut self, seat: Seat, tiles: u8) {
         let (compass, supply) = (&mut self.now.compass[seat.index()], &mut self.now.supply[seat.index()]);
         (*compass, *supply) = (compass.saturating_add(tiles), supply.saturating_sub(tiles));
     }
 
-    /// Compass tiles from the objective back to the supply.
+    /// Moves compass tiles from the objective to the supply.
     pub(super) fn remove_compass(&mut self, seat: Seat, tiles: u8) {
         let (compass, supply) = (&mut self.now.compass[seat.index()], &mut self.now.supply[seat.index()]);
         (*compass, *supply) = (compass.saturating_sub(tiles), supply.saturating_add(tiles));
     }
 
-    /// A dust tile from a seat, or from the supply.
+    /// Gives `seat` a dust tile of the seat `from`, or else of the supply.
     pub(super) fn take_dust(&mut self, seat: Seat, from: Option<Seat>) {
         let source = match from {
             Some(victim) => &mut self.now.dust[victim.index()],
@@ -135,7 +135,7 @@ impl Table {
         *supply = supply.saturating_sub(1);
     }
 
-    /// All compass tiles go back, and the discard pile into the draw pile, in the order told.
+    /// Moves all compass tiles to the supplies, and all discarded cards to the draw pile, whose order is `deck`.
     pub(super) fn clean_up(&mut self, deck: &[String]) {
         for (compass, supply) in self.now.compass.iter_mut().zip(&mut self.now.supply) {
             *supply += std::mem::take(compass);

@@ -1,4 +1,4 @@
-//! Recorded games.
+//! Tests of recorded games.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn recorded_games_play_as_told() {
     }
 }
 
-/// Every scalar in a value, by its path.
+/// Adds the path of every scalar in a value to `out`.
 fn leaves(value: &Value, path: &str, out: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
@@ -44,7 +44,7 @@ fn leaves(value: &Value, path: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Another scalar in place of this one.
+/// Returns a different scalar to replace this one.
 fn altered(value: &Value, rng: &mut RngStream, words: &[&str]) -> Value {
     match value {
         Value::Bool(truth) => Value::Bool(!truth),

@@ -1,4 +1,4 @@
-//! A turn beside its record: spin, colour, red or light blue, sets, snapshot.
+//! Replays a turn and compares it with its record: spin, colour, red or light blue, sets, snapshot.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::replay::Replay;
 use super::table::without;
 use crate::play::{Compared, Move};
 
-/// A kind of set: its verb, and the row of its daemon or symbol.
+/// A kind of set: the verb of its action, and the row of its daemon or symbol.
 #[derive(Clone, Copy)]
 struct Kind(&'static str, u8);
 
 impl Replay<'_> {
-    /// Plays a turn; says whether it was the last of the period.
+    /// Plays a turn. Returns whether it was the last turn of the period.
     pub(super) fn turn(&mut self) -> Compared<bool> {
         let spin: &events::Spin = self.take()?;
         let Some(row) = self.number("axis").checked_sub(1) else { return self.unasked("axis") };
@@ -42,12 +42,12 @@ impl Replay<'_> {
         Ok(is_last)
     }
 
-    /// The seat whose turn it is.
+    /// Returns the seat whose turn it is.
     fn active(&self) -> Seat {
         Seat::new(self.number("active") - 1)
     }
 
-    /// After the turn's last choice: the engine stands before the next.
+    /// Compares the end of a turn. The engine already asks for the next decision.
     fn end(&mut self, turn: u32, is_last: bool) -> Compared {
         let end: &events::EndTurn = self.take()?;
         let lyra = self.number("lyra");
@@ -66,7 +66,7 @@ impl Replay<'_> {
         let red: &events::Red = self.take()?;
         let (drawn, reshuffle) = self.table.draw(seat, draw, red.reshuffle.as_ref());
         self.pay("discard", seat, &red.discard, "card over the hand limit")?;
-        // Only a symbol without a circle leaves room for the stall guard.
+        // If the symbol does not move Lyra, a move comes from the stall guard, and `end` compares it.
         let lyra = if advance > 0 { self.number("lyra") } else { start };
         let discard = red.discard.clone();
         let got = events::Red { drawn, reshuffle, discard, advance, steps: lyra - start, lyra };
@@ -92,7 +92,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The light-blue actions on offer with their targets, for which each is tried on a copy of the game.
+    /// Returns the legal light-blue actions with their targets. Finds targets by trying an action on a copy of the game.
     fn blue_options(&self, seat: Seat) -> Compared<BTreeMap<String, Vec<u8>>> {
         let mut legal = BTreeMap::new();
         for choice in self.offered() {
@@ -152,19 +152,19 @@ impl Replay<'_> {
         self.same("", stated, &got)
     }
 
-    /// The compass tiles of a seat on the objective.
+    /// Returns the number of compass tiles of a seat on the objective.
     fn compass(&self, seat: Seat) -> u8 {
         self.open("compass")[seat.index()]
     }
 
-    /// Compass tiles have been laid where `start` lay: how many.
+    /// Returns how many compass tiles were laid, where `start` is their number before. Updates the recorded table.
     fn lay_compass(&mut self, seat: Seat, start: u8) -> u8 {
         let laid = self.compass(seat).saturating_sub(start);
         self.table.lay_compass(seat, laid);
         laid
     }
 
-    /// The sets on offer, when the engine asks for one.
+    /// Compares the sets that the engine offers. The engine must ask for a set.
     fn set_options(&mut self) -> Compared {
         let stated: &events::SetOptions = self.take()?;
         if self.asks() != "set or end of turn" {
@@ -184,7 +184,7 @@ impl Replay<'_> {
         self.same("", stated, &got)
     }
 
-    /// The kind of a set; its id must be there where the kind has one, and nowhere else.
+    /// Returns the kind of a set. Its id must be present exactly if the kind has one.
     fn kind(&self, set: &events::Set) -> Compared<Kind> {
         let (daemons, symbols) = (&self.printed.daemons, &self.printed.symbols);
         let found = match (set.kind.as_str(), set.id.as_deref()) {
@@ -229,7 +229,7 @@ impl Replay<'_> {
         self.same("", stated, &got)
     }
 
-    /// A token has been taken from a city: the table compares which.
+    /// Adds the recorded token to the seat. The next comparison of the table checks it.
     pub(super) fn take_token(&mut self, field: &str, seat: Seat, told: Option<&String>) -> Compared<String> {
         let Some(token) = told else {
             return self.differs(field, Value::Null, "a token is taken");
@@ -238,7 +238,7 @@ impl Replay<'_> {
         Ok(token.clone())
     }
 
-    /// Names the cards of a set as far as the engine asks: the types that can complete it are on offer.
+    /// Chooses the cards of a set while the engine asks. It must offer exactly the types that can complete the set.
     fn fill(&mut self, seat: Seat, kind: Kind, cards: &[String]) -> Compared {
         let held = self.table.hand(seat).clone();
         while self.asks() == "card of a set" {
@@ -252,7 +252,7 @@ impl Replay<'_> {
             let fitting: Words = hand.iter().filter(fitting).cloned().collect();
             self.offers("cards", self.cards(&fitting))?;
             let mut rest = without(cards, &used);
-            // Cards that are no jokers first: after them a joker is never one too many.
+            // Choose jokers last: then no joker can be superfluous.
             rest.sort_by_key(|name| name == "joker");
             let Some(name) = rest.first() else {
                 return self.differs("cards", cards, "one more card is due");
@@ -266,7 +266,7 @@ impl Replay<'_> {
         self.same("cards", &stated, &used)
     }
 
-    /// Whether a set of so many cards can be completed from `hand`.
+    /// Returns whether cards of `hand` can extend `set` to a set of `size` cards.
     fn can_complete(&self, kind: Kind, set: &[String], hand: &[String], size: usize) -> bool {
         if set.len() >= size {
             return self.is_set(kind, set);
@@ -277,7 +277,7 @@ impl Replay<'_> {
         })
     }
 
-    /// Whether these cards are a set of this kind.
+    /// Returns whether these cards are a set of this kind.
     fn is_set(&self, Kind(verb, row): Kind, set: &[String]) -> bool {
         let cards = set.iter().filter_map(|name| self.printed.card(name).ok());
         let cards: Vec<_> = cards.map(|card| &self.printed.cards[usize::from(card) - 1]).collect();

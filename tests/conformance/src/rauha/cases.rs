@@ -1,4 +1,4 @@
-//! Scoring cases.
+//! Tests of scoring cases.
 
 use boardwire_games::rauha::Rauha;
 use boardwire_kernel::Setup;
@@ -24,7 +24,7 @@ fn every_example_is_answered_as_it_expects() {
     }
 }
 
-/// The answer to a case, or its refusal.
+/// Answers a case. Returns the answer or the error.
 fn score(case: &Value) -> Result<Value, String> {
     let answer = super::score(&game(), &case.to_string()).map_err(|error| error.to_string())?;
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
@@ -126,7 +126,7 @@ fn activations_that_cannot_be_are_answered_so() {
     assert!(main("pass", 0).is_err());
 }
 
-/// Puts a value at a JSON pointer, where the last step may be a new field.
+/// Sets the value at a JSON pointer. The last part of the pointer may be a new field.
 pub(super) fn put(json: &mut Value, pointer: &str, value: Value) {
     let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
     match json.pointer_mut(parent).expect("a place in the JSON") {
@@ -135,7 +135,7 @@ pub(super) fn put(json: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// Where a value makes a case bad, and what the refusal says.
+/// Returns JSON pointers, values that make the case there invalid, and the text of the error.
 fn bad_values() -> Vec<(&'static str, Value, &'static str)> {
     let cells = |cell: u8| json!([cell, 101, 102, 103, 104, 105, 106, 107, 108]);
     vec![

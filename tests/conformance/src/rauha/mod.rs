@@ -1,7 +1,7 @@
-//! Rauha: questions about boards, and recorded games.
+//! Rauha: scoring cases and recorded games.
 //!
-//! In both a card has its catalogue id 0..=79, a printed cell 100..=108 (side A) or 110..=118 (side B), and a Divine
-//! Entity its key.
+//! In both formats, the id of a card is 0..=79 as in the catalogue. The id of a printed cell is 100..=108 (side A) or
+//! 110..=118 (side B). A Divine Entity is named by its key.
 
 #[cfg(test)]
 mod cases;
@@ -17,18 +17,18 @@ use serde::{Deserialize, Serialize};
 pub(crate) use replay::replay;
 pub(crate) use score::score;
 
-/// Cards, and cells of a board.
+/// The number of cards, and of cells of a board.
 const CARDS: u8 = 80;
 const CELLS: u8 = 9;
 
-/// No catalogue leads beyond so many crystals or points.
+/// The most crystals or points that are possible with any catalogue.
 const MOST_TOTAL: u16 = 30_000;
 
 type Card = Small<0, 79>;
 type Cell = Small<0, 8>;
 type Step = Small<1, 16>;
 
-/// The keys of the Divine Entities, in the order of their ids.
+/// The keys of the Divine Entities, in order of their ids.
 struct Keys(Vec<String>);
 
 impl Keys {
@@ -45,7 +45,7 @@ impl Keys {
         Ok(Self(file.entities.into_iter().map(|entity| entity.key).collect()))
     }
 
-    /// The id of the Entity with this key.
+    /// Returns the id of the Entity with this key.
     fn id(&self, place: &str, key: &str) -> Checked<u8> {
         match (1..).zip(&self.0).find(|(_, known)| *known == key) {
             Some((id, _)) => Ok(id),
@@ -53,7 +53,7 @@ impl Keys {
         }
     }
 
-    /// Different Entities.
+    /// Returns the Entities with these keys. A repeated key is an error.
     fn ids(&self, place: &str, keys: &[String]) -> Checked<EntitySet> {
         let mut set = EntitySet::EMPTY;
         for (index, key) in keys.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Keys {
         Ok(set)
     }
 
-    /// The keys of some Entities, in alphabetical order.
+    /// Returns the keys of Entities, in alphabetical order.
     fn of(&self, ids: impl IntoIterator<Item = u8>) -> Vec<String> {
         let mut keys: Vec<_> = ids.into_iter().map(|id| self.0[usize::from(id) - 1].clone()).collect();
         keys.sort();
@@ -73,7 +73,7 @@ impl Keys {
     }
 }
 
-/// The number by which cases and records call a biome, a row of the table `biomes`.
+/// Converts a biome, a row of the table `biomes`, to its number in cases and records.
 fn written(biome: u8) -> u8 {
     match biome {
         card @ ..=CARDS => card - 1,
@@ -82,7 +82,7 @@ fn written(biome: u8) -> u8 {
     }
 }
 
-/// The biome that a case calls by this number, on a cell.
+/// Converts the number of a biome in a case. A printed biome must be on its own cell, `at`.
 fn biome(place: &str, number: u8, at: u8) -> Checked<BiomeId> {
     let (first, cell) = match number {
         0..CARDS => return Ok(BiomeId::new(number + 1)),
@@ -110,7 +110,7 @@ struct Player {
 }
 
 impl Player {
-    /// The board, checked by itself.
+    /// Returns the board. Checks it without the other boards.
     fn board(&self, place: &str, keys: &Keys) -> Checked<Board> {
         let mut board = Board::new([BiomeId::new(1); CELLS as usize], 0);
         board.crystals = within(format!("{place}.crystals"), self.crystals, 0, MOST_TOTAL)?;
@@ -125,7 +125,7 @@ impl Player {
         Ok(board)
     }
 
-    /// The Entities welcomed in this turn, which the board has.
+    /// Returns the Entities welcomed in this turn. The seat must hold them.
     fn welcomed(&self, place: &str, keys: &Keys) -> Checked<EntitySet> {
         let fresh = self.fresh.as_deref().unwrap_or_default();
         let welcomed = keys.ids(&format!("{place}.fresh"), fresh)?;
@@ -135,7 +135,7 @@ impl Player {
     }
 }
 
-/// The boards of all seats: no card and no Entity twice, one side for all, what was welcomed is held.
+/// Returns the boards of all seats. Cards and Entities are unique, all boards have one side, welcomed Entities are held.
 fn boards(place: &str, players: &[Player], keys: &Keys) -> Checked<Vec<Board>> {
     within(format!("{place} (their number)"), players.len(), 1, 5)?;
     let (mut seen, mut sides, mut held) = (Vec::new(), Vec::new(), EntitySet::EMPTY);

@@ -1,4 +1,4 @@
-//! Recorded games, event by event, played through the ordinary actions.
+//! Replays recorded games event by event, with the game's ordinary actions.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::Components;
 use crate::log::{Log, Recorded, events, fields};
 use crate::play::{Compared, Move, Play, Replayed, bytes, differs, field, ids, same};
 
-/// A whole game.
+/// A recorded game.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -71,7 +71,7 @@ fields! {
     Final { points: Vec<i32>, winners: Vec<u8> }
 }
 
-/// Plays a record and compares every fact it states.
+/// Replays a record and compares every fact in it.
 pub(crate) fn replay(game: &Components<Rauha>, line: &str) -> Checked<Replayed> {
     let record: Record = read(line)?;
     if let Some(op) = record.op.as_ref().filter(|op| *op != "game") {
@@ -90,7 +90,7 @@ pub(crate) fn replay(game: &Components<Rauha>, line: &str) -> Checked<Replayed> 
 }
 
 impl Record {
-    /// The cards of each Age in the order of dealing: no card twice, each in its Age.
+    /// Returns the cards of each Age in the order of dealing. No card may occur twice or in the wrong Age.
     fn deals(&self) -> Checked<[Vec<u8>; 2]> {
         let mut ages = [vec![], vec![]];
         for (round, packs) in self.deals.iter().enumerate() {
@@ -160,7 +160,7 @@ impl<'a> Replay<'a> {
         *self.play.episode().state()
     }
 
-    /// An open fact; seats are those of the table.
+    /// Returns the values of a public field, as seat 0 sees it.
     fn fact(&self, state: &State, name: &str) -> Vec<u16> {
         field(&**self.play.episode().game(), state, Seat::FIRST.into(), name)
     }
@@ -169,19 +169,19 @@ impl<'a> Replay<'a> {
         bytes(&self.fact(state, name))[0]
     }
 
-    /// The value of a seat.
+    /// Returns the value of a public field for a seat.
     fn of(&self, state: &State, name: &str, seat: Seat) -> u16 {
         self.fact(state, name)[seat.index()]
     }
 
-    /// The Entities a seat holds.
+    /// Returns the Entities that a seat holds.
     fn held(&self, state: &State, seat: Seat) -> Vec<u8> {
         let holders = self.fact(state, "entities");
         let holders = (1..).zip(holders).filter(|(_, holder)| *holder == u16::from(seat.number()) + 1);
         holders.map(|(entity, _)| entity).collect()
     }
 
-    /// The rows to which the seat may do what `verb` says in a position.
+    /// Returns the rows of a seat's legal actions with this verb in `state`.
     fn rows(&self, state: &State, seat: Seat, verb: &str) -> Vec<u8> {
         let game = self.play.episode().game();
         let legal = game.legal(state, seat);
@@ -189,7 +189,7 @@ impl<'a> Replay<'a> {
         legal.filter(|action| action.verb == verb).map(|action| action.row).collect()
     }
 
-    /// The next event, which must be of this kind.
+    /// Takes the next event, which must be a `T`.
     fn take<T: Recorded<Event = Event> + 'a>(&mut self) -> Compared<&'a T> {
         self.log.take()
     }
@@ -198,7 +198,7 @@ impl<'a> Replay<'a> {
         format!("{} step {step} {what}", self.log.at()).trim_end().to_owned()
     }
 
-    /// Plays a choice; the positions that it leads through.
+    /// Plays a choice. Returns the states through which it leads.
     fn act(&mut self, at: &str, seat: Seat, choice: Move) -> Compared<Vec<State>> {
         let (state, mut chance) = (self.state(), self.play.episode().chance().clone());
         self.play.choose(at, seat, choice)?;
@@ -255,7 +255,7 @@ impl<'a> Replay<'a> {
         self.follow(&positions)
     }
 
-    /// The seat whose turn it is.
+    /// Returns the seat whose turn it is.
     fn acting(&self, state: &State) -> Seat {
         Seat::new(self.byte(state, "acting") - 1)
     }
@@ -281,7 +281,7 @@ impl<'a> Replay<'a> {
         self.follow(&positions)
     }
 
-    /// Compares who activates and what may be activated, and the totals afterwards.
+    /// Compares the seat and what it may activate. With `after`, compares the totals after the activation too.
     fn compare_activation(&self, stated: &Activate, before: &State, after: Option<&State>) -> Compared {
         let seat = self.acting(before);
         let total = |name, stated| after.map_or(stated, |after| self.of(after, name, seat));
@@ -297,7 +297,7 @@ impl<'a> Replay<'a> {
         same(&self.at(stated.step, ""), stated, &got)
     }
 
-    /// Compares the events of what follows a choice by itself.
+    /// Compares the events that follow a choice without further choices.
     fn follow(&mut self, positions: &[State]) -> Compared {
         self.snapshot(&positions[0])?;
         for pair in positions.windows(2) {
@@ -324,7 +324,7 @@ impl<'a> Replay<'a> {
         same(&self.at(stated.step, ""), stated, &got)
     }
 
-    /// Compares the boards, once all seats have finished at a stop.
+    /// Compares the boards, if all seats have finished at a stop.
     fn snapshot(&mut self, state: &State) -> Compared {
         if state.phase != Phase::Between {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Single questions about boards, answered by the rules that play the game.
+//! Answers scoring cases about boards, with the same rules that play the game.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Cell, Keys, MOST_TOTAL, Player, Step, boards, written};
 use crate::Components;
 
-/// A case as it is written; which fields it needs depends on `op`.
+/// A scoring case. `op` determines which fields it needs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
@@ -43,29 +43,29 @@ struct Tables {
     players: Vec<Player>,
 }
 
-/// A case's boards, with the seat that is asked about acting first at stop 1.
+/// The boards of a case. The seat of the question acts first, at stop 1.
 struct Position {
     game: Rauha,
     keys: Keys,
     state: State,
     seat: Seat,
-    /// The seats of the case; the first only once more if it has no second.
+    /// The number of boards in the case. A single board is copied to a second seat, which is not counted.
     seats: u8,
 }
 
-/// Answers a case.
+/// Answers a case, as JSON.
 pub(crate) fn score(game: &Components<Rauha>, line: &str) -> Checked<String> {
     let case: Case = read(line)?;
     let expect = case.answer(game)?;
     Ok(json!({ "id": case.id, "expect": expect }).to_string())
 }
 
-/// The value of a field the operation needs.
+/// Returns the value of a field that the operation needs.
 fn need<T>(field: &str, value: Option<T>) -> Checked<T> {
     value.map_or_else(|| refuse(field, "missing"), Ok)
 }
 
-/// A table of so many seats.
+/// Returns a table with this number of seats.
 fn table(game: &Components<Rauha>, seats: u8) -> Rauha {
     set_up(Arc::clone(&game.loaded), seats.into(), []).expect("two to five seats with the default options")
 }
@@ -97,7 +97,7 @@ impl Case {
         }
     }
 
-    /// The boards, with seat 0 acting.
+    /// Returns the boards, with seat 0 acting.
     fn boards(&self, game: &Components<Rauha>) -> Checked<Position> {
         let (players, keys) = (&need("state", self.state.as_ref())?.players, Keys::read(&game.text)?);
         let boards = boards("state.players", players, &keys)?;
@@ -111,7 +111,7 @@ impl Case {
         Ok(Position { game, keys, state, seat: Seat::FIRST, seats })
     }
 
-    /// The boards, with `player` acting, its card in hand and its Entities welcomed in this turn.
+    /// Returns the boards, with `player` acting. Its `hand` is the kept card, and its `fresh` Entities are welcomed.
     fn position(&self, game: &Components<Rauha>) -> Checked<Position> {
         let mut position = self.boards(game)?;
         let seat = within("player", need("player", self.player)?, 0, position.seats - 1)?;
@@ -137,7 +137,7 @@ impl Case {
         self.activated(position, &before, done)
     }
 
-    /// What an activation has changed, the Spore that it buys included; `done` is whether it could be.
+    /// Returns the changes by an activation, including the Spore that it buys. `done` is whether the activation was legal.
     fn activated(&self, position: &mut Position, before: &Board, mut done: bool) -> Checked<Value> {
         if done && position.state.phase == Phase::Spore {
             let target = need("spore_target", self.spore_target)?;
@@ -244,7 +244,7 @@ impl Case {
     }
 }
 
-/// The seat on top of a stack in which every seat is once.
+/// Returns the seat on top of a stack. The stack must have every seat once.
 pub(super) fn top_of(stack: &[u8], seats: u8) -> Checked<Seat> {
     let mut sorted = stack.to_vec();
     sorted.sort_unstable();
@@ -263,7 +263,7 @@ impl Position {
         &self.state.boards[self.seat]
     }
 
-    /// What the seat may do what `verb` says to, now.
+    /// Returns the rows of the seat's legal actions with this verb.
     fn rows(&self, verb: &str) -> Vec<u8> {
         let actions = self.game.info().actions.all();
         let legal = self.game.legal(&self.state, self.seat);
@@ -271,14 +271,14 @@ impl Position {
         legal.filter(|action| action.verb == verb).map(|action| action.row).collect()
     }
 
-    /// The seat chooses this, if it may; says whether it did.
+    /// Applies an action if it is legal. Returns whether it was.
     fn choose(&mut self, action: Action) -> bool {
         let positions = self.game.course(&self.state, self.seat, action, &mut no_chance());
         self.state = positions.first().copied().unwrap_or(self.state);
         !positions.is_empty()
     }
 
-    /// The seat activates this cell, if it may at a stop that activates its row or column; says whether it did.
+    /// Activates a cell at the first stop of its row or column where this is legal. Returns whether there is one.
     fn activate_cell(&mut self, cell: u8) -> bool {
         (1..16).filter(|stop| stop % 4 != 0).any(|stop| {
             self.state.stop = stop;
@@ -286,12 +286,12 @@ impl Position {
         })
     }
 
-    /// Whether a Spore has been bought that may be put on a cell.
+    /// Returns whether a Spore was bought that may be put on a cell.
     fn can_put_spore(&self, target: Cell) -> bool {
         self.game.is_legal(&self.state, self.seat, Action::PutSpore { cell: target.get() })
     }
 
-    /// The seat is to place or discard the card of its hand.
+    /// Starts step 2: the seat must place or discard the card in its hand.
     fn begin_main(&mut self) -> Checked {
         let place = format!("state.players[{}].hand", self.seat.number());
         need(&place, self.state.kept[self.seat])?;
@@ -299,9 +299,9 @@ impl Position {
         Ok(())
     }
 
-    /// Which Entities have a complete line anywhere.
+    /// Returns the Entities with a complete line anywhere on the board.
     fn aligned(&self) -> Value {
-        // The diagonal meets every row and every column.
+        // The cells of the diagonal cover every row and every column.
         let called = [0, 4, 8].map(|cell| self.game.called(self.board(), cell));
         json!({ "entities": self.keys.of(called.into_iter().fold(EntitySet::EMPTY, EntitySet::union)) })
     }
@@ -310,7 +310,7 @@ impl Position {
         self.game.water(&self.state.boards[seat])
     }
 
-    /// The Water Sources of all seats and what they give in a scoring.
+    /// Returns the Water Sources of all seats, and the points for them in a scoring.
     fn water(&self) -> Value {
         let counts: Vec<_> = Seat::all(self.seats).map(|seat| self.water_of(seat)).collect();
         let points = Seat::all(self.seats).map(|seat| self.game.water_points(&self.state, seat));

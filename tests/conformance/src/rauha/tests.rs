@@ -1,4 +1,4 @@
-//! Recorded games.
+//! Tests of recorded games.
 
 use boardwire_kernel::RngStream;
 use boardwire_kernel::catalogue::Checked;
@@ -28,7 +28,7 @@ fn every_recorded_game_is_played_as_recorded() {
     }
 }
 
-/// The first sample game, so changed.
+/// Replays the first sample game with a change.
 fn changed(change: impl FnOnce(&mut Value)) -> Checked<Replayed> {
     let mut record: Value = serde_json::from_str(GAMES.lines().next().expect("a game")).expect("JSON");
     change(&mut record);
@@ -42,7 +42,7 @@ fn difference(change: impl FnOnce(&mut Value)) -> Difference {
     }
 }
 
-/// The index of the first event of a kind at or after `from` whose field has a value.
+/// Returns the index of the first event of this kind, at or after `from`, whose action has a field.
 fn find(record: &Value, from: usize, kind: &str, field: &str) -> usize {
     let log = record["log"].as_array().expect("a log");
     let found = (from..log.len()).find(|&at| log[at]["ev"] == kind && log[at]["action"].get(field).is_some());
@@ -207,7 +207,7 @@ fn totals_may_be_as_large_as_those_of_a_catalogue() {
     }
 }
 
-/// One random change of a value somewhere in the JSON.
+/// Changes one random value in the JSON.
 fn mutate(value: &mut Value, rng: &mut RngStream) {
     match value {
         Value::Object(fields) if !fields.is_empty() && rng.below(12) > 0 => {

@@ -1,4 +1,4 @@
-//! Accounts: their tokens, quotas and rates.
+//! Tests accounts: their tokens, quotas and rates.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with an accounts file made by the binary, the file's path, and the accounts' tokens.
+/// Makes an accounts file with the binary. Returns its folder, its path, and the accounts' tokens.
 fn accounts<const N: usize>(each: [(&str, &str); N]) -> (TempDir, PathBuf, [String; N]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("accounts.toml");
@@ -34,7 +34,7 @@ fn access(file: PathBuf) -> Access {
     Access { accounts: Some(Arc::new(accounts)), ..Access::default() }
 }
 
-/// A request with the token of an account.
+/// Returns a request with the token of an account.
 fn from<T>(token: &str, message: T) -> tonic::Request<T> {
     let mut request = tonic::Request::new(message);
     request.metadata_mut().insert("boardwire-token", token.parse().expect("a token is ASCII"));
@@ -94,7 +94,7 @@ async fn limits_by_caller_are_limits_by_account() {
     let (_folder, file, [ada, bob]) =
         accounts([("ada", "matches = 1\nenvironments = 4\n"), ("bob", "matches = 2\n")]);
     let server = Server::start(access(file)).await;
-    // Two connections of one account, and two accounts on one connection.
+    // There are two connections of one account, and two accounts on one connection.
     let (one, other) = (server.channel().await, server.channel().await);
     let matches = |channel: &Channel| MatchServiceClient::new(channel.clone());
     let full = |status: Status| (reason(&status), status.message().to_owned());

@@ -1,4 +1,4 @@
-//! Connections: limits, proxies, timeouts, and a graceful stop.
+//! Tests connections: limits, proxies, timeouts, and a graceful stop.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -12,11 +12,11 @@ use tonic_health::pb::health_client::HealthClient;
 
 use super::*;
 
-/// Waits until the other side has closed a connection.
+/// Waits until the server has closed a connection.
 pub(super) async fn closed(io: &mut TcpStream) {
     let mut rest = vec![];
     let closed = tokio::time::timeout(Duration::from_mins(1), io.read_to_end(&mut rest)).await;
-    // A connection that is closed before the server has read everything ends with a reset.
+    // If the server has not read everything, closing ends the connection with a reset.
     let _ = closed.expect("the connection is closed");
 }
 
@@ -42,7 +42,7 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
     }
 }
 
-/// A connection with a PROXY header for a client.
+/// Opens a connection with a PROXY header that names this client.
 async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
     let mut io = server.tcp().await;
     let header =
@@ -64,13 +64,13 @@ async fn connections_of_a_trusted_proxy_count_for_its_clients() {
         raws.push(raw);
     }
     closed(&mut proxied(&server, [203, 0, 113, 1]).await).await;
-    // Without a header, and with an invalid one.
+    // One has no header, the other an invalid header.
     for bytes in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x01a"] {
         let mut io = server.tcp().await;
         io.write_all(bytes).await.expect("it is open");
         closed(&mut io).await;
     }
-    // No other address may name a client.
+    // An address that is not a trusted proxy must not name a client.
     for proxies in [vec![], vec![[192, 0, 2, 1].into()]] {
         let server = Server::start(Access { proxies: proxies.into(), ..bounds.clone().into() }).await;
         closed(&mut proxied(&server, [203, 0, 113, 1]).await).await;
@@ -104,7 +104,7 @@ async fn stopping_does_not_wait_for_connections_without_calls() {
     for _ in 0..20 {
         silent.push(server.tcp().await);
     }
-    // It sends the preface and settings, and then nothing.
+    // This client sends the preface and settings, and then nothing.
     let mut mute = server.tcp().await;
     mute.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("it is open");
     mute.read_exact(&mut [0; 9]).await.expect("the server's settings");
@@ -159,7 +159,7 @@ async fn a_unix_socket_is_removed_before_open_calls_end() {
     let socket = UnixSocket::bind(&path).expect("it is free");
     let server = Server::start_on(Bounds::default(), |_| Listener::Unix(socket)).await;
     let mut raw = RawClient::connect(UnixStream::connect(&path).await.expect("it listens")).await;
-    // The call's message is never sent.
+    // The test never sends the call's message.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
     let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
@@ -180,7 +180,7 @@ async fn an_open_call_has_the_drain_timeout_to_end() {
     let drain_timeout = Duration::from_millis(600);
     let server = Server::start(Bounds { drain_timeout, ..Bounds::default() }).await;
     let mut raw = server.raw().await;
-    // The call's message is never sent.
+    // The test never sends the call's message.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
     let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
@@ -221,7 +221,7 @@ async fn the_server_accepts_again_after_it_had_no_descriptors() {
     let log = process.wait_with_output().expect("it ended").stderr;
     let log = String::from_utf8_lossy(&log);
     let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
-    // At once, then one a second.
+    // The server logs at once, then once per second.
     let most = usize::try_from(start.elapsed().as_secs()).expect("a short test") + 3;
     assert!((1..=most).contains(&warnings), "{log}");
 }

@@ -1,11 +1,11 @@
-//! Limits on calls: bytes and rates.
+//! Tests limits on calls: bytes and rates.
 
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
 use super::*;
 
-/// Room for three connections and a few calls: the edge takes 64 KiB for a connection and 16 for a call.
+/// A byte limit for three connections and a few calls: the edge counts 64 KiB per connection and 16 KiB per call.
 fn bounds() -> Bounds {
     Bounds { bytes: 320 << 10, ..Bounds::default() }
 }
@@ -15,7 +15,7 @@ async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
     let server = Server::start(bounds()).await;
     let mut seat = Seat::join(server.channel().await).await;
     let mut health = HealthClient::new(server.channel().await);
-    // A separate connection, on which no other call waits.
+    // On this separate connection no other call waits.
     let mut other = MatchServiceClient::new(server.channel().await);
     let mut waiting = vec![];
     let mut refused = None;
@@ -37,7 +37,7 @@ async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
 
 #[tokio::test]
 async fn a_stream_takes_bytes_until_it_ends() {
-    // One caller may have three quarters: for its connection, unread data, and 12 streams.
+    // One caller may use three quarters: for its connection, unread data, and 12 streams.
     let server = Server::start(Bounds { bytes: 1 << 20, ..Bounds::default() }).await;
     let seat = Seat::join(server.channel().await).await;
     let mut client = seat.client.clone();
@@ -79,7 +79,7 @@ async fn calls_of_unknown_methods_count_in_the_rate() {
 async fn a_refusal_by_rate_names_the_time_to_retry() {
     let server = Server::start(Bounds { rate: 2, ..Bounds::default() }).await;
     let mut client = MatchServiceClient::new(server.channel().await);
-    // Concurrently: slow sequential calls might stay below the rate.
+    // The calls are concurrent: sequential calls might be slow enough to stay below the rate.
     let calls = (0..20).map(|_| {
         let mut client = client.clone();
         tokio::spawn(async move { client.list_matches(ListMatchesRequest::default()).await })

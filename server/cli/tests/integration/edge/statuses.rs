@@ -1,4 +1,4 @@
-//! Responses to invalid requests.
+//! Tests responses to invalid requests.
 
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ async fn requests_have_ids() {
 async fn only_bulk_methods_take_large_messages() {
     let server = Server::start(Bounds::default()).await;
     let mut raw = server.raw().await;
-    // The frame header announces 63 MiB; the refusal does not need the body.
+    // The frame header announces 63 MiB. The server refuses it without the body.
     let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
     let answer = raw.send(request(OPEN_BATCH), announced.clone()).await;
     assert_eq!(answer.code_and_reason(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
@@ -204,7 +204,7 @@ async fn huge_values_are_truncated_in_errors() {
         let bytes: usize = headers.headers().values().map(HeaderValue::len).sum();
         assert!(bytes < 4_096, "{bytes} bytes: {}", status.message());
     }
-    // Errors on streams are messages, and truncated too.
+    // Errors on streams are messages. They are truncated too.
     let seat = Seat::join(server.channel().await).await;
     let observe = ObserveRequest { match_id: huge(), ..ObserveRequest::default() };
     let request = PlayRequest { tag: 1, request: Some(play_request::Request::Observe(observe)) };

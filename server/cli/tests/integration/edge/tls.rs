@@ -1,4 +1,4 @@
-//! TLS: certificates of servers and clients, handshakes, reloading.
+//! Tests TLS: certificates of servers and clients, handshakes, reloading.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -41,7 +41,7 @@ impl Authority {
         Certified { cert: cert.pem(), key: key.serialize_pem() }
     }
 
-    /// Files with a new certificate of `localhost`.
+    /// Writes a new certificate of `localhost` to files.
     fn files(&self, folder: &Path) -> TlsFiles {
         let files = TlsFiles { cert: folder.join("cert.pem"), key: folder.join("key.pem"), client_ca: None };
         let Certified { cert, key } = self.certify("localhost");
@@ -50,7 +50,7 @@ impl Authority {
         files
     }
 
-    /// A connector that trusts this authority.
+    /// Returns a connector that trusts this authority.
     fn client(&self, certificate: Option<&Certified>, alpn: &[&str]) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).expect("a root");
@@ -70,7 +70,7 @@ impl Authority {
     }
 }
 
-/// A server that speaks TLS.
+/// Starts a server with TLS.
 async fn start(bounds: Bounds, files: TlsFiles) -> (Server, Arc<Tls>) {
     let tls = Arc::new(Tls::load(files).expect("the files are good"));
     let listener_tls = Arc::clone(&tls);
@@ -81,7 +81,7 @@ async fn connect(connector: &TlsConnector, io: TcpStream) -> std::io::Result<Tls
     connector.connect(ServerName::try_from("localhost").expect("a name"), io).await
 }
 
-/// Makes a call. In TLS 1.3 the server may refuse a client after the client's handshake is complete.
+/// Makes a call. In TLS 1.3 the server may refuse a client after the client has finished its handshake.
 async fn call(connector: &TlsConnector, io: TcpStream) -> std::io::Result<()> {
     let tls = connect(connector, io).await?;
     let (sender, connection) = h2::client::handshake(tls).await.map_err(std::io::Error::other)?;
@@ -89,7 +89,7 @@ async fn call(connector: &TlsConnector, io: TcpStream) -> std::io::Result<()> {
     let mut sender = sender.ready().await.map_err(std::io::Error::other)?;
     let request = request("/boardwire.v1.CatalogService/ListGames").body(()).expect("a request");
     let (response, mut sending) = sender.send_request(request, false).map_err(std::io::Error::other)?;
-    // The server may refuse the client while it sends.
+    // The server may refuse the client while the client sends.
     let _ = sending.send_data(framed(0, b""), true);
     let response = response.await.map_err(std::io::Error::other)?;
     assert_eq!(response.status(), StatusCode::OK);
@@ -198,7 +198,7 @@ async fn new_connections_use_reloaded_certificates() {
     server.stop().await;
 }
 
-/// The binary, with TLS.
+/// Starts the binary in `folder`, on a free port, with these arguments.
 fn binary(folder: &TempDir, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_boardwire"))
         .args(["serve", "--listen", "127.0.0.1:0"])
@@ -210,7 +210,7 @@ fn binary(folder: &TempDir, arguments: &[&str]) -> Child {
         .expect("it starts")
 }
 
-/// The exit code and the stderr of a process.
+/// Waits for a process. Returns its exit code and its stderr.
 fn ended(process: Child) -> (Option<i32>, String) {
     let output = process.wait_with_output().expect("it ends");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
