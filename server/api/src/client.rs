@@ -1,7 +1,7 @@
-//! What an agent in Rust needs beside the stubs: a channel, its token, the legal actions, the reason of a refusal.
+//! Helpers for an agent in Rust, in addition to the stubs: channel, token, legal actions, error reason.
 //!
-//! This one plays the lowest legal action until its episode is over. `tests/rust` in the repository has an agent on the
-//! stream `Play` that survives lost connections, and `docs/agents.md` says what else there is to know.
+//! This example plays the lowest legal action until its episode is over. `tests/rust` in the repository has an agent that
+//! uses the stream `Play` and reconnects after a lost connection. `docs/agents.md` describes the rest.
 //!
 //! ```no_run
 //! use boardwire_api::client::{Bearer, connect, legal_actions};
@@ -12,7 +12,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let (code, request_id) = (String::new(), String::new());
 //! let channel = connect("127.0.0.1:50051")?;
-//! // With a request id, a fresh random UUID, a join whose answer was lost can be repeated.
+//! // With a request id (a new random UUID), the client can retry a join after a lost response.
 //! let join = JoinMatchRequest { code, request_id, ..JoinMatchRequest::default() };
 //! let joined = MatchServiceClient::new(channel.clone()).join_match(join).await?.into_inner();
 //! let match_id = joined.r#match.ok_or("no match")?.id;
@@ -41,23 +41,23 @@ use tonic::transport::{Channel, Endpoint, Error};
 use tonic::{Code, Request, Status};
 use tonic_types::{StatusExt as _, pb};
 
-/// How long a connection may take.
+/// The timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// After this long without a word the server is asked whether it is still there.
+/// The keepalive interval. After this long without data, the client pings the server.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// The bytes of one stream that may be under way, as the server has it.
+/// The HTTP/2 flow-control window of a stream in bytes.
 const STREAM_WINDOW: u32 = 4 << 20;
-/// The same for a connection.
+/// The HTTP/2 flow-control window of a connection in bytes.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// A channel to `host:port`, `http://host:port` or `unix:/path`. It connects at the first call, and again after it has
-/// lost its connection.
+/// Returns a channel to `host:port`, `http://host:port` or `unix:/path`. It connects at the first call, and reconnects
+/// after a lost connection.
 ///
 /// # Errors
-/// The address is none.
+/// The address is not valid.
 ///
 /// # Panics
-/// Outside a Tokio runtime.
+/// The call is outside a Tokio runtime.
 pub fn connect(address: &str) -> Result<Channel, Error> {
     let schemed = address.contains("://") || address.starts_with("unix:");
     let address = if schemed { address.to_owned() } else { format!("http://{address}") };
@@ -70,15 +70,15 @@ pub fn connect(address: &str) -> Result<Channel, Error> {
     Ok(endpoint.connect_lazy())
 }
 
-/// Sends a token with every call: a seat's, a host's or a batch owner's.
+/// An interceptor that sends a token with every call: the token of a seat, a host or a batch owner.
 #[derive(Debug, Clone)]
 pub struct Bearer(MetadataValue<Ascii>);
 
 impl Bearer {
-    /// With the token that joining, creating or opening has answered.
+    /// Creates the interceptor. The response of a join, create or open call has the token.
     ///
     /// # Errors
-    /// It has bytes that no token has.
+    /// The token has bytes that are not allowed in gRPC metadata.
     pub fn new(token: &str) -> Result<Self, InvalidMetadataValue> {
         let mut value: MetadataValue<Ascii> = format!("Bearer {token}").parse()?;
         value.set_sensitive(true);
@@ -93,7 +93,7 @@ impl Interceptor for Bearer {
     }
 }
 
-/// The legal actions of a mask, ascending: action `i` is bit `i % 8` of byte `i / 8`.
+/// Returns the legal actions of a mask in ascending order: action `i` is bit `i % 8` of byte `i / 8`.
 ///
 /// ```
 /// assert_eq!(boardwire_api::client::legal_actions(&[0b101, 0b10]).collect::<Vec<_>>(), [0, 2, 9]);
@@ -103,14 +103,14 @@ pub fn legal_actions(mask: &[u8]) -> impl Iterator<Item = u32> {
     bits.filter_map(|(action, legal)| legal.then_some(action))
 }
 
-/// Why the server refused: the reason that `ErrorInfo` carries, such as `DECISION_STALE`. None for what comes from
-/// elsewhere, a lost connection for instance.
+/// Returns the server's error reason from `ErrorInfo`, such as `DECISION_STALE`. `None` if the error does not come from
+/// the server, for example after a lost connection.
 #[must_use]
 pub fn reason(status: &Status) -> Option<String> {
     Some(status.get_details_error_info()?.reason)
 }
 
-/// A refusal that came as an answer on a stream, as the status that a single call would have ended with.
+/// Converts an error in a stream response to the status that a unary call would have returned.
 #[must_use]
 pub fn refusal(error: &pb::Status) -> Status {
     Status::with_details(Code::from_i32(error.code), error.message.as_str(), error.encode_to_vec().into())

@@ -1,12 +1,12 @@
-//! The errors of the protocol, in one table: code, reason, fields and message of each.
+//! A table of all errors of the protocol: code, reason, fields and message of each.
 //!
-//! `tests/errors.tsv` has the same table for clients in other languages; a test keeps it equal.
+//! `tests/errors.tsv` has the same table for clients in other languages. A test checks that both are equal.
 
 use std::time::Duration;
 
 use thiserror::Error as ThisError;
 
-/// The gRPC status codes that errors have.
+/// The gRPC status codes that the errors use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "gRPC's names and numbers")]
 pub enum Code {
@@ -25,7 +25,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The name that gRPC gives the code, such as `NOT_FOUND`.
+    /// Returns gRPC's name of the code, such as `NOT_FOUND`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,23 +52,23 @@ pub struct Report {
     pub code: Code,
     /// The reason, `UPPER_SNAKE`.
     pub reason: &'static str,
-    /// What was wrong and what is allowed, for people.
+    /// The message for people: the problem, and the allowed values.
     pub message: String,
-    /// Each value of the message, by name.
+    /// The values in the message, by name.
     pub metadata: Vec<(&'static str, String)>,
-    /// The field of the request that was wrong, if it was one.
+    /// The request field that was wrong, if one was.
     pub field: Option<String>,
 }
 
-/// A row is: name, fields that are sent as metadata (after `;` those that are not), code, reason, the wrong field of the request,
-/// message.
+/// Defines the errors. A row has: name, fields sent as metadata (after `;` fields that are not sent), code, reason, wrong
+/// request field, message.
 macro_rules! errors {
     ($(
         $(#[$doc:meta])*
         $name:ident $({ $($sent:ident: $sent_type:ty),+ $(; $($kept:ident: $kept_type:ty),+)? })?
         $code:ident $reason:literal $(at $field:literal)? $text:literal
     )+) => {
-        /// Why a request failed. Nothing has changed then.
+        /// The reason why a request failed. A failed request changes nothing.
         #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
         #[expect(missing_docs, reason = "the fields are the values in the message")]
         pub enum Error {$(
@@ -78,7 +78,7 @@ macro_rules! errors {
         )+}
 
         impl Error {
-            /// Code, reason, metadata and field, before long values are cut.
+            /// Returns code, reason, metadata and field, before long values are cut.
             #[allow(unused_variables, reason = "a field's name needs some of the values or none")]
             fn row(&self) -> (Code, &'static str, Vec<(&'static str, String)>, Option<String>) {
                 match self {$(
@@ -91,7 +91,7 @@ macro_rules! errors {
             }
         }
 
-        /// Reason, code and metadata of every error.
+        /// The reason, code and metadata of every error.
         #[cfg(test)]
         const ROWS: &[(&str, Code, &[&str])] = &[$(($reason, Code::$code, &[$($(stringify!($sent)),+)?])),+];
     };
@@ -101,7 +101,7 @@ errors! {
     /// No game has this id.
     GameUnknown { game: String, known: String } NotFound "GAME_UNKNOWN"
         "there is no game `{game}`; known are {known}"
-    /// The game is not played by this many.
+    /// The game does not allow this number of seats.
     SeatsOutOfRange { game: &'static str, given: u32, min: u8, max: u8 }
         InvalidArgument "SEATS_OUT_OF_RANGE" at "config.players"
         "{game} has {min} to {max} seats; got {given}"
@@ -116,7 +116,7 @@ errors! {
     /// There is no such bot or policy.
     BotUnknown { seat: usize, given: String, expected: String } InvalidArgument "BOT_UNKNOWN" at "config.players[{seat}]"
         "seat {seat} has the unknown player `{given}`; known are {expected}"
-    /// A field of the request has a value that it cannot have.
+    /// A request field has an invalid value.
     FieldInvalid { field: &'static str, value: String, expected: String } InvalidArgument "FIELD_INVALID" at "{field}"
         "`{field}` must be {expected}; got `{value}`"
     /// No match has this id.
@@ -125,17 +125,17 @@ errors! {
     /// No invitation has this code.
     InvitationUnknown NotFound "INVITATION_UNKNOWN"
         "this invitation is for no seat of any open match"
-    /// The decision came after the seat's time had run out, and had been made for the seat.
+    /// The decision came after the seat's clock ran out. The server has decided for the seat.
     DecisionLate { episode: u32, decision: u32 } Aborted "DECISION_LATE"
         "decision {decision} of episode {episode} came too late: the time had run out, and the server has decided for the seat; \
          observe again"
     /// The episode has not been dealt.
     NotDealt { missing: String, to: &'static str } FailedPrecondition "NOT_DEALT"
         "the episode is not dealt: seats {missing} have yet to {to}"
-    /// The match ended before its deal, since agents did not open what they had contributed to it.
+    /// The match ended before its deal, because agents did not reveal their share of it.
     DealWithheld { match_id: String, seats: String } FailedPrecondition "DEAL_WITHHELD"
         "match {match_id} has ended: seats {seats} did not open their parts of the deal, and have forfeited it"
-    /// The server does not keep these frames any more.
+    /// The server no longer has these frames.
     FramesGone { after: u64, oldest: u64 } NotFound "FRAMES_GONE"
         "the frames after {after} are not kept any more; the oldest is frame {oldest}"
     /// Another request has used the invitation.
@@ -153,7 +153,7 @@ errors! {
     /// No account has this token.
     CallerTokenWrong Unauthenticated "CALLER_TOKEN_WRONG"
         "no account has the token in `boardwire-token`"
-    /// The token is none of this match.
+    /// The token does not belong to this match.
     TokenWrong { match_id: String } PermissionDenied "TOKEN_WRONG"
         "the token does not belong to match {match_id}"
     /// A seat called a method of the host.
@@ -171,7 +171,7 @@ errors! {
     /// The action does not exist.
     ActionOutOfRange { action: u32, actions: u32 } InvalidArgument "ACTION_OUT_OF_RANGE" at "action"
         "there is no action {action}; action indices are below {actions}"
-    /// The answered decision is not the one that is due.
+    /// The request answers a decision that is not due.
     DecisionStale { expected_episode: u32, expected_decision: u32, episode: u32, decision: u32 } Aborted "DECISION_STALE"
         "decision {decision} of episode {episode} is not due; due is decision {expected_decision} of episode {expected_episode}"
     /// The episode has ended.
@@ -184,34 +184,34 @@ errors! {
     /// The match is closed.
     MatchClosed { match_id: String } FailedPrecondition "MATCH_CLOSED"
         "match {match_id} has been closed"
-    /// The match was idle for so long that the server closed it.
+    /// The server closed the match because it was idle for too long.
     MatchExpired { match_id: String, seconds: u64 } FailedPrecondition "MATCH_EXPIRED"
         "match {match_id} has been closed after {seconds} s without a call"
     /// A bot did not choose, or chose an illegal action.
     BotFailed { id: String, seat: u8, problem: String } Internal "BOT_FAILED"
         "the bot at seat {seat} of {id} has failed: {problem}"
-    /// The seat has as many waiting calls as it may.
+    /// The seat has reached its limit of waiting calls.
     SeatBusy { seat: u8, limit: usize } ResourceExhausted "SEAT_BUSY"
         "seat {seat} has {limit} waiting calls, the most that it may; one is enough"
     /// Another request has this id.
     RequestIdReused { request_id: String } AlreadyExists "REQUEST_ID_REUSED"
         "request id {request_id} was used for another request; a new request needs a new one"
-    /// The caller holds as much as one caller may.
+    /// The caller has reached its limit.
     CallerFull { what: &'static str, limit: usize } ResourceExhausted "CALLER_FULL"
         "you hold {limit} {what}, the most that one caller may; close some first"
-    /// The server holds as many matches as it may.
+    /// The server has reached its limit of matches.
     MatchesFull { limit: usize } ResourceExhausted "MATCHES_FULL"
         "the server holds {limit} matches, the most that it may; close one first"
     /// No batch has this id.
     BatchUnknown { batch_id: String } NotFound "BATCH_UNKNOWN"
         "there is no batch `{batch_id}`; it was closed, its connection ended, or it was idle for too long"
-    /// The token is not that of the batch's owner.
+    /// The token does not belong to the batch's owner.
     BatchOwnerOnly { batch_id: String } PermissionDenied "BATCH_OWNER_ONLY"
         "the token is not that of the owner of batch {batch_id}"
-    /// The server holds as many batches as it may.
+    /// The server has reached its limit of batches.
     BatchesFull { limit: usize } ResourceExhausted "BATCHES_FULL"
         "the server holds {limit} batches, the most that it may; close one first"
-    /// The server holds too many environments for so many more.
+    /// The new environments exceed the server's limit.
     EnvironmentsFull { limit: usize, open: usize, asked: usize } ResourceExhausted "ENVIRONMENTS_FULL"
         "{asked} environments do not fit: the server holds {open} of at most {limit}"
     /// The action exists, but is not legal now.
@@ -222,19 +222,19 @@ errors! {
     BatchActionOutOfRange { environment: usize, action: u8, actions: usize }
         InvalidArgument "BATCH_ACTION_OUT_OF_RANGE" at "actions[{environment}]"
         "environment {environment}: there is no action {action}; action indices are below {actions}"
-    /// The answer would not have the number that the request states.
+    /// The response would not have the sequence number that the request states.
     SequenceStale { expected: u64, sequence: u64 } Aborted "SEQUENCE_STALE"
         "sequence {sequence} is not due for these environments; send {expected}, or repeat the last request"
-    /// The episode has ended, and the batch does not reset by itself.
+    /// The episode has ended, and the batch does not reset environments automatically.
     EnvironmentOver { environment: usize } FailedPrecondition "ENVIRONMENT_OVER"
         "the episode of environment {environment} is over; reset it"
-    /// The bytes are no snapshot that this batch can load.
+    /// This batch cannot load the snapshot.
     SnapshotInvalid { problem: String } InvalidArgument "SNAPSHOT_INVALID" at "snapshot"
         "this snapshot cannot be loaded: {problem}"
     /// No search has this id.
     SearchUnknown { search_id: String } NotFound "SEARCH_UNKNOWN"
         "there is no search `{search_id}`; it was closed, its connection ended, or it was idle for too long"
-    /// The token is not that of the search's owner.
+    /// The token does not belong to the search's owner.
     SearchOwnerOnly { search_id: String } PermissionDenied "SEARCH_OWNER_ONLY"
         "the token is not the one that search {search_id} was created with"
     /// The action exists, but is not legal now.
@@ -245,7 +245,7 @@ errors! {
     WorldActionOutOfRange { row: usize, world: u32, action: u8, actions: usize }
         InvalidArgument "WORLD_ACTION_OUT_OF_RANGE" at "actions[{row}]"
         "row {row}, world {world}: there is no action {action}; action indices are below {actions}"
-    /// The world has ended.
+    /// The determinization (world) has ended.
     WorldOver { row: usize, world: u32 } FailedPrecondition "WORLD_OVER"
         "row {row}: world {world} is over"
     /// No service has this name.
@@ -254,7 +254,7 @@ errors! {
     /// The service has no such method.
     MethodUnknown { service: String, method: String } Unimplemented "METHOD_UNKNOWN"
         "service {service} has no method `{method}`"
-    /// No service whose health is known has this name.
+    /// The health service does not know a service of this name.
     HealthUnknown NotFound "HEALTH_UNKNOWN"
         "the health of an unknown service was asked for"
     /// Reflection has no such symbol or file.
@@ -263,51 +263,51 @@ errors! {
     /// The bytes of the request are not a message of its type.
     MessageUndecodable { problem: String } Internal "MESSAGE_UNDECODABLE"
         "the message cannot be decoded: {problem}"
-    /// The call has ended before its message.
+    /// The call ended before its message arrived.
     MessageMissing Internal "MESSAGE_MISSING"
         "the call carries no message"
-    /// The message is longer than the method takes.
+    /// The message is longer than the method's limit.
     MessageTooLarge { bytes: usize, limit: usize } ResourceExhausted "MESSAGE_TOO_LARGE"
         "a message of {bytes} bytes is too large; the method takes at most {limit}"
     /// The message is compressed.
     CompressionUnsupported { problem: String } Unimplemented "COMPRESSION_UNSUPPORTED"
         "messages must not be compressed: {problem}"
-    /// The call's time is over, or its message took too long.
+    /// The call's deadline has passed, or its message took too long to arrive.
     TimedOut DeadlineExceeded "TIMED_OUT"
         "the call's time is over, or its message took too long to arrive"
-    /// The connection, its origin or the server holds as many bytes as it may.
+    /// The connection, its origin or the server has reached its byte limit.
     BytesFull { limit: usize } ResourceExhausted "BYTES_FULL"
         "the server holds {limit} bytes of calls and unread answers, the most that it may; read answers and end calls, then \
          try again"
-    /// The caller calls too often.
+    /// The caller exceeds its rate limit.
     RateExceeded { limit: u32; wait: Duration } ResourceExhausted "RATE_EXCEEDED"
         "a caller may make {limit} calls a second"
     /// The journal cannot be written.
     JournalFailed { problem: String } Unavailable "JOURNAL_FAILED"
         "the journal cannot be written: {problem}; nothing that was answered is lost, try again later"
-    /// The server stops.
+    /// The server is shutting down.
     ShuttingDown Unavailable "SHUTTING_DOWN"
         "the server is shutting down"
-    /// An invariant is broken. The log says what happened; the caller is not told.
+    /// An invariant is broken. Only the server log has the details.
     Internal { place: String; what: String } Internal "INTERNAL"
         "internal error in {place}; see the server's log"
 }
 
-/// The maximum size in bytes of a value that came with a request.
+/// The maximum size in bytes of a value that came with a request. Longer values are cut.
 const MAX_VALUE_BYTES: usize = 64;
-/// The maximum size in bytes of a value that the server made.
+/// The maximum size in bytes of a value that the server created. Longer values are cut.
 const MAX_OUR_BYTES: usize = 512;
-/// The values that the server made, and that may be long.
+/// The names of the values that the server creates and that may be long.
 const OURS: &[&str] = &["known", "expected", "problem"];
 
 impl Error {
-    /// A field with a value that it cannot have: `field must be expected; got value`.
+    /// Returns the error for a field with an invalid value: `field must be expected; got value`.
     #[expect(clippy::needless_pass_by_value, reason = "callers need no borrow for a number or a text")]
     pub fn field(field: &'static str, value: impl ToString, expected: impl Into<String>) -> Self {
         Self::FieldInvalid { field, value: value.to_string(), expected: expected.into() }
     }
 
-    /// The error as a caller receives it. Long values are cut, so that a status always fits the headers that clients take.
+    /// Returns the error as a caller receives it. Cuts long values, so that a status fits the header limit of clients.
     #[must_use]
     pub fn report(&self) -> Report {
         let (code, reason, mut metadata, field) = self.row();
@@ -324,7 +324,7 @@ impl Error {
     }
 }
 
-/// The beginning of a value that has more than `most` bytes, with their number.
+/// Returns the start of a value with more than `most` bytes, and its size. `None` if the value is short enough.
 fn cut(value: &str, most: usize) -> Option<String> {
     if value.len() <= most {
         return None;

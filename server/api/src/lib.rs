@@ -1,11 +1,11 @@
-//! Boardwire's protocol in Rust: the messages of `boardwire.v1`, and with feature
-//! - `client` (the default) the stubs that agents call a server with; [`client`] says how to write one;
-//! - `server` the traits that a server fulfils. Agents need none of it, and without it no server is built.
+//! Boardwire's protocol in Rust: the messages of `boardwire.v1`. Two features add code:
+//! - `client` (the default) adds the client stubs for agents; [`client`] shows how to write an agent;
+//! - `server` adds the traits that a server implements. Agents do not need them. Without it, no server code is built.
 //!
-//! Without either there are the messages and the [errors](error) alone, and nothing of gRPC is built.
+//! With neither feature, the crate has only the messages and the [errors](error), and does not build gRPC.
 //!
-//! The code is generated from `proto/` and never edited. `make proto` writes it; `tests/bootstrap.rs` proves
-//! it fresh. [`FILES`] and [`DESCRIPTORS`] are the protocol itself, for programs without the repository.
+//! The code is generated from `proto/`: do not edit it. `make proto` writes it. `tests/bootstrap.rs` checks that it is up
+//! to date. [`FILES`] and [`DESCRIPTORS`] hold the protocol itself, for programs without the repository.
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -30,7 +30,7 @@ mod files {
 #[path = "gen/boardwire.v1.rs"]
 pub mod v1;
 
-/// `google.rpc.Status`, which tells a refusal in an answer of a stream: tonic's own where there is tonic.
+/// `google.rpc.Status`, the error in a stream response. Builds with tonic use tonic's own type instead.
 #[cfg(not(any(feature = "client", feature = "server")))]
 #[allow(missing_docs, clippy::pedantic, clippy::allow_attributes_without_reason, reason = "generated")]
 #[rustfmt::skip]
@@ -42,12 +42,11 @@ pub use tonic;
 #[cfg(any(feature = "client", feature = "server"))]
 pub use tonic_types::{self, pb as rpc};
 
-/// The largest message that a server takes or sends: for `max_decoding_message_size` of a stub, where batches are large.
+/// The maximum size in bytes of a server's messages. For large batches, set it as a stub's `max_decoding_message_size`.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
-/// The protocol as text, with what it imports but for the well-known types: paths as imports name them, and contents.
+/// The proto files and their imports, except the well-known types: import path and contents of each file.
 pub const FILES: &[(&str, &str)] = files::FILES;
 
-/// The protocol as a serialised `FileDescriptorSet`, with all that it imports: for reflection, and for tools that
-/// read no text.
+/// The protocol as a serialized `FileDescriptorSet` with all imports, for reflection and for tools that read no text.
 pub const DESCRIPTORS: &[u8] = include_bytes!("gen/boardwire.v1.bin");

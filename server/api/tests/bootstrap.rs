@@ -1,9 +1,9 @@
-//! Generates the code aside and compares it with what is committed; `make proto` commits it anew.
+//! Generates the code in a temporary folder and compares it with the committed code. `make proto` updates that code.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The files of the protocol, and what clients need to read refusals with, in the order of their paths.
+/// The proto files of the protocol, and the files that clients need to read errors, sorted by path.
 const FILES: &[&str] = &[
     "boardwire/v1/batch.proto",
     "boardwire/v1/catalog.proto",
@@ -16,14 +16,13 @@ const FILES: &[&str] = &[
     "google/rpc/status.proto",
 ];
 
-/// What is generated.
 const GENERATED: &[&str] = &["boardwire.v1.rs", "boardwire.v1.bin", "files.rs", "google.rpc.rs"];
 
 fn protocol() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
 }
 
-/// Generates into `out`, without `protoc`.
+/// Generates the code into `out`, without `protoc`.
 fn generate(out: &Path) {
     let mut compiler = protox::Compiler::new([protocol()]).expect("the proto folder can be read");
     compiler.include_imports(true).include_source_info(true);
@@ -44,7 +43,7 @@ fn generate(out: &Path) {
     std::fs::write(out.join("files.rs"), texts()).expect("the texts can be written");
 }
 
-/// Generates the message of others that answers hold, for those who do not have it from tonic.
+/// Generates `google.rpc.Status`, which responses contain, for builds without tonic.
 fn generate_status(out: &Path) {
     let mut compiler = protox::Compiler::new([protocol()]).expect("the proto folder can be read");
     compiler.include_source_info(true);
@@ -55,7 +54,7 @@ fn generate_status(out: &Path) {
         .expect("the code can be generated");
 }
 
-/// The protocol's text as a constant.
+/// Returns Rust code with the text of the protocol as a constant.
 fn texts() -> String {
     let mut code = "pub(super) const FILES: &[(&str, &str)] = &[\n".to_owned();
     for name in FILES {

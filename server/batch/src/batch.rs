@@ -1,9 +1,9 @@
-//! A batch: many environments of one table, stepped together.
+//! A batch steps many environments of one table together.
 //!
-//! The environments lie in blocks. A call checks out the blocks it needs, works on them, and gives them back. Large
-//! calls work on the threads of the pool. So no call computes under a lock, calls for different environments run side
-//! by side, and calls for the same environments wait for each other without blocking a thread. A call checks its
-//! request before it changes an environment. If the caller goes away while bots think, no environment changes.
+//! Each block holds some of the environments. A call checks out the blocks that it needs, and gives them back at its end.
+//! Pool threads run large calls. No call computes under a lock. Calls for different blocks run in parallel. Calls for the
+//! same block wait for each other without blocking a thread. A call checks its request before it changes an environment.
+//! If the caller cancels a call while bots think, no environment changes.
 
 mod advice;
 mod block;
@@ -43,20 +43,20 @@ use operation::Operation;
 use responses::{NumberedRequest, RequestContent, ResponseCache};
 use snapshot::Saved;
 
-/// The most bytes of a message beside its columns.
+/// The maximum size in bytes of a message without its columns.
 pub(crate) const MESSAGE_HEAD: usize = 1024;
-/// The most bytes of an environment in a snapshot. The Golden Compass has the largest states and needs three quarters.
+/// The maximum size in bytes of an environment in a snapshot. The Golden Compass needs the most: three quarters of it.
 const MAX_SAVED_BYTES: usize = 3 << 10;
-/// Environments in a block if no bot thinks.
+/// The number of environments in a block, if no bot thinks or a bot uses a policy network.
 const BLOCK_SIZE: usize = 64;
-/// Environments in a block if bots think.
+/// The number of environments in a block of any other batch.
 const THINKING_BLOCK_SIZE: usize = 8;
-/// Without thinking bots, the caller's thread steps up to this many environments alone: 0.1 ms.
+/// If no bot thinks, the caller's thread alone steps up to this many environments. That takes 0.1 ms.
 const CALLER_LIMIT: usize = 512;
-/// It steps up to this many together with the pool: it starts at once, and other calls wait about 1 ms for it.
+/// If no bot thinks, the caller's thread and the pool step up to this many. It starts at once; other calls wait about 1 ms.
 const SHARED_LIMIT: usize = 2048;
 
-/// One batch.
+/// A batch of environments of one table.
 pub struct Batch {
     id: String,
     table: Arc<Table>,
@@ -64,11 +64,11 @@ pub struct Batch {
     plan: Arc<Plan>,
     widths: Widths,
     per_block: usize,
-    /// The table and `skip_forced`: a snapshot of another kind is refused.
+    /// The digest of the table and `skip_forced`. The batch refuses a snapshot with another digest.
     kind: Digest,
-    /// The batch's queue in the pool.
+    /// The batch's work queue in the pool.
     owner: Mutex<Arc<Owner>>,
-    /// Threads of the pool.
+    /// The number of pool threads.
     threads: usize,
     buffers: BufferCache,
     responses: Mutex<ResponseCache>,
@@ -77,10 +77,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Deals the first episode of every environment. If the caller goes away, nothing remains.
+    /// Opens a batch and deals the first episode of every environment. If the caller cancels the call, nothing remains.
     ///
     /// # Errors
-    /// The pool has stopped.
+    /// The pool has stopped, or a bot failed.
     pub async fn open(
         id: String,
         table: Arc<Table>,
@@ -122,25 +122,25 @@ impl Batch {
         }
     }
 
-    /// The batch's id.
+    /// Returns the batch's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The table of its environments.
+    /// Returns the table of the environments.
     #[must_use]
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// The settings it was opened with.
+    /// Returns the settings that the batch was opened with.
     #[must_use]
     pub fn opening(&self) -> &Opening {
         &self.opening
     }
 
-    /// The most bytes of a snapshot of the environments of `mask`; an empty mask means all.
+    /// Returns the maximum size in bytes of a snapshot of the environments in `mask`. An empty mask means all.
     #[must_use]
     pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
         let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
@@ -148,7 +148,7 @@ impl Batch {
         (environments * MAX_SAVED_BYTES).min(self.opening.message_bytes)
     }
 
-    /// The most bytes that the rows of `count` environments take; 0 counts all environments.
+    /// Returns the maximum size in bytes of the rows of `count` environments. A `count` of 0 means all.
     #[must_use]
     pub fn step_bytes(&self, count: u32) -> usize {
         let rows = if count == 0 { self.opening.environments } else { count as usize };
@@ -167,11 +167,10 @@ impl Batch {
         Arc::clone(&self.owner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Moves the batch to another pool, in a forked process, which has no threads of the old pool. No call may have been
-    /// running at the fork.
+    /// Moves the batch to another pool, in a forked process without threads of the old pool. No call may run at the fork.
     pub fn adopt(&self, group: &Group) {
         let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        // A thread that the fork lost may hold the old pool's lock for ever.
+        // The old owner is never dropped: a thread that the fork did not copy may hold the old pool's lock forever.
         std::mem::forget(std::mem::replace(&mut *owner, Arc::new(group.owner())));
     }
 
@@ -179,7 +178,7 @@ impl Batch {
         self.responses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the batch: running, waiting and later calls fail with `reason`.
+    /// Ends the batch. Running, waiting and later calls fail with `reason`.
     pub fn end(&self, reason: Error) {
         self.lock().ended.get_or_insert(reason);
         self.owner().cancel();
@@ -199,7 +198,7 @@ impl Batch {
         self.lock().ended.clone().unwrap_or_else(|| self.internal_error())
     }
 
-    /// Waits until the batch ends; returns the reason.
+    /// Waits until the batch ends, and returns the reason.
     async fn ended(&self) -> Error {
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
@@ -211,7 +210,7 @@ impl Batch {
         }
     }
 
-    /// Puts blocks back into their slots.
+    /// Puts blocks back into their slots and wakes waiting calls.
     fn give_back(&self, blocks: impl IntoIterator<Item = PlacedBlock>) {
         let mut blocks = blocks.into_iter().peekable();
         if blocks.peek().is_none() {
@@ -226,12 +225,11 @@ impl Batch {
         self.freed.notify_waiters();
     }
 
-    /// Steps `count` environments from `first` on; 0 steps all that follow. A repeated request with the `sequence` number
-    /// of the last response gets that response again.
+    /// Steps `count` environments from `first` on; a `count` of 0 means all of them. A retry with the `sequence` number of
+    /// the last response returns the cached response.
     ///
     /// # Errors
-    /// The run, the number of actions, the length of the mask, the sequence number or an action is not allowed. Then no
-    /// environment changes.
+    /// The range, the number of actions, the mask, the sequence number or an action is not valid. Then nothing changes.
     pub async fn step(
         self: &Arc<Self>,
         first: u32,
@@ -250,11 +248,10 @@ impl Batch {
         checkout.work(Operation::Step(actions), request).await
     }
 
-    /// Steps environments like [`step`](Self::step), if the caller's thread can do it alone and without waiting.
+    /// Steps environments like [`step`](Self::step), if the caller's thread can do this alone and without waiting.
     ///
     /// # Errors
-    /// Returns the actions and does nothing if the call would wait or use the pool. The inner error is that of
-    /// [`step`](Self::step).
+    /// If the call would wait or use the pool, it does nothing and returns the actions. The inner error is that of `step`.
     pub fn step_at_once(
         self: &Arc<Self>,
         first: u32,
@@ -274,11 +271,11 @@ impl Batch {
         })
     }
 
-    /// Begins episodes in the environments of a mask; an empty mask means all. A repeated request with the `sequence`
-    /// number of the last response gets that response again.
+    /// Starts episodes in the environments of a mask; an empty mask means all. A retry with the `sequence` number of the
+    /// last response returns the cached response.
     ///
     /// # Errors
-    /// The length of the mask, the number of seeds or the sequence number is wrong.
+    /// The mask, the number of seeds or the sequence number is not valid.
     pub async fn reset(self: &Arc<Self>, reset: Reset, sequence: Option<u64>) -> Result<Step, Error> {
         let Reset { mask, seed, seeds } = &reset;
         let chosen = self.chosen(mask)?;
@@ -299,10 +296,10 @@ impl Batch {
         checkout.work(Operation::Reset(begins), request).await
     }
 
-    /// Saves the environments of `mask`; an empty mask means all.
+    /// Saves the environments of `mask` as a snapshot. An empty mask means all.
     ///
     /// # Errors
-    /// The mask has the wrong length, or its environments do not fit a message.
+    /// The mask is not valid, or its environments do not fit one message.
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Error> {
         let chosen = self.chosen(mask)?;
         let (count, most) = (chosen.len(), self.opening.message_bytes);
@@ -321,10 +318,10 @@ impl Batch {
         })
     }
 
-    /// The deciding seats' knowledge in the environments of `mask`; an empty mask means all.
+    /// Returns the information set of the deciding seat in each environment of `mask`. An empty mask means all.
     ///
     /// # Errors
-    /// The mask has the wrong length, or the episode of an environment is over.
+    /// The mask is not valid, or the episode of an environment is over.
     pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Error> {
         let chosen = self.chosen(mask)?;
         let checkout = self.take(run_covering(&chosen)).await?;
@@ -338,7 +335,7 @@ impl Batch {
         insights.await?.1
     }
 
-    /// An environment's position as text for people, with the knowledge of a seat.
+    /// Returns an environment's position as text for people, as a seat knows it.
     ///
     /// # Errors
     /// The environment or the seat does not exist.
@@ -353,10 +350,10 @@ impl Batch {
         Ok(block.text(place, Seat::new(seat)))
     }
 
-    /// Replaces the environments of `mask` by saved ones; an empty mask means all.
+    /// Replaces the environments of `mask` with the environments of a snapshot. An empty mask means all.
     ///
     /// # Errors
-    /// The mask has the wrong length, or the snapshot is invalid, of another kind of batch or of another number of
+    /// The mask or the snapshot is not valid, or the snapshot is of another kind of batch or has another number of
     /// environments. Then no environment changes.
     pub async fn load(
         self: &Arc<Self>,
@@ -386,7 +383,7 @@ impl Batch {
     }
 }
 
-/// The run from the first of the chosen environments to the last.
+/// Returns the range from the first chosen environment to the last.
 fn run_covering(chosen: &[usize]) -> Range<usize> {
     chosen.first().zip(chosen.last()).map_or(0..0, |(first, last)| *first..last + 1)
 }

@@ -17,19 +17,19 @@ pub use player::players;
 pub use player::{bot, bot_to, player, player_name, player_named, player_to};
 pub use search::{moves, playouts, rewards, search, search_opening};
 
-/// A count as messages carry it, in 32 bits. No count of this crate comes near the limit.
+/// Converts a count to the 32 bits that messages use. No count of this crate comes near the limit.
 #[must_use]
 pub fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The options of a table by name.
+/// Returns the options of a table by name.
 #[must_use]
 pub fn options(info: &GameInfo) -> BTreeMap<String, String> {
     info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-/// The enum value of a request field; the first value if the field is unspecified.
+/// Returns the enum value of a request field; the first value if the field is unspecified.
 ///
 /// # Errors
 /// The enum has no such value.
@@ -39,7 +39,7 @@ pub fn known<E: TryFrom<i32>>(field: &'static str, value: i32) -> Result<E, Erro
         .map_err(|_| Error::field(field, value, format!("a value of {name}")))
 }
 
-/// The error for a message field that the request must set.
+/// Returns the error for a message field that the request must set.
 #[must_use]
 pub fn missing(field: &'static str, expected: &str) -> Error {
     Error::field(field, "nothing", expected)

@@ -12,13 +12,13 @@ use crate::batch::{Block, Environments, Plan};
 
 /// The rules of a table of any game.
 pub trait Rules: Send + Sync {
-    /// The facts of the table.
+    /// Returns the facts of the table.
     fn info(&self) -> &GameInfo;
 
-    /// Deals an episode whose chance events follow from `key`.
+    /// Deals an episode. `key` determines its chance events.
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play>;
 
-    /// A block of `count` environments of a batch with this seed, numbered from `first`.
+    /// Returns a block of `count` environments of a batch with this seed, numbered from `first`.
     fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block>;
 }
 
@@ -40,14 +40,14 @@ impl<G: Estimate> Rules for G {
 ///
 /// [`bots::Round`]: boardwire_bots::Round
 pub trait Round: Send {
-    /// The seat whose bot thinks now; none once all have chosen.
+    /// Returns the seat whose bot thinks now. `None` once all bots have chosen.
     fn seat(&self) -> Option<Seat>;
-    /// Thinks for about as long as one sampled world takes; true once all have chosen.
+    /// Thinks for about as long as one determinization (world) takes; returns true once all bots have chosen.
     ///
     /// # Errors
-    /// A bot cannot choose.
+    /// A bot failed.
     fn advance(&mut self) -> Result<bool, BotFault>;
-    /// The actions that the bots chose.
+    /// Returns the actions that the bots chose.
     fn choices(self: Box<Self>) -> Vec<Choice>;
 }
 
@@ -65,11 +65,11 @@ impl<G: Estimate> Round for boardwire_bots::Round<G> {
     }
 }
 
-/// What a seat knows of a position, in any game. The seat owes a decision.
+/// The information set of a seat that owes a decision, in any game.
 pub trait Insight: Send + Sync {
-    /// The seat.
+    /// Returns the seat.
     fn seat(&self) -> Seat;
-    /// A world: a state sampled from what the seat knows, whose later chance events also follow from `seed`.
+    /// Samples a world from what the seat knows. `seed` also determines the later chance events of the world.
     fn imagine(&self, seed: u64) -> Arc<dyn Play>;
 }
 
@@ -86,23 +86,23 @@ impl<G: Estimate> Insight for Knowledge<G> {
 
 /// An episode of any game. The methods are those of [`Episode`] and [`Game`](boardwire_kernel::Game).
 pub trait Play: Send + Sync {
-    /// The seats that owe a decision.
+    /// Returns the seats that owe a decision.
     fn pending(&self) -> SeatSet;
-    /// The actions that are legal for `seat` now.
+    /// Returns the actions that are legal for `seat` now.
     fn legal(&self, seat: Seat) -> ActionSet;
     /// Writes the view of `viewer` to `out`.
     fn view(&self, viewer: Viewer, out: &mut [u8]);
-    /// The view of `viewer` as text.
+    /// Returns the view of `viewer` as text.
     fn text(&self, viewer: Viewer) -> String;
-    /// How many actions were applied.
+    /// Returns the number of applied actions.
     fn ply(&self) -> u32;
-    /// Whether the episode stopped at the limit on plies.
+    /// Returns whether the episode was truncated at the limit on plies.
     fn is_truncated(&self) -> bool;
-    /// The result, once it has ended by the rules.
+    /// Returns the result, once the episode has ended by the rules.
     fn outcome(&self) -> Option<Outcome>;
-    /// The score of `seat` line by line, once the episode has ended by the rules.
+    /// Returns the score of `seat` line by line, once the episode has ended by the rules.
     fn explain(&self, seat: Seat) -> Vec<ScoreLine>;
-    /// The only legal action of `seat`, if it owes a decision and has exactly one.
+    /// Returns the only legal action of `seat`, if it owes a decision and has exactly one.
     fn forced(&self, seat: Seat) -> Option<u8>;
     /// Checks whether `seat` may play an action.
     ///
@@ -116,15 +116,15 @@ pub trait Play: Send + Sync {
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
     /// Starts the decisions of bots at seats that owe one, from what each seat knows now.
     fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round>;
-    /// What a seat that owes a decision knows.
+    /// Returns the information set of a seat that owes a decision.
     fn insight(&self, seat: Seat) -> Box<dyn Insight>;
-    /// A copy of the episode.
+    /// Returns a copy of the episode.
     fn copy(&self) -> Arc<dyn Play>;
-    /// The outcome of a playout with random choices from `seed`; none if it stops at the limit on plies.
+    /// Returns the outcome of a playout with random choices from `seed`. `None` if it stops at the limit on plies.
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome>;
-    /// The digest of the position. It depends on hidden information, so no seat may see it.
+    /// Returns the digest of the position. It depends on hidden information, so no seat may see it.
     fn digest(&self) -> Digest;
-    /// A copy with all that `seat` cannot know resampled, to test that `seat` sees no difference.
+    /// Returns a copy with all information resampled that is hidden from `seat`, to test that `seat` sees no difference.
     #[cfg(feature = "testkit")]
     fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play>;
 }

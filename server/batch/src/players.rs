@@ -1,11 +1,11 @@
-//! Players: what sits at a seat.
+//! The player at a seat: an agent or a bot.
 
 use boardwire_bots::Bot;
 
-/// The player at a seat.
+/// An agent or a bot that plays at a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Player {
-    /// A client: in a match the agent that joins by invitation, in a batch the batch's owner.
+    /// A client. In a match, the agent that joins by invitation. In a batch, the batch's owner.
     Agent,
     /// A bot that the server runs.
     Bot(Bot),

@@ -1,9 +1,9 @@
-//! A bounded pool of threads for work that takes longer than reading a call: steps of large batches, bots, deals.
+//! A bounded thread pool for work that takes longer than reading a request: steps of large batches, bots, deals.
 //!
-//! Work belongs to an owner (a match or a batch), and owners belong to groups, one for each caller. The pool runs work in
-//! slices of about a millisecond. The group that has used the least time gets the next slice, and in it the owner that
-//! has used the least time. Even many heavy owners delay another caller by one slice at most. Dropping an
-//! owner cancels its work. A caller waits for work by awaiting a message, so no connection thread ever blocks on the pool.
+//! Work belongs to an owner (a match, batch or search). Owners belong to groups, one for each caller. The pool runs work in
+//! slices of about a millisecond. The next slice goes to the group that has used the least time, and in it to the owner
+//! that has used the least time. Even many heavy owners delay another caller by one slice at most. Dropping an owner
+//! cancels its work. A caller awaits a message from its work, so no connection thread ever blocks on the pool.
 
 mod each;
 #[cfg(feature = "testkit")]
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "testkit")]
 pub use hold::Hold;
 
-/// How many microseconds work runs before the pool serves the next owner.
+/// The length of a slice in microseconds. After it, the pool serves the next owner.
 const SLICE_MICROS: u64 = 1_000;
 
 /// Work that the pool runs in slices.
@@ -34,7 +34,7 @@ pub trait Work: Send + 'static {
 pub struct Once<F>(Option<F>);
 
 impl<F: FnOnce() + Send + 'static> Once<F> {
-    /// Work that calls `task` once.
+    /// Returns work that calls `task` once.
     pub fn new(task: F) -> Self {
         Self(Some(task))
     }
@@ -52,38 +52,38 @@ impl<F: FnOnce() + Send + 'static> Work for Once<F> {
 /// Whether work has more to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It has, and waits for its next slice.
+    /// The work has more to do, and waits for its next slice.
     More,
-    /// It is finished.
+    /// The work is finished.
     Done,
 }
 
-/// How long work may run.
+/// A time slice: how long work may run.
 #[derive(Debug)]
 pub struct Slice {
     until: Option<Instant>,
-    /// The owner's current generation, and the generation of the work.
+    /// The owner's current generation, and the generation of the work. They differ if the work was cancelled.
     generation: Option<(Arc<AtomicU64>, u64)>,
 }
 
 impl Slice {
-    /// The slice of work that the caller runs itself, without the pool.
+    /// A slice without an end, for work that the caller's thread runs itself.
     pub(crate) const ENDLESS: Self = Self { until: None, generation: None };
 
-    /// Whether to stop: the time is up, or the owner has cancelled the work.
+    /// Returns whether to stop: the time is up, or the owner has cancelled the work.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_cancelled() || self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Whether the owner has cancelled the work.
+    /// Returns whether the owner has cancelled the work.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.generation.as_ref().is_some_and(|(current, of_work)| current.load(Ordering::Relaxed) != *of_work)
     }
 }
 
-/// The threads. Dropping the pool ends them and drops the queued work.
+/// A thread pool. Dropping it ends the threads and drops the queued work.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -93,9 +93,9 @@ pub struct Pool {
 struct Shared {
     threads: usize,
     state: Mutex<State>,
-    /// Wakes threads: work was queued, or the pool has stopped.
+    /// Wakes threads when work was queued or the pool has stopped.
     wake: Condvar,
-    /// Whether starting threads fails.
+    /// Whether a test makes the start of threads fail.
     #[cfg(test)]
     fails_to_start: bool,
 }
@@ -104,36 +104,35 @@ struct Shared {
 struct State {
     /// The groups whose owners have queued work.
     queue: Queue<Queue<VecDeque<Task>>>,
-    /// Only its floor is used: where new groups start.
+    /// Only the floor of this account is used: new groups start at this time.
     all: Account,
-    /// How many accounts were created; the number of the latest one.
+    /// The number of accounts that were created. It is also the number of the latest account.
     accounts: u64,
     /// The group of each caller, by the caller's number.
     groups: HashMap<u64, Weak<Account>>,
-    /// Whether threads were started, or the caller of the first work runs it.
+    /// Whether a caller has started the threads, or runs the queued work because none started.
     started: bool,
     stopped: bool,
 }
 
-/// Owners or groups with queued work, in the order of the time that they have used.
+/// Owners or groups with queued work, ordered by the time that they have used.
 #[derive(Debug, Default)]
 struct Queue<T> {
     members: BTreeMap<u64, Member<T>>,
-    /// The time used and the number of each member: the pool serves the first one next.
+    /// The used time and the number of each member. The pool serves the first one next.
     turns: BTreeSet<(u64, u64)>,
 }
 
 #[derive(Debug)]
 struct Member<T> {
     account: Arc<Account>,
-    /// The time used, in microseconds, as `turns` has it.
+    /// The used time in microseconds, as in `turns`.
     used: u64,
     queued: T,
 }
 
 impl<T: Default> Queue<T> {
-    /// The queued work of a member, which is added if it had none. A new member starts at the floor, so that it gets no
-    /// credit for the time it was idle.
+    /// Returns a member's queued work, and adds a missing member. It starts at the floor, so that idle time gives no credit.
     fn enter(&mut self, account: &Arc<Account>, floor: &AtomicU64) -> &mut T {
         let member = self.members.entry(account.number).or_insert_with(|| {
             let floor = floor.load(Ordering::Relaxed);
@@ -144,14 +143,14 @@ impl<T: Default> Queue<T> {
         &mut member.queued
     }
 
-    /// Removes a member, and returns its queued work.
+    /// Removes a member and returns its queued work.
     fn leave(&mut self, number: u64) -> Option<T> {
         let member = self.members.remove(&number)?;
         self.turns.remove(&(member.used, number));
         Some(member.queued)
     }
 
-    /// Takes work from the member that has used the least time. That time becomes the floor: where new members start.
+    /// Takes work from the member that has used the least time. This time becomes the floor, where new members start.
     fn next<R>(
         &mut self,
         floor: &AtomicU64,
@@ -177,13 +176,13 @@ impl<T: Default> Queue<T> {
 #[derive(Debug, Default)]
 struct Account {
     number: u64,
-    /// Microseconds of threads.
+    /// The used thread time in microseconds.
     used: AtomicU64,
-    /// In a group: the time used by the owner that was served last.
+    /// In a group: the used time of the owner that was served last.
     floor: AtomicU64,
     /// Changes when the owner cancels all its work.
     generation: Arc<AtomicU64>,
-    /// The owner's group.
+    /// The owner's group. `None` in a group.
     group: Option<Arc<Account>>,
 }
 
@@ -198,7 +197,7 @@ impl std::fmt::Debug for Task {
     }
 }
 
-/// The owners of one caller (its matches and batches), which share that caller's part of the threads' time.
+/// The owners of one caller (its matches, batches and searches). They share this caller's part of the thread time.
 #[derive(Debug, Clone)]
 pub struct Group {
     shared: Arc<Shared>,
@@ -206,13 +205,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// How many threads the pool has.
+    /// Returns the number of threads in the pool.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.shared.threads
     }
 
-    /// A new owner.
+    /// Creates an owner.
     #[must_use]
     pub fn owner(&self) -> Owner {
         let account = self.shared.lock().account(Some(Arc::clone(&self.account)));
@@ -220,7 +219,7 @@ impl Group {
     }
 }
 
-/// A match or batch that the pool works for. Dropping it cancels its work.
+/// A match, batch or search that the pool works for. Dropping it cancels its work.
 #[derive(Debug)]
 pub struct Owner {
     shared: Arc<Shared>,
@@ -228,10 +227,10 @@ pub struct Owner {
 }
 
 impl Pool {
-    /// Starts `threads` threads; 0 for one per core.
+    /// Creates a pool and starts `threads` threads; 0 means one per core.
     ///
     /// # Errors
-    /// When they cannot be started.
+    /// A thread cannot be started.
     pub fn new(threads: usize) -> std::io::Result<Self> {
         let pool = Self::late(threads);
         pool.shared.lock().started = true;
@@ -239,7 +238,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Starts `threads` threads, 0 for one per core, when the first work is queued.
+    /// Creates a pool of `threads` threads (0 means one per core). They start when the first work is queued.
     #[must_use]
     pub fn late(threads: usize) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -247,13 +246,13 @@ impl Pool {
         Self { shared: Arc::new(Shared { threads, ..Shared::default() }) }
     }
 
-    /// How many threads the pool has.
+    /// Returns the number of threads in the pool.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.shared.threads
     }
 
-    /// How many pieces of work are queued.
+    /// Returns the number of queued pieces of work.
     #[must_use]
     pub fn queued(&self) -> usize {
         let state = self.shared.lock();
@@ -261,7 +260,7 @@ impl Pool {
         owners.map(|owner| owner.queued.len()).sum()
     }
 
-    /// The group of the caller with this number.
+    /// Returns the group of the caller with this number.
     #[must_use]
     pub fn group(&self, caller: u64) -> Group {
         let mut state = self.shared.lock();
@@ -278,7 +277,7 @@ impl Pool {
         Group { shared: Arc::clone(&self.shared), account }
     }
 
-    /// A new group that no caller shares.
+    /// Creates a group that no caller shares.
     #[must_use]
     pub fn alone(&self) -> Group {
         let account = self.shared.lock().account(None);
@@ -314,8 +313,8 @@ impl Owner {
     }
 }
 
-/// Drops tasks. A drop may panic; the panic must reach neither the code that cancels them nor the drop of another task,
-/// because a second panic while one unwinds aborts the process.
+/// Drops tasks, and catches a panic of each drop. Such a panic must reach neither the code that cancels the tasks nor the
+/// drop of another task: a second panic during unwinding aborts the process.
 fn discard(tasks: impl IntoIterator<Item = Task>) {
     for task in tasks {
         if catch_unwind(AssertUnwindSafe(|| drop(task))).is_err() {
@@ -342,7 +341,7 @@ impl Account {
 }
 
 impl State {
-    /// A new account: of an owner if it has a group, else of a group.
+    /// Creates an account: of an owner if `group` is given, else of a group.
     fn account(&mut self, group: Option<Arc<Account>>) -> Arc<Account> {
         self.accounts += 1;
         Arc::new(Account { number: self.accounts, group, ..Account::default() })
@@ -355,7 +354,7 @@ impl State {
         owners.enter(owner, &group.floor).push_back(task);
     }
 
-    /// Removes an owner from the queue, and returns its queued work.
+    /// Removes an owner from the queue and returns its queued work.
     fn leave(&mut self, owner: &Account) -> Option<VecDeque<Task>> {
         let group = owner.group.as_ref()?.number;
         let owners = &mut self.queue.members.get_mut(&group)?.queued;
@@ -366,7 +365,7 @@ impl State {
         tasks
     }
 
-    /// The next task, and its owner.
+    /// Takes the next task from the queue; returns its owner and the task.
     fn next(&mut self) -> Option<(Arc<Account>, Task)> {
         self.queue.next(
             &self.all.floor,
@@ -385,7 +384,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the threads; an error has the number of those that started.
+    /// Starts the threads. An error holds the number of threads that did start.
     fn start(self: &Arc<Self>) -> Result<(), (usize, std::io::Error)> {
         #[cfg(test)]
         if self.fails_to_start {
@@ -417,7 +416,7 @@ impl Shared {
         self.wake.notify_one();
     }
 
-    /// Runs the queued work in the caller's thread, since no thread started. The next caller tries to start threads again.
+    /// Runs the queued work on the caller's thread, because no thread started. The next caller tries to start threads again.
     fn run_queued(self: &Arc<Self>) {
         let mut state = self.lock();
         while let Some((account, task)) = state.next() {
@@ -428,7 +427,7 @@ impl Shared {
         state.started = false;
     }
 
-    /// What each thread does until the pool stops.
+    /// The main loop of each thread, until the pool stops.
     fn serve(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.stopped {

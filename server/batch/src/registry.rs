@@ -1,4 +1,4 @@
-//! The games that are served. Any type that implements `Game` and `Estimate` can be added.
+//! The registry of games. Any type that implements `Game` and `Estimate` can be added.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use boardwire_kernel::{
 
 use crate::play::Rules;
 
-/// The games that are served, each with its catalogue.
+/// A list of games, each with its catalogue.
 ///
 /// ```
 /// use boardwire_batch::registry::Registry;
@@ -67,7 +67,7 @@ impl<G: Estimate> Entry for Game<G> {
 }
 
 impl Registry {
-    /// Boardwire's games, with the built-in catalogues.
+    /// Returns Boardwire's games, with the built-in catalogues.
     #[must_use]
     pub fn standard() -> Self {
         let add = |registry, id: &&str| boardwire_games::visit(id, registry).expect("a game of the list");
@@ -77,7 +77,7 @@ impl Registry {
     /// Adds a game with its built-in catalogue.
     ///
     /// # Panics
-    /// When another game has this id, or the catalogue is not valid: a bug in the program.
+    /// Another game has this id, or the catalogue is not valid: a bug in the program.
     #[must_use]
     pub fn with<G: Estimate>(mut self) -> Self {
         let id = G::TYPE.id;
@@ -87,10 +87,10 @@ impl Registry {
         self
     }
 
-    /// Replaces the catalogue of the game `id`; false for an unknown game. Existing tables keep their catalogue.
+    /// Replaces the catalogue of the game `id`; returns false for an unknown game. Existing tables keep their catalogue.
     ///
     /// # Errors
-    /// The catalogue is not valid; then nothing changes.
+    /// The catalogue is not valid. Then nothing changes.
     pub fn replace_catalogue(&mut self, id: &str, json: &str) -> Result<bool, CatalogueError> {
         let Some(entry) = self.0.iter_mut().find(|entry| entry.game_type().id == id) else {
             return Ok(false);
@@ -99,29 +99,29 @@ impl Registry {
         Ok(true)
     }
 
-    /// The ids of the games, in order.
+    /// Returns the ids of the games, in order.
     pub fn ids(&self) -> impl Iterator<Item = &'static str> {
         self.game_types().map(|game_type| game_type.id)
     }
 
-    /// The types of the games, in order.
+    /// Returns the types of the games, in order.
     pub fn game_types(&self) -> impl Iterator<Item = GameType> {
         self.0.iter().map(|entry| entry.game_type())
     }
 
-    /// The type of the game `id`; none if it is unknown.
+    /// Returns the type of the game `id`. `None` if the game is unknown.
     #[must_use]
     pub fn game_type(&self, id: &str) -> Option<GameType> {
         self.game_types().find(|game_type| game_type.id == id)
     }
 
-    /// The ids of all games as text, for error messages.
+    /// Returns the ids of all games as text, for error messages.
     #[must_use]
     pub fn known(&self) -> String {
         self.ids().collect::<Vec<_>>().join(", ")
     }
 
-    /// The type and catalogue of the game `id`; none if it is unknown.
+    /// Returns the type and catalogue of the game `id`. `None` if the game is unknown.
     #[must_use]
     pub fn served(&self, id: &str) -> Option<Served> {
         self.entry(id).map(Entry::served)

@@ -1,8 +1,8 @@
-//! Release series. Only the series that saved a file reads it: before 1.0, no release migrates files.
+//! Release series. Only the series that saved a file can read it: before 1.0, no release migrates files.
 
 use std::fmt;
 
-/// A release series, as `0.2` for all of 0.2.x.
+/// A release series, such as `0.2` for all of 0.2.x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Release {
     major: u8,
@@ -16,14 +16,14 @@ impl Release {
         minor: number(env!("CARGO_PKG_VERSION_MINOR")),
     };
 
-    /// The series of a [`number`](Self::number).
+    /// Returns the series of a [`number`](Self::number).
     #[must_use]
     pub const fn of(number: u16) -> Self {
         let [major, minor] = number.to_be_bytes();
         Self { major, minor }
     }
 
-    /// The series as a unique number: major in the high byte, minor in the low byte.
+    /// Returns the series as a unique number: major in the high byte, minor in the low byte.
     #[must_use]
     pub const fn number(self) -> u16 {
         u16::from_be_bytes([self.major, self.minor])
@@ -32,7 +32,7 @@ impl Release {
     /// Refuses a file that another release saved.
     ///
     /// # Errors
-    /// The release that saved it.
+    /// The error names the release that saved the file.
     pub fn check(self) -> Result<(), String> {
         let saved_by = match self {
             Self::OWN => return Ok(()),
@@ -50,7 +50,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// The number that these digits write.
+/// Parses decimal digits.
 const fn number(digits: &str) -> u8 {
     let (digits, mut number, mut at) = (digits.as_bytes(), 0, 0);
     while at < digits.len() {

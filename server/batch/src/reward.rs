@@ -1,9 +1,9 @@
-//! Rewards: numbers that a client asks for, computed from the outcome. They are not part of the rules.
+//! Rewards: numbers that a client requests, computed from the outcome. They are not part of the rules.
 
 use boardwire_api::v1::RewardKind;
 use boardwire_kernel::{GameInfo, MAX_SEATS, Seat};
 
-/// The reward of `seat` after `loser` forfeited. The loser's score is minus the greatest score of the game, all others are 0.
+/// Returns the reward of `seat` after `loser` forfeited. The loser scores minus the game's maximum score, other seats 0.
 #[must_use]
 pub fn of_forfeit(kind: RewardKind, seat: Seat, loser: Seat, info: &GameInfo) -> f32 {
     let seats = usize::from(info.seats);
@@ -12,7 +12,7 @@ pub fn of_forfeit(kind: RewardKind, seat: Seat, loser: Seat, info: &GameInfo) ->
     of(kind, seat, &scores[..seats], &forfeit_ranks(loser, info.seats)[..seats])
 }
 
-/// The reward of `seat` for these final scores and ranks.
+/// Returns the reward of `seat` for these final scores and ranks.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "seats are few, and scores are far below 2^24")]
 pub fn of(kind: RewardKind, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
@@ -34,7 +34,7 @@ pub fn of(kind: RewardKind, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
     }
 }
 
-/// The ranks by seat after `loser` forfeited: it is last, and all other seats share rank 1.
+/// Returns the ranks by seat after `loser` forfeited: it is last, and all other seats share rank 1.
 #[must_use]
 pub fn forfeit_ranks(loser: Seat, seats: u8) -> [u8; MAX_SEATS] {
     let mut ranks = [1; MAX_SEATS];

@@ -1,8 +1,8 @@
-//! A search: worlds (states sampled from what a seat knows), each in a numbered place, in which the caller can play.
+//! A search holds determinizations (worlds): states sampled from a seat's information set. The caller plays in them.
 //!
-//! The search samples worlds only from what their seat knows, with separate chance events. So nothing that it returns
-//! depends on the true state. Calls that change worlds run one after another. Rollouts share worlds instead: a call that
-//! changes a shared world copies it first.
+//! Each world has a numbered place. The search samples worlds only from the information set, with separate chance events.
+//! So no response depends on the true state. Calls that change worlds run one after another. Rollouts share worlds:
+//! a call that changes a shared world copies it first.
 
 mod world;
 
@@ -24,20 +24,20 @@ use crate::reward;
 use crate::tables::Table;
 use world::World;
 
-/// The most playouts in one call.
+/// The maximum number of playouts in one call.
 pub const MOST_PLAYOUTS: usize = 1 << 16;
-/// The rough limit on blocks in one rollout. A block sums some playouts of a row, so blocks divide the work between threads
-/// and bound the memory for sums.
+/// The approximate maximum number of blocks in one rollout. A block sums some playouts of a row. So blocks divide the work
+/// between threads and bound the memory for sums.
 const MOST_BLOCKS: usize = 1 << 10;
-/// Up to this many rows, the thread that read the call plays them itself.
+/// Up to this many rows, the thread that reads the request plays them itself.
 const MOST_INLINE_ROWS: usize = 256;
 
 /// The settings of a search on a table.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// How many worlds to sample for each seat.
+    /// The number of worlds to sample for each seat.
     pub worlds: usize,
-    /// How many places there are.
+    /// The number of places.
     pub places: usize,
     /// The seed of worlds and their chance events.
     pub seed: u64,
@@ -45,15 +45,15 @@ pub struct Opening {
     pub reward: RewardKind,
     /// Whether the search plays decisions with one legal action itself.
     pub skip_forced: bool,
-    /// The most bytes of a message that the caller accepts.
+    /// The maximum message size in bytes that the caller accepts.
     pub message_bytes: usize,
 }
 
 impl Opening {
-    /// Refuses a search for this many seats if its worlds do not fit its places, or their rows do not fit a message.
+    /// Refuses a search for this many seats if its worlds do not fit its places, or their rows do not fit one message.
     ///
     /// # Errors
-    /// The field, its value, and what is allowed.
+    /// The error names the field, its value and the allowed values.
     pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Error> {
         let most = world::most_rows(info, self.message_bytes);
         if most == 0 {
@@ -75,25 +75,23 @@ impl Opening {
     }
 }
 
-/// A search.
+/// A search on a table.
 pub struct Search {
     id: String,
     table: Arc<Table>,
     opening: Opening,
-    /// How many worlds were sampled.
     sampled: usize,
-    /// The owner of its work in the pool.
     owner: Owner,
-    /// How many threads the pool has.
+    /// The number of pool threads.
     threads: usize,
     worlds: Arc<Mutex<Worlds>>,
     /// A permit for each row that rollouts may hold.
     rollouts: Arc<Semaphore>,
-    /// Why the search has ended, if it has.
+    /// The reason why the search has ended, if it has.
     ended: OnceLock<Error>,
 }
 
-/// The worlds by place.
+/// The worlds by place. `None` in an empty place.
 type Worlds = Vec<Option<World>>;
 
 /// The episodes that a rollout holds, in the order of its rows.
@@ -102,25 +100,24 @@ struct Shared {
     _permits: OwnedSemaphorePermit,
 }
 
-/// Rewards by seat.
 type Rewards = BySeat<f32, MAX_SEATS>;
 
-/// Decisions in worlds, one in each row.
+/// Decisions to make in worlds, one in each row.
 #[derive(Debug, Clone)]
 pub struct Moves {
     /// The places of the worlds.
     pub worlds: Vec<u32>,
     /// The action in each world.
     pub actions: Bytes,
-    /// The places for copies of the worlds, which are played instead. Empty to play the worlds themselves.
+    /// The places for copies of the worlds. The search plays in the copies. If empty, it plays in the worlds themselves.
     pub into: Vec<u32>,
 }
 
 impl Search {
-    /// Samples worlds for seats that owe a decision: first all worlds of the first seat.
+    /// Opens a search: samples worlds for seats that owe a decision. All worlds of the first seat come first.
     ///
     /// # Errors
-    /// The work panicked or was cancelled: an internal error.
+    /// An internal error, if the work panicked or was cancelled.
     pub async fn open(
         id: String,
         table: Arc<Table>,
@@ -147,7 +144,7 @@ impl Search {
         Ok(Arc::new(Self { id, table, opening, sampled, owner, threads, worlds, rollouts, ended }))
     }
 
-    /// The rows of the first places, where the sampled worlds are, as they are now.
+    /// Returns the current rows of the first places, which hold the sampled worlds.
     ///
     /// # Errors
     /// The search has ended.
@@ -158,38 +155,38 @@ impl Search {
         Ok(world::rows(&self.table, self.opening.reward, first.into_iter()))
     }
 
-    /// The search's id.
+    /// Returns the search's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The table of its worlds.
+    /// Returns the table of the worlds.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Its settings.
+    /// Returns the settings.
     #[must_use]
     pub fn opening(&self) -> &Opening {
         &self.opening
     }
 
-    /// How many worlds were sampled.
+    /// Returns the number of sampled worlds.
     #[must_use]
     pub fn drawn(&self) -> usize {
         self.sampled
     }
 
-    /// The bytes of a step with this many rows, at most those of the most rows that a call may have.
+    /// Returns the size in bytes of a step with this many rows. The rows count up to the limit of a call.
     #[must_use]
     pub fn step_bytes(&self, rows: usize) -> usize {
         let info = self.table.rules.info();
         rows.min(world::most_rows(info, self.opening.message_bytes)) * row_bytes(info)
     }
 
-    /// The bytes of a rollout with this many rows: sums of blocks, and means. The rows count up to the limit of a call.
+    /// Returns the size in bytes of a rollout with this many rows: sums of blocks, and means. Rows count up to the limit.
     #[must_use]
     pub fn reward_bytes(&self, rows: usize) -> usize {
         let rows = rows.min(MOST_PLAYOUTS);
@@ -197,14 +194,14 @@ impl Search {
         (rows + MOST_BLOCKS) * size_of::<Option<Rewards>>() + 2 * means
     }
 
-    /// Ends the search: calls that run or wait now, and all later calls, return `reason`.
+    /// Ends the search. Running, waiting and later calls return `reason`.
     pub fn end(&self, reason: Error) {
         // A second call does not replace the first reason.
         let _ = self.ended.set(reason);
         self.owner.cancel();
     }
 
-    /// Why the pool dropped work. If the search has not ended, the work panicked. Worlds may be lost, so the search ends.
+    /// Returns why the pool dropped work. If the search has not ended, the work panicked, and worlds may be lost: it ends.
     fn lost(&self) -> Error {
         let panicked = || Error::Internal { place: self.id.clone(), what: "a search panicked".to_owned() };
         self.ended.get_or_init(panicked).clone()
@@ -214,10 +211,10 @@ impl Search {
         self.ended.get().map_or(Ok(()), |reason| Err(reason.clone()))
     }
 
-    /// Plays decisions in worlds, or in copies of them.
+    /// Applies actions in worlds, or in copies of them.
     ///
     /// # Errors
-    /// A place out of range, empty or named twice; a world that is over; an action that is not legal. Then no world changes.
+    /// A place is out of range, empty or named twice, a world is over, or an action is not legal. Then no world changes.
     pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<v1::Step, Error> {
         let rows = moves.worlds.len();
         let most = world::most_rows(self.table.rules.info(), self.opening.message_bytes);
@@ -255,7 +252,7 @@ impl Search {
         Ok(step)
     }
 
-    /// Refuses moves that cannot be played; returns the seats that decide.
+    /// Refuses moves that are not valid; returns the deciding seat of each row.
     fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, Error> {
         let Moves { worlds: rows, actions, into } = moves;
         let (changed, field) = if into.is_empty() { (rows, "worlds") } else { (into, "into") };
@@ -287,10 +284,10 @@ impl Search {
         checked.collect()
     }
 
-    /// Plays worlds to their end, each `playouts` times. Returns the mean rewards by row and seat.
+    /// Plays each world to its end `playouts` times. Returns the mean rewards by row and seat.
     ///
     /// # Errors
-    /// A place out of range or empty; no playouts or too many.
+    /// A place is out of range or empty, or the number of playouts is zero or too large.
     pub async fn roll_out(
         &self,
         rows: &[u32],
@@ -324,10 +321,10 @@ impl Search {
         Ok(mean(&sums.await.ok_or_else(|| self.lost())?, blocks, playouts, seats))
     }
 
-    /// The episodes at these places, shared and not copied. A place may be named several times.
+    /// Returns the episodes at these places, shared and not copied. The caller may name a place several times.
     ///
-    /// A call that changes a shared world copies it. To bound the copies, rollouts together hold at most as many rows as there
-    /// are places or threads, whichever is more; further rollouts wait. With that many rows, no thread is idle.
+    /// A call that changes a shared world copies it. To bound the copies, all rollouts together hold at most as many rows
+    /// as there are places or threads, whichever is more. Further rollouts wait. With that many rows, no thread is idle.
     async fn share(&self, rows: &[u32]) -> Result<Shared, Error> {
         let permits = rows.len().min(self.opening.places.max(self.threads));
         let permits = u32::try_from(permits).expect("a message has fewer rows");
@@ -350,7 +347,7 @@ impl Search {
     }
 }
 
-/// The means of each row, seat by seat, from the sums of its blocks.
+/// Returns the means of each row, seat by seat, from the sums of its blocks.
 #[expect(clippy::cast_precision_loss, reason = "there are at most 65,536 playouts")]
 fn mean(sums: &[Rewards], blocks: usize, playouts: usize, seats: u8) -> Vec<f32> {
     let of = |row: &[Rewards], seat| row.iter().map(|block| block[seat]).sum::<f32>() / playouts as f32;

@@ -14,11 +14,11 @@ use boardwire_api::Error;
 /// The metric that counts decisions by game.
 pub const DECISIONS: &str = "boardwire_decisions_total";
 
-/// A table, which any number of matches and batches share.
+/// A table. Any number of matches and batches share it.
 pub struct Table {
     /// The rules.
     pub rules: Arc<dyn Rules>,
-    /// The digest of the table's facts, its specification.
+    /// The digest of the table's specification.
     pub digest: Digest,
     /// Counts the decisions of the table's game.
     pub decisions: metrics::Counter,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Table {
 /// The game, seats and options that identify a table.
 type Key = (&'static str, u8, Vec<(&'static str, String)>);
 
-/// The games served, the tables in use, and the policies that may play.
+/// The games, the tables in use, and the policies that bots can use.
 #[derive(Debug)]
 pub struct Tables {
     registry: Registry,
@@ -42,19 +42,19 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Tables of the games of `registry`, without policies.
+    /// Creates tables of the games of `registry`, without policies.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
         Self { registry, policies: Policies::default(), in_use: Mutex::default() }
     }
 
-    /// Adds the policies that bots can play.
+    /// Adds the policies that bots can use.
     #[must_use]
     pub fn with_policies(self, policies: Policies) -> Self {
         Self { policies, ..self }
     }
 
-    /// The bot with this name, for a table.
+    /// Returns the bot with this name, for a table.
     ///
     /// # Errors
     /// No bot has this name, or its policy cannot play at this table.
@@ -62,24 +62,24 @@ impl Tables {
         Bot::named(name, |policy| self.policies.find(policy, table.rules.info(), table.digest))
     }
 
-    /// The games with their catalogues.
+    /// Returns the games with their catalogues.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// The type and catalogue of the game `id`.
+    /// Returns the type and catalogue of the game `id`.
     ///
     /// # Errors
-    /// An unknown game.
+    /// The game is unknown.
     pub fn served(&self, id: &str) -> Result<Served, Error> {
         self.registry.served(id).ok_or_else(|| self.unknown_game(id))
     }
 
-    /// The table of a game with these seats and options. Equal calls share it while it is in use.
+    /// Returns the table of a game with these seats and options. Equal calls share it while it is in use.
     ///
     /// # Errors
-    /// An unknown game, or seats or options that the game does not have.
+    /// The game is unknown, or it does not have these seats or options.
     pub fn table<'a>(
         &self,
         game: &str,

@@ -1,7 +1,7 @@
-//! Advice: what a bot would choose in the agents' decisions.
+//! Advice: the action that a bot would choose in each decision of an agent.
 //!
-//! It depends on the deciding seat's knowledge and on a separate random stream, whose position depends only on the
-//! ply. So it is the same at every request, and a snapshot need not hold it.
+//! Advice depends on the deciding seat's information set and on a separate stream of random numbers. The position in the
+//! stream depends only on the ply. So all requests get the same advice, and a snapshot does not store it.
 
 use boardwire_bots::{BotFault, Thought};
 use boardwire_kernel::{Estimate, Seat};
@@ -13,16 +13,15 @@ use crate::pool::Slice;
 
 /// The advice for an environment's decision.
 pub(super) enum Advice<G: Estimate> {
-    /// The bot has not begun, or there is no decision.
+    /// The bot has not started, or there is no decision.
     New,
-    /// The bot thinks.
     Thinking(Box<Thought<G>>),
-    /// The bot's action, and weights of actions.
+    /// The bot's action, and the weights of actions.
     Given(u8, Vec<(u8, u32)>),
 }
 
 impl<G: Estimate> Advice<G> {
-    /// The same advice; no bot may be thinking.
+    /// Returns the same advice. No bot may be thinking.
     pub(super) fn copy(&self) -> Self {
         match self {
             Self::New | Self::Thinking(_) => Self::New,
@@ -30,7 +29,7 @@ impl<G: Estimate> Advice<G> {
         }
     }
 
-    /// Continues to think about the decision of `seat`; returns whether it has finished.
+    /// Lets the bot continue to think about the decision of `seat`; returns whether it has finished.
     pub(super) fn advance(
         &mut self,
         adviser: &Adviser,
@@ -60,7 +59,6 @@ impl<G: Estimate> Advice<G> {
         }
     }
 
-    /// Writes the columns of the advice.
     pub(super) fn write(&self, row: usize, rows: &mut Rows) {
         let (action, weights) = match self {
             Self::Given(action, weights) => (Some(*action), weights.as_slice()),

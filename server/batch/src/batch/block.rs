@@ -1,4 +1,4 @@
-//! A block: some environments of any game behind one interface. One thread steps a block at a time.
+//! A block holds some environments of any game behind one interface. Only one thread at a time steps a block.
 
 use boardwire_api::v1::AutoresetMode;
 use std::ops::Range;
@@ -17,15 +17,15 @@ use crate::play::Insight;
 use crate::pool::Slice;
 use crate::reward::{self, forfeit_ranks};
 
-/// Neighbouring environments of any game. Places count from the first environment of the block.
+/// Consecutive environments of any game. Places count from the first environment of the block.
 pub trait Block: Send {
-    /// The decisions that the environments wait for.
+    /// Returns the decision that each environment waits for.
     fn dues(&self) -> &[Due];
 
-    /// Continues an operation, and writes rows and ends; returns whether it is done.
+    /// Continues an operation, and writes rows and ends; returns whether the operation is done.
     ///
     /// # Errors
-    /// A bot cannot choose. The block is unusable then.
+    /// A bot failed. Then the block is unusable.
     fn advance(
         &mut self,
         op: &Operation,
@@ -34,51 +34,50 @@ pub trait Block: Send {
         slice: &Slice,
     ) -> Result<bool, BotFault>;
 
-    /// A copy; no bot may be thinking.
+    /// Returns a copy. No bot may be thinking.
     fn copy(&self) -> Box<dyn Block>;
 
-    /// The knowledge of the deciding seat of an environment; none if its episode is over.
+    /// Returns the information set of the deciding seat of an environment. `None` if its episode is over.
     fn insight(&self, at: usize) -> Option<Box<dyn Insight>>;
 
-    /// An environment's position as text for people, with the knowledge of a seat.
+    /// Returns an environment's position as text for people, as a seat knows it.
     fn text(&self, at: usize, seat: Seat) -> String;
 
     /// Saves an environment.
     fn save(&self, at: usize) -> Saved;
 
-    /// Checks whether a saved environment can replace one.
+    /// Checks whether a saved environment can replace the one at `at`.
     ///
     /// # Errors
     /// The reason why it cannot.
     fn check(&self, at: usize, saved: &Saved) -> Result<(), String>;
 
-    /// Resamples, in every environment, what the deciding seat does not know.
+    /// Resamples the information that is hidden from the deciding seat, in every environment.
     #[cfg(feature = "testkit")]
     fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream);
 }
 
-/// The environments of one game.
 pub(crate) struct Environments<G: Estimate> {
     game: Arc<G>,
     plan: Arc<Plan>,
     seed: u64,
     first: u64,
     all: Vec<Environment<G>>,
-    /// Separate from the environments, so that checking a step's actions reads little memory.
+    /// The pending decisions. They are not in `all`, so that checking a step's actions reads little memory.
     dues: Vec<Due>,
-    /// The advice for each of them; empty without an adviser.
+    /// The advice for each decision; empty without an adviser.
     advice: Vec<Advice<G>>,
 }
 
 impl<G: Estimate> Environments<G> {
-    /// A block for `count` environments, numbered from `first`. [`Operation::Open`] creates them.
+    /// Returns a block for `count` environments, numbered from `first`. [`Operation::Open`] creates the environments.
     pub(crate) fn new(game: Arc<G>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Self {
         let advised = if plan.adviser.is_some() { count } else { 0 };
         let advice = (0..advised).map(|_| Advice::New).collect();
         Self { game, plan, seed, first, all: Vec::new(), dues: vec![Due::OVER; count], advice }
     }
 
-    /// Writes rewards and results of an episode that has just ended; returns its flags.
+    /// Writes the rewards and results of an episode that has just ended; returns its flags.
     fn report_end(&self, at: usize, reward: &mut [u8], ends: &mut Ends, environment: usize) -> u8 {
         let (game, plan) = (&*self.game, &*self.plan);
         let info = game.info();
@@ -119,7 +118,7 @@ impl<G: Estimate> Environments<G> {
         flags(end.as_ref())
     }
 
-    /// Writes the columns of a row that every call writes; the reward and the flags only if no step has written them.
+    /// Writes the columns that every call writes. Writes the reward and the flags only if no step has written them.
     fn write_row(&self, op: &Operation, span: Span, row: usize, rows: &mut Rows) {
         let at = span.from + row;
         let (environment, due) = (&self.all[at], &self.dues[at]);
@@ -142,7 +141,7 @@ impl<G: Estimate> Environments<G> {
         }
     }
 
-    /// Writes views and masks of all seats, beginning with the deciding seat; zeros if no seat decides.
+    /// Writes the views and legal masks of all seats, starting with the deciding seat; zeros if no seat decides.
     fn write_oracle(&self, at: usize, row: usize, rows: &mut Rows) {
         let (info, environment) = (self.game.info(), &self.all[at]);
         let Some(first) = self.dues[at].seat else {
@@ -160,7 +159,7 @@ impl<G: Estimate> Environments<G> {
         }
     }
 
-    /// Begins the operation in a row; returns whether another action replaced an illegal one.
+    /// Starts the operation in a row; returns whether a legal action replaced an illegal one.
     fn begin(&mut self, op: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
         if let Some(advice) = self.advice.get_mut(at)
@@ -197,7 +196,7 @@ impl<G: Estimate> Environments<G> {
         false
     }
 
-    /// Continues some rows together; returns whether they are done.
+    /// Continues the operation in some rows together; returns whether they are done.
     fn advance_rows(
         &mut self,
         op: &Operation,
@@ -239,7 +238,7 @@ impl<G: Estimate> Environments<G> {
         Ok(true)
     }
 
-    /// Writes rewards, and results of episodes that a step has ended; returns whether a next episode has begun.
+    /// Writes rewards, and results of episodes that a step has ended; returns whether a next episode has started.
     fn report(&mut self, op: &Operation, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
         let mut restarted = false;
         for row in rows.filter(|&row| op.steps(span, row)) {
@@ -259,7 +258,7 @@ impl<G: Estimate> Environments<G> {
         restarted
     }
 
-    /// Lets bots play in some environments; returns whether all are done.
+    /// Lets bots play in some environments until an agent must decide; returns whether all are done.
     fn play_to_decision(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
         advance_all(places, slice, |at| {
             let due = self.all[at].play_to_decision(&self.plan, slice)?;
@@ -293,7 +292,7 @@ fn advance_all(
             if slice.is_over() {
                 return Ok(false);
             }
-            // It waits for a policy: the other places send their requests first, in one batch.
+            // This place waits for a policy. First the other places send their requests, in one batch.
             all = false;
         }
         if all {
@@ -314,7 +313,7 @@ impl<G: Estimate> Block for Environments<G> {
         out: &mut Output,
         slice: &Slice,
     ) -> Result<bool, BotFault> {
-        // One row at a time while its memory is cached; all rows together if a policy evaluates them in batches.
+        // One row at a time, while its memory is cached. All rows together, if a policy evaluates them in batches.
         let together = if self.plan.asks_policies() { span.rows } else { 1 };
         while out.done < span.rows {
             let rows = out.done..span.rows.min(out.done + together);

@@ -15,7 +15,7 @@ use super::responses::NumberedRequest;
 use super::{Actions, Batch, CALLER_LIMIT, SHARED_LIMIT};
 use crate::pool::Once;
 
-/// A block, and the number of its first environment in the batch.
+/// A block, and the index of its first environment in the batch.
 pub(super) struct PlacedBlock {
     pub(super) block: Box<dyn Block>,
     pub(super) first: usize,
@@ -23,12 +23,12 @@ pub(super) struct PlacedBlock {
 
 /// The slots of all blocks, and the queue of calls that wait for blocks.
 pub(super) struct Slots {
-    /// By slot; none while a call has checked the block out.
+    /// The block of each slot. `None` while a call has checked it out.
     pub(super) blocks: Vec<Option<PlacedBlock>>,
-    /// The numbers of the waiting calls, and the slots they need; the earliest first.
+    /// The numbers of the waiting calls, and the slots that they need. The earliest call comes first.
     queue: VecDeque<(u64, Range<usize>)>,
     last_number: u64,
-    /// Why the batch has ended, if it has.
+    /// The reason why the batch has ended, if it has.
     pub(super) ended: Option<Error>,
 }
 
@@ -37,7 +37,7 @@ impl Slots {
         Self { blocks, queue: VecDeque::new(), last_number: 0, ended: None }
     }
 
-    /// Checks blocks out, if no other call has one of them or waits for one. Calls queued behind `waiter` do not count.
+    /// Checks out blocks, if no other call holds or waits for one of them. Ignores calls queued behind `waiter`.
     fn take(&mut self, slots: Range<usize>, waiter: Option<u64>) -> Result<Option<Vec<PlacedBlock>>, Error> {
         if let Some(reason) = &self.ended {
             return Err(reason.clone());
@@ -57,7 +57,7 @@ impl Slots {
     }
 }
 
-/// Blocks that a call has checked out. Dropping it gives them back.
+/// The blocks that a call has checked out. Dropping it gives them back.
 pub(super) struct Checkout {
     pub(super) batch: Arc<Batch>,
     pub(super) blocks: Vec<PlacedBlock>,
@@ -66,19 +66,19 @@ pub(super) struct Checkout {
     pub(super) run_on: RunOn,
 }
 
-/// The threads that do a call's work.
+/// The threads that run a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOn {
     /// The caller's thread alone: the work costs less than waking a pool thread.
     Caller,
     /// The caller's thread and the pool. The caller's thread does not wait for the pool.
     CallerAndPool,
-    /// The pool alone: there is much work, or bots think.
+    /// The pool alone: the call has many environments, or bots think.
     Pool,
 }
 
 impl Batch {
-    /// The threads that step these environments.
+    /// Returns the threads that step these environments.
     pub(super) fn run_on(&self, range: &Range<usize>) -> RunOn {
         if !self.plan.is_quick() || range.len() > SHARED_LIMIT {
             RunOn::Pool
@@ -93,8 +93,7 @@ impl Batch {
         range.start / self.per_block..range.end.div_ceil(self.per_block)
     }
 
-    /// Checks out the blocks of these environments, if no other call has one of them or waits for one. Calls queued
-    /// behind `waiter` do not count.
+    /// Checks out the blocks of these environments, if no other call holds or waits for one. Ignores calls behind `waiter`.
     pub(super) fn take_now(
         self: &Arc<Self>,
         range: &Range<usize>,
@@ -105,7 +104,7 @@ impl Batch {
         Ok(blocks.map(|blocks| Checkout { batch, blocks, range, run_on }))
     }
 
-    /// Checks out the blocks of these environments, once no other call has one of them. Calls wait in a queue.
+    /// Waits in a queue until no other call holds the blocks of these environments, then checks them out.
     pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Checkout, Error> {
         if let Some(checkout) = self.take_now(&range, None)? {
             return Ok(checkout);
@@ -139,12 +138,12 @@ impl Drop for Queued<'_> {
 }
 
 impl Checkout {
-    /// The cached response, if the call repeats the last request.
+    /// Returns the cached response, if the call is a retry of the last request.
     pub(super) fn repeated(&self, request: Option<&NumberedRequest>) -> Result<Option<Step>, Error> {
         request.map_or(Ok(None), |request| self.batch.responses().repeated(&self.range, request))
     }
 
-    /// Refuses actions that are not allowed; the error names the first environment with one.
+    /// Refuses actions that are not allowed. The error names the first environment with one.
     pub(super) fn check(&self, actions: &Actions) -> Result<(), Error> {
         let plan = &*self.batch.plan;
         let space = &self.batch.table.rules.info().actions;
@@ -174,7 +173,7 @@ impl Checkout {
         Ok(())
     }
 
-    /// The environments of a block that the call concerns.
+    /// Returns the environments of a block that the call works on.
     pub(super) fn span(&self, placed: &PlacedBlock) -> Span {
         let environment = self.range.start.max(placed.first);
         let end = self.range.end.min(placed.first + placed.block.dues().len());
@@ -195,7 +194,7 @@ impl Checkout {
         result.await.map_err(|_| batch.end_reason())
     }
 
-    /// The block of an environment, and the environment's place in it.
+    /// Returns the block of an environment, and the environment's index in it.
     pub(super) fn locate(&self, environment: usize) -> (&dyn Block, usize) {
         let placed = self.blocks.iter().rfind(|placed| placed.first <= environment);
         let PlacedBlock { block, first } = placed.expect("the call has checked out its block");

@@ -1,4 +1,4 @@
-//! The rows of a step, column by column in one buffer. The batch reuses the buffer after it has sent the response.
+//! The rows of a step, column by column in one buffer. The batch reuses the buffer after the response has been sent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,13 +7,13 @@ use bytes::{Bytes, BytesMut};
 
 use super::Plan;
 
-/// The seat and the advice in a row without a decision.
+/// The value of the seat and of the advice in a row without a decision.
 pub(crate) const NOBODY: u8 = 255;
-/// The most cached buffers: two half steps that are being sent, and two that are being written.
+/// The maximum number of cached buffers: two half steps that are being sent, and two that are being written.
 const MAX_CACHED_BUFFERS: usize = 4;
-/// The most rows in cached buffers, in steps of all environments.
+/// The maximum number of rows in all cached buffers, counted in steps of all environments.
 const MAX_CACHED_STEPS: usize = 2;
-/// Buffers of at least this size are cached: the system would have to map the pages of a new one.
+/// The minimum size in bytes of a cached buffer. The operating system must map the pages of a new buffer of this size.
 const MIN_CACHED_BYTES: usize = 32 << 10;
 
 /// A column, in the order of the buffer. Columns of four-byte numbers come first, so that they are aligned.
@@ -34,7 +34,7 @@ pub(crate) enum Column {
 
 const COLUMNS: usize = Column::View as usize + 1;
 
-/// How many bytes a row has in each column; 0 in a column that was not requested.
+/// The width in bytes of a row in each column; 0 for a column that was not requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Widths([usize; COLUMNS]);
 
@@ -62,13 +62,13 @@ impl Widths {
         Self(widths)
     }
 
-    /// Bytes of one row in all columns.
+    /// Returns the size in bytes of one row in all columns.
     pub(super) fn row(self) -> usize {
         self.0.iter().sum()
     }
 }
 
-/// The most bytes of one environment in a step, with the end of an episode.
+/// Returns the maximum size in bytes of one environment in a step, including the end of an episode.
 pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     let seats = usize::from(info.seats);
     let scores = if plan.columns.scores { 5 * seats } else { 0 };
@@ -81,9 +81,9 @@ pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
 pub(super) struct Rows {
     widths: Widths,
     storage: Storage,
-    /// Bytes of the whole buffer.
+    /// The capacity of the whole buffer in bytes.
     capacity: usize,
-    /// The first row of the current block. Row numbers of cells count from it.
+    /// The first row of the current block. The row numbers of cells count from it.
     pub(super) first: usize,
 }
 
@@ -91,12 +91,12 @@ pub(super) struct Rows {
 enum Storage {
     /// One thread writes all rows: a buffer, and the offset of each column.
     Whole(BytesMut, [usize; COLUMNS]),
-    /// A part of every column. Several threads write a part each.
+    /// A part of every column. Each of several threads writes one part.
     Part(Box<[BytesMut; COLUMNS]>),
 }
 
 impl Rows {
-    /// A buffer of `count` rows.
+    /// Returns the rows of a buffer that holds `count` rows.
     fn whole(buffer: BytesMut, widths: Widths, count: usize) -> Self {
         let mut end = 0;
         let starts = widths.0.map(|bytes| {
@@ -107,7 +107,7 @@ impl Rows {
         Self { widths, capacity: buffer.capacity(), storage: Storage::Whole(buffer, starts), first: 0 }
     }
 
-    /// Divides the buffer into columns, for several threads.
+    /// Divides the buffer into columns, so that several threads can write.
     pub(super) fn divided(self, count: usize) -> Self {
         let widths = self.widths;
         let storage = match self.storage {
@@ -119,7 +119,7 @@ impl Rows {
         Self { storage, ..self }
     }
 
-    /// Splits off the first `count` rows of divided ones.
+    /// Splits off the first `count` rows. The buffer must be divided.
     pub(super) fn split_to(&mut self, count: usize) -> Self {
         let (widths, columns) = (self.widths, self.columns());
         let columns = std::array::from_fn(|at| split(&mut columns[at], widths.0[at] * count));
@@ -140,7 +140,7 @@ impl Rows {
         }
     }
 
-    /// A row's bytes in a column; empty if the column was not requested.
+    /// Returns the bytes of a row in a column; empty if the column was not requested.
     pub(super) fn cell(&mut self, column: Column, row: usize) -> &mut [u8] {
         let (bytes, row) = (self.widths.0[column as usize], self.first + row);
         match &mut self.storage {
@@ -185,7 +185,7 @@ impl Ends {
     }
 }
 
-/// The result of a step: the columns of `boardwire.v1.Step`, one after the other in one buffer.
+/// The result of a step: the columns of `boardwire.v1.Step`, one after another in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The environment of the first row.
@@ -198,7 +198,7 @@ pub struct Step {
     ends: Ends,
 }
 
-/// Makes accessors: of columns, and of fields of [`Ends`].
+/// Defines accessors for columns and for fields of [`Ends`].
 macro_rules! accessors {
     ($($name:ident $column:ident),*; $($end:ident $field:ident),*) => {
         $(accessors!($name, |step| step.column(Column::$column));)*
@@ -226,13 +226,13 @@ impl Step {
         &self.bytes[before * self.rows..][..self.widths.0[column as usize] * self.rows]
     }
 
-    /// The columns, each as bytes, and the ends.
+    /// Returns each column as bytes, and the ends.
     pub(crate) fn split(mut self) -> ([Bytes; COLUMNS], Ends) {
         (self.widths.0.map(|bytes| self.bytes.split_to(bytes * self.rows)), self.ends)
     }
 }
 
-/// Buffers that the batch reuses after their response has been sent.
+/// The buffers that the batch reuses after their response has been sent.
 #[derive(Debug)]
 pub(super) struct BufferCache {
     max_bytes: usize,
@@ -248,7 +248,7 @@ struct CachedBuffer {
 }
 
 impl BufferCache {
-    /// A cache for steps of up to `rows` rows.
+    /// Returns a cache for steps of up to `rows` rows.
     pub(super) fn new(widths: Widths, rows: usize) -> Self {
         Self { max_bytes: MAX_CACHED_STEPS * widths.row() * rows, cached: Mutex::default() }
     }
@@ -257,7 +257,7 @@ impl BufferCache {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `n` rows. The caller must write all of them: the buffer still holds an earlier step.
+    /// Returns `n` rows. The caller must write all of them, because the buffer may still hold an earlier step.
     pub(super) fn rows(&self, widths: Widths, n: usize) -> Rows {
         let bytes = widths.row() * n;
         if bytes < MIN_CACHED_BYTES {
@@ -272,7 +272,7 @@ impl BufferCache {
         Rows::whole(buffer, widths, n)
     }
 
-    /// Makes a step of written rows and caches their buffer, without a copy.
+    /// Creates a step from written rows and caches their buffer, without a copy.
     pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
         let Rows { widths, storage, capacity, .. } = rows;
         let buffer = match storage {

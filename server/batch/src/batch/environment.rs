@@ -1,4 +1,4 @@
-//! One environment: it plays episode after episode, with agents and bots at the seats.
+//! One environment. It plays one episode after another, with agents and bots at the seats.
 
 use boardwire_api::v1::IllegalActionPolicy;
 use std::sync::Arc;
@@ -16,24 +16,23 @@ use crate::pool::Slice;
 /// The decision that an environment waits for.
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
-    /// The seat of the agent that decides; none if the episode is over.
+    /// The seat of the agent that decides. `None` if the episode is over.
     pub(super) seat: Option<Seat>,
-    /// Its legal actions; empty if the episode is over.
+    /// The seat's legal actions; empty if the episode is over.
     pub(super) legal: ActionSet,
 }
 
 impl Due {
-    /// The episode is over.
     pub(super) const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
 }
 
 /// How an episode ended.
 pub(super) enum End {
-    /// The rules ended it.
+    /// The episode ended by the rules.
     Scored(Outcome),
     /// This seat chose an illegal action.
     Forfeited(Seat),
-    /// It was truncated at its greatest length.
+    /// The episode was truncated at the limit on plies.
     Truncated,
 }
 
@@ -41,29 +40,29 @@ pub(super) struct Environment<G: Estimate> {
     episode: Episode<G>,
     /// The index of its line-up in the plan.
     line_up: usize,
-    /// The batch's seed and the environment's stream of it: the seeds of later episodes follow from them.
+    /// The batch seed, and the environment's stream of random numbers. They determine the seeds of later episodes.
     seed: u64,
     stream: u64,
     /// The number of the current episode.
     index: u32,
-    /// Whether it has been neither reset nor stepped.
+    /// Whether the environment was neither reset nor stepped.
     fresh: bool,
     forfeited: Option<Seat>,
-    /// The random streams of the bots, in the order of their seats.
+    /// The bots' streams of random numbers, in the order of their seats.
     rng: Vec<RngStream>,
-    /// By seat, the words used of the stream that draws substitutes for illegal actions.
+    /// By seat: the number of words used from the random stream that replaces illegal actions.
     substitutes: [u64; MAX_SEATS],
     /// The bots that think now.
     round: Option<Box<Round<G>>>,
 }
 
-/// The seed of an environment's episode: words `2 index` and `2 index + 1` of the environment's stream.
+/// Returns the seed of episode `index`: words `2 index` and `2 index + 1` of the environment's stream.
 fn episode_seed(seed: u64, stream: u64, index: u32) -> u64 {
     RngStream::resume(seed.into(), stream, 2 * u64::from(index)).seed()
 }
 
 impl<G: Estimate> Environment<G> {
-    /// Deals episode 0 of the environment with this number.
+    /// Creates environment `number` and deals its episode 0.
     pub(super) fn open(game: &Arc<G>, plan: &Plan, seed: u64, number: u64) -> Self {
         let (line_up, stream) = (plan.line_up_of(number), plan.seeds_of(number));
         let first = episode_seed(seed, stream, 0);
@@ -85,12 +84,12 @@ impl<G: Estimate> Environment<G> {
         &plan.line_ups[self.line_up]
     }
 
-    /// A copy; no bot may be thinking.
+    /// Returns a copy. No bot may be thinking.
     pub(super) fn copy(&self) -> Self {
         Self { episode: self.episode.clone(), rng: self.rng.clone(), round: None, ..*self }
     }
 
-    /// Deals an episode.
+    /// Deals the episode that `begin` asks for, unless `open` has just dealt it.
     pub(super) fn begin(&mut self, plan: &Plan, begin: Begin) {
         let fresh = std::mem::replace(&mut self.fresh, false);
         if fresh && begin == Begin::default() {
@@ -110,8 +109,8 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// Makes the decision of `seat`, which is due; returns whether another action replaced an illegal one. The caller
-    /// has refused actions that the plan rejects.
+    /// Applies the action of `seat`, whose decision is due; returns whether a legal action replaced an illegal one.
+    /// The caller has refused actions that the plan rejects.
     pub(super) fn decide(&mut self, plan: &Plan, seat: Seat, legal: ActionSet, action: u8) -> bool {
         self.fresh = false;
         let substituted = !legal.contains(action);
@@ -141,8 +140,8 @@ impl<G: Estimate> Environment<G> {
         self.episode.apply(seat, action.into()).expect("it was chosen from the legal actions");
     }
 
-    /// Plays until an agent must decide: bots, then forced choices if the plan skips them. Returns that decision; none if
-    /// the slice ends before, or a bot has just sent a request to its policy.
+    /// Plays bots, and forced actions if the plan skips them, until an agent must decide. Returns that decision.
+    /// Returns `None` if the slice ends before, or if a bot has just sent a request to its policy.
     pub(super) fn play_to_decision(&mut self, plan: &Plan, slice: &Slice) -> Result<Option<Due>, BotFault> {
         loop {
             if let Some(round) = &mut self.round {
@@ -169,13 +168,13 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// Lets the bots among `pending` choose or begin to think; returns whether there are any.
+    /// Lets the bots among `pending` choose or start to think; returns whether there are any.
     fn play_bots(&mut self, plan: &Plan, pending: SeatSet) -> bool {
         let bots = &self.line_up(plan).bots;
         let mut due = bots.iter().zip(&mut self.rng).filter(|((seat, _), _)| pending.contains(*seat));
         let Some(((seat, bot), rng)) = due.next() else { return false };
         let legal = self.episode.game().legal(self.episode.state(), *seat);
-        // Bots that use only their legal actions may choose one after the other.
+        // Bots that use only the legal actions may choose one after another.
         let blind = if plan.has_quick_players() { bot.choose_blindly(legal, rng) } else { None };
         if let Some(action) = blind {
             self.play(*seat, action);
@@ -198,7 +197,7 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// An agent's only legal action, if one has a single action.
+    /// Returns an agent that has exactly one legal action, and that action.
     fn forced(&self, plan: &Plan) -> Option<(Seat, u8)> {
         self.line_up(plan).agents.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
     }
@@ -207,7 +206,7 @@ impl<G: Estimate> Environment<G> {
         if self.forfeited.is_some() { SeatSet::EMPTY } else { self.episode.pending() }
     }
 
-    /// The decision of the lowest pending seat, which is an agent's.
+    /// Returns the decision of the lowest pending seat. An agent plays this seat.
     fn due(&self, pending: SeatSet) -> Due {
         pending.lowest().map_or(Due::OVER, |seat| Due {
             seat: Some(seat),
@@ -215,7 +214,7 @@ impl<G: Estimate> Environment<G> {
         })
     }
 
-    /// How the episode ended, if it has.
+    /// Returns how the episode ended. `None` if it has not ended.
     pub(super) fn end(&self) -> Option<End> {
         if let Some(seat) = self.forfeited {
             return Some(End::Forfeited(seat));
@@ -238,7 +237,7 @@ impl<G: Estimate> Environment<G> {
         self.episode.game().view(self.episode.state(), seat.into(), out);
     }
 
-    /// The legal actions of a seat; empty if it owes no decision.
+    /// Returns the legal actions of a seat; empty if the seat owes no decision.
     pub(super) fn legal(&self, seat: Seat) -> ActionSet {
         if self.pending().contains(seat) {
             self.episode.game().legal(self.episode.state(), seat)
@@ -247,7 +246,7 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// The position as text for people, with the knowledge of a seat.
+    /// Returns the position as text for people, as a seat knows it.
     pub(super) fn text(&self, seat: Seat) -> String {
         let mut text = String::new();
         let written = self.episode.game().text(self.episode.state(), seat.into(), &mut text);
@@ -259,7 +258,7 @@ impl<G: Estimate> Environment<G> {
         self.episode.knowledge(seat)
     }
 
-    /// The thought of an adviser for `seat`. Its randomness depends on the episode, the seat and the ply.
+    /// Starts the adviser's choice for `seat`. Its random numbers depend on the episode, the seat and the ply.
     pub(super) fn thought(&self, bot: &Bot, seat: Seat) -> Thought<G> {
         let key = self.episode.chance().key().expect("no environment is scripted");
         let words = u64::from(self.ply()) << 32;
@@ -267,7 +266,7 @@ impl<G: Estimate> Environment<G> {
         Thought::new(bot, self.knowledge(seat), rng)
     }
 
-    /// Resamples what `seat` does not know.
+    /// Resamples the information that is hidden from `seat`.
     #[cfg(feature = "testkit")]
     pub(super) fn determinize(&mut self, seat: Seat, rng: &mut RngStream) {
         self.episode = boardwire_kernel::testkit::determinized(&self.episode, seat, rng);
@@ -287,7 +286,7 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// A saved environment of the same line-up, to replace this one.
+    /// Returns a saved environment of the same line-up, to replace this one.
     pub(super) fn restored(&self, game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<Self, String> {
         let (bots, players) = (&self.line_up(plan).bots, self.line_up(plan).names());
         if saved.players != players {

@@ -1,29 +1,29 @@
-//! What a call does to the environments of a block, and how far it is.
+//! The operation that a call applies to the environments of a block, and its progress.
 
 use super::columns::{Ends, Rows};
 use super::snapshot::Saved;
 use super::{Actions, Begin};
 
-/// What a call does to its environments. The call has checked the actions and the saved environments.
+/// The operation that a call applies. The call has checked the actions and the saved environments before.
 #[derive(Debug)]
 pub enum Operation {
     /// Deals the first episodes; writes no rows.
     Open,
-    /// Makes decisions, by environment of the call.
+    /// Makes decisions, indexed by environment of the call.
     Step(Actions),
-    /// Begins episodes, by environment of the batch.
+    /// Starts episodes, indexed by environment of the batch.
     Reset(Vec<Option<Begin>>),
-    /// Replaces environments by saved ones, by environment of the batch.
+    /// Replaces environments with saved ones, indexed by environment of the batch.
     Load(Vec<Option<Saved>>),
 }
 
 impl Operation {
-    /// How many rows it writes for so many environments.
+    /// Returns the number of rows that the operation writes for this many environments.
     pub(super) fn rows(&self, environments: usize) -> usize {
         if let Self::Open = self { 0 } else { environments }
     }
 
-    /// Whether it changes an environment of the span.
+    /// Returns whether the operation changes the environment in this row of the span.
     pub(super) fn changes(&self, span: Span, row: usize) -> bool {
         match self {
             Self::Open => true,
@@ -33,35 +33,34 @@ impl Operation {
         }
     }
 
-    /// Whether it makes a decision in an environment, or begins the next episode after the last decision.
+    /// Returns whether the operation makes a decision in an environment, or starts the next episode after the end of one.
     pub(super) fn steps(&self, span: Span, row: usize) -> bool {
         matches!(self, Self::Step(_)) && self.changes(span, row)
     }
 }
 
-/// The environments of a block that a call concerns.
+/// The environments of a block that a call works on.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
-    /// The place of the first in the block.
+    /// The index of the first environment within the block.
     pub(super) from: usize,
-    /// How many there are.
+    /// The number of environments.
     pub(super) rows: usize,
-    /// The number of the first in the batch.
+    /// The index of the first environment within the batch.
     pub(super) environment: usize,
-    /// The number of the first in the call.
+    /// The index of the first environment within the call.
     pub(super) row: usize,
 }
 
-/// What a call writes for a block, and how far it is between two slices.
+/// The output of a call for a block, and the progress of the call between two slices.
 #[derive(Debug)]
 pub struct Output {
     pub(super) rows: Rows,
     pub(super) ends: Ends,
-    /// Decisions made.
     pub(super) decisions: u64,
-    /// Finished rows.
+    /// The number of finished rows.
     pub(super) done: usize,
-    /// The stage of the rows after them.
+    /// The stage of the rows after the finished ones.
     pub(super) stage: Stage,
 }
 
@@ -70,7 +69,7 @@ impl Output {
         Self { rows, ends: Ends::default(), decisions: 0, done: 0, stage: Stage::New }
     }
 
-    /// Begins with another block, whose first row is `row`.
+    /// Starts on another block, whose first row is `row`.
     pub(super) fn begin_at(&mut self, row: usize) {
         (self.rows.first, self.done, self.stage) = (row, 0, Stage::New);
     }
@@ -83,15 +82,15 @@ impl Output {
     }
 }
 
-/// How far the call is with some rows.
+/// The progress of a call with some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has done nothing.
+    /// The call has not started.
     New,
-    /// It has made their decisions or begun their episodes; bots play.
+    /// The call has made the decisions or started the episodes. Bots play.
     Playing,
-    /// It has begun next episodes in the same step; bots play.
+    /// The call has started the next episodes in the same step. Bots play.
     Restarted,
-    /// All bots have played; the adviser thinks.
+    /// All bots have played. The adviser thinks.
     Played,
 }

@@ -1,4 +1,4 @@
-//! The settings of a batch, and the parts of its requests.
+//! The settings of a batch, and the contents of its requests.
 
 use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
 use boardwire_bots::Bot;
@@ -11,26 +11,26 @@ use crate::players::Player;
 use crate::tables::Table;
 use boardwire_api::Error;
 
-/// The settings that a batch is opened with, beside its table.
+/// The settings of a new batch, in addition to its table.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// How its environments are played.
+    /// How the batch plays its environments.
     pub plan: Plan,
-    /// How many environments there are.
+    /// The number of environments.
     pub environments: usize,
     /// The number of the first environment.
     pub first: u64,
-    /// The seed from which all episodes' seeds follow.
+    /// The batch seed. It determines the seeds of all episodes.
     pub seed: u64,
-    /// The most bytes of a message that the batch's owner accepts.
+    /// The maximum message size in bytes that the batch's owner accepts.
     pub message_bytes: usize,
 }
 
 impl Opening {
-    /// Refuses a batch without environments, or with so many that their rows do not fit a message.
+    /// Refuses a batch without environments, or with more rows than fit one message.
     ///
     /// # Errors
-    /// `max_message_bytes` or `environments` is not allowed.
+    /// `max_message_bytes` or `environments` is not valid.
     pub fn check(&self, table: &Table) -> Result<(), Error> {
         let Self { environments, message_bytes, .. } = *self;
         let row = row_bytes(table.rules.info(), &self.plan);
@@ -51,15 +51,15 @@ impl Opening {
 pub mod flag {
     /// The episode has ended by the rules or by a forfeit.
     pub const TERMINATED: u8 = 1;
-    /// The episode was truncated at its greatest length.
+    /// The episode was truncated at the limit on plies.
     pub const TRUNCATED: u8 = 2;
-    /// Another action was played instead of an illegal one.
+    /// The engine replaced an illegal action with a legal one.
     pub const SUBSTITUTED: u8 = 4;
     /// An illegal action forfeited the episode.
     pub const FORFEITED: u8 = 8;
 }
 
-/// Optional columns.
+/// The optional columns of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each column is requested separately")]
 pub struct Columns {
@@ -78,14 +78,14 @@ pub struct Columns {
 pub struct Adviser {
     /// The bot.
     pub bot: Bot,
-    /// Whether it also gives a share for each action.
+    /// Whether the advice also has a share for each action.
     pub shares: bool,
 }
 
 /// The players of an environment.
 #[derive(Debug, Clone)]
 pub struct LineUp {
-    /// By seat.
+    /// The players, by seat.
     pub players: Vec<Player>,
     /// The seats that bots play, ascending.
     pub bots: Vec<(Seat, Bot)>,
@@ -96,7 +96,7 @@ pub struct LineUp {
 }
 
 impl LineUp {
-    /// The line-up of these players, by seat; none without an agent.
+    /// Returns the line-up of these players, by seat. `None` if no player is an agent.
     #[must_use]
     pub fn of(players: Vec<Player>) -> Option<Self> {
         let seats = || Seat::all(8).zip(&players);
@@ -110,24 +110,24 @@ impl LineUp {
         Some(Self { first_agent: agents.lowest()?, agents, bots, players })
     }
 
-    /// The players' names. A snapshot holds only these, so a policy's name may mean another network when it is loaded.
+    /// Returns the players' names. A snapshot stores only names, so a policy's name may mean another network after a load.
     pub(super) fn names(&self) -> Vec<String> {
         self.players.iter().map(ToString::to_string).collect()
     }
 }
 
-/// How all environments of a batch are played.
+/// How a batch plays all its environments.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Environment number i has line-up `i % line_ups`. There is at least one.
+    /// Environment number i has line-up `i % line_ups.len()`. There is at least one line-up.
     pub line_ups: Vec<LineUp>,
-    /// Whether all line-ups play the same episodes, in turn.
+    /// Whether consecutive environments, one for each line-up, play the same episodes.
     pub duplicate_deals: bool,
-    /// What seats are rewarded for.
+    /// The kind of reward.
     pub reward: RewardKind,
-    /// What happens to an environment after its episode has ended.
+    /// How an environment continues after its episode has ended.
     pub autoreset: AutoresetMode,
-    /// What happens to illegal actions.
+    /// How the batch handles illegal actions.
     pub illegal_actions: IllegalActionPolicy,
     /// Whether the engine plays decisions that have a single legal action.
     pub skip_forced: bool,
@@ -138,7 +138,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan with these line-ups and defaults for the rest.
+    /// Returns a plan with these line-ups, and defaults for the rest.
     #[must_use]
     pub fn of(line_ups: Vec<LineUp>) -> Self {
         Self {
@@ -153,35 +153,35 @@ impl Plan {
         }
     }
 
-    /// The line-up of the environment with this number.
+    /// Returns the index of the line-up of environment `number`.
     pub(super) fn line_up_of(&self, number: u64) -> usize {
         usize::try_from(number % self.line_ups.len() as u64).expect("there are few line-ups")
     }
 
-    /// The random stream of the seeds of the environment with this number.
+    /// Returns the stream of random numbers that gives environment `number` its episode seeds.
     pub(super) fn seeds_of(&self, number: u64) -> u64 {
         if self.duplicate_deals { number / self.line_ups.len() as u64 } else { number }
     }
 
-    /// The largest number of agents in a line-up.
+    /// Returns the largest number of agents in a line-up.
     #[must_use]
     pub fn agents(&self) -> usize {
         self.line_ups.iter().map(|line_up| line_up.agents.len() as usize).max().unwrap_or(0)
     }
 
-    /// Whether no playing bot thinks.
+    /// Returns whether no player is a bot that thinks.
     #[must_use]
     pub fn has_quick_players(&self) -> bool {
         self.players().all(Bot::is_quick)
     }
 
-    /// Whether no bot thinks, neither a playing bot nor the adviser.
+    /// Returns whether no bot thinks, neither a player nor the adviser.
     #[must_use]
     pub fn is_quick(&self) -> bool {
         self.bots().all(Bot::is_quick)
     }
 
-    /// Whether a bot uses a policy network.
+    /// Returns whether a player or the adviser uses a policy network.
     #[must_use]
     pub fn asks_policies(&self) -> bool {
         self.bots().any(|bot| matches!(bot, Bot::Policy(_)))
@@ -196,50 +196,50 @@ impl Plan {
     }
 }
 
-/// The episode that an environment begins: by default the next, or episode 0 if it has been neither reset nor stepped.
+/// The episode that an environment starts. By default the next one, or episode 0 if it was neither reset nor stepped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Begin {
-    /// A new batch seed: the environment begins its episode 0, and later episodes follow from it.
+    /// A new batch seed. The environment starts at episode 0, and later episodes follow from this seed too.
     pub batch_seed: Option<u64>,
-    /// The seed of this episode alone.
+    /// The seed of this episode only.
     pub episode_seed: Option<u64>,
 }
 
-/// An action for each environment of a run.
+/// An action for each environment of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actions {
-    /// The index of the action, for every environment of the run.
+    /// The action index of every environment of the range.
     pub indices: Bytes,
-    /// The environments that make a decision: the i-th by bit `i % 8` of byte `i / 8`. An empty mask means all.
+    /// The environments that make a decision: environment i is bit `i % 8` of byte `i / 8`. An empty mask means all.
     pub mask: Bytes,
 }
 
 impl Actions {
-    /// A decision in every environment of the run.
+    /// Returns actions that make a decision in every environment of the range.
     #[must_use]
     pub fn of_all(indices: Bytes) -> Self {
         Self { indices, mask: Bytes::new() }
     }
 
-    /// The action of the environment at this place; none if the mask leaves it out.
+    /// Returns the action of the environment at `place`. `None` if the mask leaves it out.
     pub(super) fn at(&self, place: usize) -> Option<u8> {
         let due = self.mask.is_empty() || bit(&self.mask, place);
         due.then(|| self.indices[place])
     }
 }
 
-/// Whether the environment at this place is in a mask.
+/// Returns whether a mask contains the environment at `place`.
 pub(super) fn bit(mask: &[u8], place: usize) -> bool {
     mask[place / 8] >> (place % 8) & 1 == 1
 }
 
-/// Which environments begin an episode, and with which seeds. By default all begin their next episode.
+/// The environments that start an episode, and their seeds. By default all start their next episode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reset {
-    /// Environment i is bit `i % 8` of byte `i / 8`; empty for all.
+    /// Environment i is bit `i % 8` of byte `i / 8`. An empty mask means all.
     pub mask: Bytes,
-    /// A new batch seed: the environments begin its episode 0.
+    /// A new batch seed. The environments start at its episode 0.
     pub seed: Option<u64>,
-    /// For each environment of the mask, ascending, the seed of this episode alone; or empty.
+    /// The seed of this episode only, for each environment of the mask in ascending order; or empty.
     pub seeds: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! Sequence numbers of a batch's responses, and the last responses: a repeated request does not run twice.
+//! Sequence numbers and cached responses of a batch. They make retries idempotent: a repeated request does not run twice.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::columns::Step;
 use super::{Actions, Reset};
 use boardwire_api::Error;
 
-/// What a request asks for, to recognize a repeated request.
+/// The contents of a request, compared to recognize a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RequestContent {
     Step(Actions),
@@ -25,7 +25,7 @@ impl RequestContent {
     }
 }
 
-/// A copy: the bytes of a request share the memory of its message, which can be much longer.
+/// Returns a copy. The bytes of a request share the memory of its message, which can be much longer.
 fn copied(bytes: &Bytes) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
@@ -37,7 +37,7 @@ pub(super) struct NumberedRequest {
     pub(super) content: RequestContent,
 }
 
-/// The last response for a run of environments, to a numbered request.
+/// The last response to a numbered request for a range of environments.
 #[derive(Debug)]
 struct CachedResponse {
     range: Range<usize>,
@@ -47,7 +47,7 @@ struct CachedResponse {
 
 #[derive(Debug)]
 pub(super) struct ResponseCache {
-    /// By environment, the highest number of its responses.
+    /// By environment: the highest sequence number of its responses.
     last_sequence: Vec<u64>,
     cached: Vec<CachedResponse>,
 }
@@ -57,15 +57,15 @@ impl ResponseCache {
         Self { last_sequence: vec![0; environments], cached: Vec::new() }
     }
 
-    /// The number of the next response for these environments.
+    /// Returns the sequence number of the next response for these environments.
     pub(super) fn next_sequence(&self, range: &Range<usize>) -> u64 {
         self.last_sequence[range.clone()].iter().max().map_or(1, |last| last + 1)
     }
 
-    /// The cached response to a repeated request; none if the request is new.
+    /// Returns the cached response to a retry. `None` if the request is new.
     ///
     /// # Errors
-    /// The number is neither that of the next response nor that of the last response to the same request.
+    /// The sequence number is neither that of the next response nor that of the last response to the same request.
     pub(super) fn repeated(
         &self,
         range: &Range<usize>,
@@ -79,7 +79,7 @@ impl ResponseCache {
         same.map(|cached| Some(cached.step.clone())).ok_or(Error::SequenceStale { expected, sequence })
     }
 
-    /// Records a response; caches it if its request is numbered.
+    /// Records a response, and caches it if its request is numbered.
     pub(super) fn record(&mut self, range: Range<usize>, step: &Step, request: Option<NumberedRequest>) {
         self.last_sequence[range.clone()].fill(step.sequence);
         self.cached.retain(|cached| cached.range.end <= range.start || range.end <= cached.range.start);

@@ -1,4 +1,4 @@
-//! The environments that a request concerns.
+//! Selects the environments of a request.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{Actions, Batch};
 use boardwire_api::Error;
 
 impl Batch {
-    /// `count` environments from `first` on; 0 means all that follow.
+    /// Returns the range of `count` environments from `first` on; a `count` of 0 means all of them.
     pub(super) fn run_of(&self, first: u32, count: u32) -> Result<Range<usize>, Error> {
         let (environments, first) = (self.opening.environments, first as usize);
         if first >= environments {
@@ -23,7 +23,7 @@ impl Batch {
         }
     }
 
-    /// The run that these actions fit.
+    /// Returns the range, and checks that the actions fit it.
     pub(super) fn run_for(&self, first: u32, count: u32, actions: &Actions) -> Result<Range<usize>, Error> {
         let range = self.run_of(first, count)?;
         if actions.indices.len() != range.len() {
@@ -34,15 +34,15 @@ impl Batch {
         Ok(range)
     }
 
-    /// How many environments a mask chooses; an empty mask means all.
+    /// Returns how many environments a mask chooses. An empty mask means all.
     ///
     /// # Errors
-    /// The mask has the wrong length.
+    /// The mask is not valid.
     pub fn count(&self, mask: &[u8]) -> Result<usize, Error> {
         self.chosen(mask).map(|chosen| chosen.len())
     }
 
-    /// The environments of a mask, ascending; an empty mask means all.
+    /// Returns the environments of a mask in ascending order. An empty mask means all.
     pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, Error> {
         let environments = self.opening.environments;
         check_mask(mask, environments)?;
@@ -50,7 +50,7 @@ impl Batch {
     }
 }
 
-/// Refuses a mask that is neither empty nor of this many environments.
+/// Refuses a mask that is not empty and does not have one bit for each of this many environments.
 fn check_mask(mask: &[u8], environments: usize) -> Result<(), Error> {
     if mask.is_empty() {
         return Ok(());

@@ -5,7 +5,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::release::Release;
 
-/// Bytes of the release and the authentication code, which come first.
+/// The size of the header in bytes: the release and the authentication code.
 const HEAD: usize = 34;
 
 /// The key that authenticates snapshots.
@@ -38,7 +38,7 @@ pub struct Saved {
 /// Writes a snapshot: release, authentication code, `kind`, environments.
 ///
 /// # Errors
-/// How many environments fit, if all take more than `limit` bytes. Then at most one more has been saved.
+/// The number of environments that fit, if all together take more than `limit` bytes. Then at most one more has been saved.
 pub(super) fn seal(
     key: &SnapshotKey,
     kind: &Digest,
@@ -48,7 +48,7 @@ pub(super) fn seal(
     let (mut bytes, count) = (vec![0; HEAD], saved.len());
     let number = u32::try_from(count).expect("a batch has few environments");
     borsh::to_writer(&mut bytes, &(kind, number)).expect("writing to memory does not fail");
-    // One at a time: to hold all values would take as much memory again.
+    // One at a time: holding all values would take as much memory again.
     for (at, one) in saved.enumerate() {
         let one = borsh::to_vec(&one).expect("writing to memory does not fail");
         let remaining = limit.saturating_sub(bytes.len());
@@ -56,7 +56,7 @@ pub(super) fn seal(
             return Err(at);
         }
         if one.len() > bytes.capacity() - bytes.len() {
-            // All have about the same size: doubling would reserve up to twice as much.
+            // All environments have about the same size. Doubling the capacity would reserve up to twice as much.
             bytes.reserve_exact(((one.len() + 64) * (count - at)).min(remaining));
         }
         bytes.extend_from_slice(&one);

@@ -7,7 +7,7 @@ use boardwire_kernel::RngStream;
 use super::{Batch, Block};
 
 impl Batch {
-    /// Resamples, in every environment, what the deciding seat does not know; returns copies of the blocks before that.
+    /// Resamples the information hidden from the deciding seat, in every environment. Returns copies of the old blocks.
     ///
     /// # Panics
     /// The batch has ended.
@@ -20,7 +20,7 @@ impl Batch {
         before
     }
 
-    /// Replaces all blocks by copies from [`determinize`](Self::determinize).
+    /// Replaces all blocks with copies from [`determinize`](Self::determinize).
     ///
     /// # Panics
     /// The batch has ended.

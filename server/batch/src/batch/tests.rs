@@ -1,4 +1,4 @@
-//! The promises of a batch. A promise that does not depend on the game is tested for every game of the registry.
+//! Tests of the contract of a batch. A rule that does not depend on the game is tested for every game of the registry.
 
 mod advice;
 mod decisions;
@@ -24,27 +24,26 @@ use crate::players::Player;
 use crate::pool::Pool;
 use crate::tables::Tables;
 
-/// The most bytes of a message.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
     seated(game, seats).expect("a table")
 }
 
-/// A table of a game, if it has this many seats.
+/// Returns a table of a game, if the game allows this many seats.
 fn seated(game: &str, seats: u32) -> Option<Arc<Table>> {
     let tables = Tables::new(Registry::standard());
     tables.table(game, seats, []).ok()
 }
 
-/// A pool of one or two threads.
+/// Returns a pool of one or two threads.
 fn pool(threads: usize) -> &'static Pool {
     static POOLS: LazyLock<[Pool; 2]> =
         LazyLock::new(|| [1, 2].map(|n| Pool::new(n).expect("threads start")));
     &POOLS[threads - 1]
 }
 
-/// A plan from the names of players: `agent` or a bot.
+/// Returns a plan for players with these names: `agent` or a bot.
 fn plan(names: &[&str]) -> Plan {
     let player = |name: &&str| match *name {
         "agent" => Player::Agent,
@@ -55,7 +54,6 @@ fn plan(names: &[&str]) -> Plan {
     Plan { columns, ..Plan::of(vec![line_up]) }
 }
 
-/// An opening with this plan.
 fn opening(plan: &Plan, environments: usize, first: u64) -> Opening {
     Opening { plan: plan.clone(), environments, first, seed: 7, message_bytes: MAX_MESSAGE_BYTES }
 }
@@ -70,7 +68,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-/// Awaits a call in a stepped pool for at most this many slices; drops the call and returns none if it needs more.
+/// Awaits a call in a stepped pool for at most this many slices. If the call needs more, drops it and returns `None`.
 fn within<T>(pool: &Pool, slices: usize, call: impl Future<Output = T>) -> Option<T> {
     let ended = wait(async {
         let mut call = std::pin::pin!(call);
@@ -95,7 +93,7 @@ fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, Error> {
     wait(batch.step(0, 0, Actions::of_all(actions.into()), None))
 }
 
-/// Row `at` of a column; `bytes` is the size of a row.
+/// Returns row `at` of a column; `bytes` is the size of a row.
 fn row(column: &[u8], at: usize, bytes: usize) -> &[u8] {
     &column[at * bytes..(at + 1) * bytes]
 }
@@ -111,7 +109,7 @@ fn legal(step: &Step, at: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A legal action for every row, which depends only on `salt` and the environment's number; 0 for rows without one.
+/// Returns a legal action for every row; 0 for rows without one. It depends only on `salt` and the environment's number.
 fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
     let choose = |at: usize| {
         let legal = legal(step, at);
@@ -121,7 +119,7 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
     (0..step.seat().len()).map(choose).collect()
 }
 
-/// The columns that have one row for each environment.
+/// Returns the columns that have one row for each environment.
 fn columns(step: &Step) -> [&[u8]; 11] {
     [
         step.seat(),
@@ -138,20 +136,20 @@ fn columns(step: &Step) -> [&[u8]; 11] {
     ]
 }
 
-/// A digest of a row in all columns, without its number.
+/// Returns a digest of a row in all columns, without the row number.
 fn row_digest(step: &Step, at: usize) -> Digest {
     let n = step.seat().len();
     let row: Vec<&[u8]> = columns(step).into_iter().map(|column| row(column, at, column.len() / n)).collect();
     Digest::of(&row)
 }
 
-/// The current rows of all environments, by a reset of none.
+/// Returns the current rows of all environments, by a reset of none.
 fn current_rows(batch: &Arc<Batch>) -> Step {
     let mask = vec![0; batch.opening().environments.div_ceil(8)];
     wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it resets none")
 }
 
-/// The digests of every environment's rows over `steps` steps.
+/// Returns the digests of every environment's rows over `steps` steps.
 fn history(batch: &Arc<Batch>, steps: u64) -> Vec<Vec<Digest>> {
     let first = batch.opening().first;
     let mut shown = reset(batch);
@@ -267,7 +265,7 @@ fn calls_wait_only_for_calls_of_the_same_environments() {
     });
 }
 
-/// A call for many environments gets them in time, however often other calls step some of them.
+/// A call for many environments gets them, even if other calls keep stepping some of them.
 #[test]
 fn a_waiting_call_is_not_overtaken() {
     let table = table("faraway", 2);
@@ -289,7 +287,7 @@ fn a_waiting_call_is_not_overtaken() {
         save.await.expect("it is saved");
         late.await.expect("it is stepped");
         again.await.expect("it is stepped");
-        // No call waits for a dropped call, and calls for other blocks do not wait.
+        // No call waits for a dropped call. Calls for other blocks do not wait.
         let held = batch.take(0..128).await.expect("it is idle");
         let mut dropped = Box::pin(batch.save(&key, &[]));
         assert!(futures_util::poll!(&mut dropped).is_pending(), "half of the blocks are checked out");

@@ -1,4 +1,4 @@
-//! The work of one call, on the blocks that it has checked out.
+//! Runs a call on the blocks that it has checked out.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,7 +21,7 @@ struct Job {
     placed: PlacedBlock,
     span: Span,
     out: Output,
-    /// A copy of the block from before the call, once a thread works on it, if the call can be undone.
+    /// A copy of the block from before the call. `None` until a thread starts it, or if the call cannot be undone.
     before: Option<Box<dyn Block>>,
 }
 
@@ -37,19 +37,18 @@ struct RunningCall {
 struct Jobs {
     waiting: VecDeque<Job>,
     done: Vec<Job>,
-    /// Jobs that are not done.
     unfinished: usize,
-    /// The end of the buffer, behind the rows of all jobs, which are joined to it.
+    /// The remaining buffer after the rows of all jobs were split off. At the end, all rows are joined to it.
     rest: Option<Rows>,
     request: Option<NumberedRequest>,
-    /// Takes the response when all jobs are done, or the error.
+    /// Sends the response when all jobs are done, or the error.
     finished: Option<oneshot::Sender<Result<Step, Error>>>,
-    /// The caller has gone away or a bot has failed: threads stop, and the blocks are restored.
+    /// Whether the caller has cancelled the call or a bot has failed. Then the threads stop, and the blocks are restored.
     given_up: bool,
 }
 
 impl Checkout {
-    /// Does a short call's work in the caller's thread; returns the rows of its environments.
+    /// Runs a short call on the caller's thread; returns the rows of its environments.
     pub(super) fn work_alone(
         mut self,
         op: &Operation,
@@ -66,10 +65,10 @@ impl Checkout {
         Ok(batch.respond(op, self.range.clone(), out, request))
     }
 
-    /// Does a call's work; returns the rows of its environments.
+    /// Runs a call; returns the rows of its environments.
     ///
-    /// If bots think or environments are opened, a caller that goes away leaves the batch unchanged, and so does a bot
-    /// that fails. Other calls are short and finish.
+    /// If bots think or the call opens environments, then a cancelled call or a failed bot leaves the batch unchanged.
+    /// Other calls are short: they finish even if the caller cancels them.
     pub(super) async fn work(
         mut self,
         op: Operation,
@@ -101,7 +100,7 @@ impl Checkout {
 }
 
 impl Batch {
-    /// Makes and records the response, and counts the decisions.
+    /// Creates and records the response, and counts the decisions.
     fn respond(
         &self,
         op: &Operation,
@@ -121,7 +120,6 @@ impl Batch {
         step
     }
 
-    /// Logs a bot's failure; returns it as an error.
     fn bot_failed(&self, BotFault { seat, what }: BotFault) -> Error {
         tracing::error!(batch_id = self.id(), seat = seat.number(), what, "a bot failed");
         Error::BotFailed { id: self.id().to_owned(), seat: seat.number(), problem: what }
@@ -129,7 +127,7 @@ impl Batch {
 }
 
 impl RunningCall {
-    /// Makes a job of each block, with its part of the rows.
+    /// Creates a job for each block, with its part of the rows.
     fn new(
         checkout: &mut Checkout,
         op: Operation,
@@ -155,7 +153,7 @@ impl RunningCall {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does waiting jobs until none waits or the slice is over.
+    /// Runs waiting jobs until none is left or the slice is over.
     fn help(&self, slice: &Slice) -> Flow {
         let _failing = FailOnPanic(self);
         loop {
@@ -185,7 +183,7 @@ impl RunningCall {
                     jobs.given_up = true;
                     let failed = self.batch.bot_failed(fault);
                     if let Some(finished) = jobs.finished.take() {
-                        // The caller may have gone away.
+                        // The send fails if the caller has cancelled the call.
                         let _ = finished.send(Err(failed));
                     }
                     return Flow::Done;
@@ -198,8 +196,7 @@ impl RunningCall {
         }
     }
 
-    /// Concludes the call and gives its blocks back. The environments have changed, so it does not matter whether the
-    /// caller is still there.
+    /// Finishes the call and gives its blocks back, even if the caller has cancelled it: the environments have changed.
     fn conclude(&self) {
         let Jobs { mut done, rest, request, finished, .. } = std::mem::take(&mut *self.lock());
         let (Some(rest), Some(finished)) = (rest, finished) else { return };
@@ -215,21 +212,21 @@ impl RunningCall {
         let step = batch.respond(&self.op, self.range.clone(), all, request);
         batch.give_back(blocks);
         if !past.is_empty() {
-            // Freeing this memory takes a while.
+            // Freeing this memory is slow, so the pool does it.
             batch.owner().spawn(Once::new(move || drop(past)));
         }
-        // The caller may have gone away.
+        // The send fails if the caller has cancelled the call.
         let _ = finished.send(Ok(step));
     }
 
-    /// Whether the blocks are copied, to restore them if the call does not finish.
+    /// Returns whether the call copies its blocks, to restore them if it does not finish.
     fn can_be_undone(&self) -> bool {
         !matches!(self.op, Operation::Open) && !self.batch.plan.is_quick()
     }
 }
 
 impl Drop for RunningCall {
-    /// Gives the remaining blocks back, as they were before the call.
+    /// Gives the remaining blocks back, in their state from before the call.
     fn drop(&mut self) {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         let whole = |Job { placed, before, .. }| match before {
@@ -241,7 +238,7 @@ impl Drop for RunningCall {
     }
 }
 
-/// The caller's handle: dropping it stops the threads, unless the call is short and need not be undone.
+/// The caller's handle. Dropping it stops the threads, unless the call is short and need not be undone.
 struct StopOnDrop(Arc<RunningCall>);
 
 impl Drop for StopOnDrop {
@@ -252,7 +249,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// A pool thread's part in a call.
+/// The work of one pool thread on a call.
 struct PoolTask(Arc<RunningCall>);
 
 impl Work for PoolTask {
@@ -261,7 +258,7 @@ impl Work for PoolTask {
     }
 }
 
-/// Ends the batch if the work panics, since the block is lost.
+/// Ends the batch if the work panics, because the block is lost.
 struct FailOnPanic<'a>(&'a RunningCall);
 
 impl Drop for FailOnPanic<'_> {

@@ -1,4 +1,4 @@
-//! Batches and their steps as messages.
+//! Converts batches and their steps to and from messages.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::batch::{Actions, Adviser, Batch, Column, Columns, LineUp, Plan, Reset
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
-/// The table of a new batch, and the plan of its environments.
+/// Returns the table of a new batch, and the plan of its environments.
 ///
 /// # Errors
 /// A field of the request is missing or not valid.
@@ -58,7 +58,7 @@ pub fn plan(tables: &Tables, request: &v1::OpenBatchRequest) -> Result<(Arc<Tabl
     Ok((table, plan))
 }
 
-/// The bot that advises the agent of a new batch, if the request names one.
+/// Returns the bot that advises the agents of a new batch, if the request names one.
 fn adviser(tables: &Tables, table: &Table, columns: &v1::BatchColumns) -> Result<Option<Adviser>, Error> {
     let shares = columns.advice_shares;
     let Some(advice) = &columns.advice else {
@@ -71,19 +71,19 @@ fn adviser(tables: &Tables, table: &Table, columns: &v1::BatchColumns) -> Result
     Ok(Some(Adviser { bot: bot(tables, table, advice).map_err(unknown)?, shares }))
 }
 
-/// The actions of a step, a row for each environment.
+/// Returns the actions of a step request, one row for each environment.
 #[must_use]
 pub fn actions(request: &v1::StepBatchRequest) -> Actions {
     Actions { indices: request.actions.clone(), mask: request.mask.clone() }
 }
 
-/// The environments that a reset restarts, and their seeds.
+/// Returns the environments that a reset restarts, and their seeds.
 #[must_use]
 pub fn reset(request: &v1::ResetBatchRequest) -> Reset {
     Reset { mask: request.mask.clone(), seed: request.seed, seeds: request.seeds.clone() }
 }
 
-/// The description of a batch.
+/// Returns the description of a batch.
 #[must_use]
 pub fn batch(batch: &Batch) -> v1::Batch {
     let (opening, info) = (batch.opening(), batch.table().rules.info());
@@ -120,7 +120,7 @@ pub fn batch(batch: &Batch) -> v1::Batch {
     }
 }
 
-/// The rows of a step.
+/// Returns the rows of a step as a message.
 #[must_use]
 pub fn step(step: Step) -> v1::Step {
     let (first, sequence) = (step.first, step.sequence);

@@ -1,4 +1,4 @@
-//! Games and tables as messages.
+//! Converts games and tables to messages.
 
 use boardwire_api::{Error, v1};
 use boardwire_kernel::{
@@ -9,10 +9,10 @@ use super::{count, options};
 use crate::registry::Served;
 use crate::tables::{Table, Tables};
 
-/// The description of the table that a request names.
+/// Returns the description of the table that a request names.
 ///
 /// # Errors
-/// An unknown game, or seats or options that the game does not have.
+/// The game is unknown, or it does not have these seats or options.
 pub fn game_spec(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::GameSpec, Error> {
     let served = tables.served(&request.game)?;
     let seats = if request.seats == 0 { (*served.game_type.seats.start()).into() } else { request.seats };
@@ -20,7 +20,7 @@ pub fn game_spec(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::Ga
     Ok(spec(&served, &*tables.table(&request.game, seats, options)?))
 }
 
-/// A game with its possible seats and options.
+/// Returns a game with its possible seats and options.
 #[must_use]
 pub fn game(served: &Served) -> v1::Game {
     let game_type = &served.game_type;
@@ -51,7 +51,7 @@ fn option(spec: &OptionSpec) -> v1::GameOption {
     }
 }
 
-/// The description of a table.
+/// Returns the description of a table.
 #[must_use]
 pub fn spec(served: &Served, table: &Table) -> v1::GameSpec {
     let info = table.rules.info();

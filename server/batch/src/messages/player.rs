@@ -1,4 +1,4 @@
-//! Players as messages.
+//! Converts players to and from messages.
 
 use boardwire_api::v1::player::Kind;
 use boardwire_api::{Error, v1};
@@ -7,10 +7,10 @@ use boardwire_bots::{Bot, UnknownBot};
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
-/// The bots that have a parameter, each with its parameter.
+/// The bots that have a parameter, each with its parameter. `worlds` counts determinizations (worlds).
 const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];
 
-/// The player that a request names for `seat` of a table.
+/// Returns the player that a request names for `seat` of a table.
 ///
 /// # Errors
 /// No bot or policy has this name, or the policy cannot play at this table.
@@ -25,7 +25,7 @@ pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -
     })
 }
 
-/// The bot that a request names where no agent can play.
+/// Returns the bot that a request names in a field where no agent is allowed.
 ///
 /// # Errors
 /// No bot or policy has this name, or the policy cannot play at this table.
@@ -39,7 +39,7 @@ pub fn bot(tables: &Tables, table: &Table, given: &v1::Player) -> Result<Bot, Un
     tables.bot(table, &player_name(given))
 }
 
-/// The name of a player, as command lines write it: `agent`, `mc:160`, `policy:lion:argmax`.
+/// Returns the name of a player in the form of command lines: `agent`, `mc:160`, `policy:lion:argmax`.
 #[must_use]
 pub fn player_name(player: &v1::Player) -> String {
     match &player.kind {
@@ -58,26 +58,26 @@ pub fn player_name(player: &v1::Player) -> String {
     }
 }
 
-/// A player as a message.
+/// Converts a player to a message.
 #[must_use]
 pub fn player_to(player: &Player) -> v1::Player {
     player_named(&player.to_string())
 }
 
-/// A bot as a message.
+/// Converts a bot to a message.
 #[must_use]
 pub fn bot_to(bot: &Bot) -> v1::Player {
     player_named(&bot.to_string())
 }
 
-/// The messages of players with these names.
+/// Returns the messages of players with these names.
 #[cfg(any(test, feature = "testkit"))]
 #[must_use]
 pub fn players(names: &[&str]) -> Vec<v1::Player> {
     names.iter().map(|name| player_named(name)).collect()
 }
 
-/// The message of a name as [`player_name`] writes it. What is no such name is taken for that of a bot.
+/// Returns the message for a name in the form of [`player_name`]. Any other name counts as the name of a bot.
 #[must_use]
 pub fn player_named(name: &str) -> v1::Player {
     let bot = |name: &str, parameter: Option<(&str, u32)>| {

@@ -1,4 +1,4 @@
-//! Searches, their requests and their results as messages.
+//! Converts searches, their requests and their results to and from messages.
 
 use boardwire_api::{Error, v1};
 use boardwire_bots::Rollout;
@@ -7,10 +7,10 @@ use bytes::Bytes;
 use super::{count, known, options};
 use crate::search::{Moves, Opening, Search};
 
-/// The settings of a new search for this many `seats`. `seed` makes a seed for a request without one.
+/// Returns the settings of a new search for this many `seats`. `seed` makes a seed for a request without one.
 ///
 /// # Errors
-/// An unknown reward.
+/// The reward is unknown.
 pub fn search_opening(
     request: &v1::CreateSearchRequest,
     seats: usize,
@@ -28,19 +28,19 @@ pub fn search_opening(
     })
 }
 
-/// The decisions of a request, with their worlds.
+/// Returns the decisions of a request, with their determinizations (worlds).
 ///
 /// # Errors
-/// A column whose last row is incomplete.
+/// The last row of a column is incomplete.
 pub fn moves(request: &v1::AdvanceRequest) -> Result<Moves, Error> {
     let (worlds, into) = (numbers("worlds", &request.worlds)?, numbers("into", &request.into)?);
     Ok(Moves { worlds, actions: request.actions.clone(), into })
 }
 
-/// The worlds to play out, the number of playouts of each, and the policy.
+/// Returns the worlds to play out, the number of playouts of each world, and the rollout policy.
 ///
 /// # Errors
-/// A column whose last row is incomplete, or an unknown policy.
+/// The last row of a column is incomplete, or the policy is unknown.
 pub fn playouts(request: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Error> {
     let worlds = numbers("worlds", &request.worlds)?;
     let rollout = match known("policy", request.policy)? {
@@ -50,13 +50,13 @@ pub fn playouts(request: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollou
     Ok((worlds, request.playouts.max(1) as usize, rollout))
 }
 
-/// Mean rewards as a column.
+/// Converts mean rewards to a column.
 #[must_use]
 pub fn rewards(means: &[f32]) -> Bytes {
     means.iter().flat_map(|mean| mean.to_le_bytes()).collect()
 }
 
-/// The description of a search.
+/// Returns the description of a search.
 #[must_use]
 pub fn search(search: &Search) -> v1::Search {
     let (opening, info) = (search.opening(), search.table().rules.info());
@@ -76,7 +76,7 @@ pub fn search(search: &Search) -> v1::Search {
     }
 }
 
-/// The numbers of a column of little-endian `uint32`.
+/// Returns the numbers of a column of little-endian `uint32`.
 fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Runs a task for many numbers on the threads that are free.
+//! Runs a task for many numbers on the free threads of the pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ struct Inner<T> {
 struct Helper<T, F>(Arc<Each<T, F>>);
 
 impl Owner {
-    /// Returns the result of `task`, which is short or cannot be divided. None if it was cancelled or panicked.
+    /// Runs a task that is short or cannot be divided; returns its result. `None` if the task was cancelled or panicked.
     pub async fn run<T: Send + 'static>(&self, task: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         self.spawn(Once::new(move || {
@@ -36,8 +36,8 @@ impl Owner {
         receiver.await.ok()
     }
 
-    /// Returns the result of `task` for each number below `count`, in order, from at most `threads` threads of the pool.
-    /// None if the work was cancelled or panicked. The work ends soon after the caller drops the future.
+    /// Runs `task` for each number below `count` on at most `threads` threads of the pool; returns the results in order.
+    /// `None` if the work was cancelled or panicked. The work ends soon after the caller drops the future.
     pub async fn each<T: Send + 'static>(
         &self,
         threads: usize,

@@ -1,15 +1,15 @@
-//! Occupies a pool while a test acts.
+//! Blocks the threads of a pool during a test.
 
 use std::sync::mpsc;
 
 use super::{Once, Pool};
 
-/// Occupies every thread of a pool until it is dropped.
+/// Blocks every thread of a pool until it is dropped.
 #[derive(Debug)]
 pub struct Hold(#[expect(dead_code, reason = "dropping it wakes the threads")] Vec<mpsc::Sender<()>>);
 
 impl Pool {
-    /// Waits until the pool has no work, and occupies it: work that is spawned later waits until the hold is dropped.
+    /// Waits until the pool has no work, then blocks its threads. Work spawned later waits until the hold is dropped.
     ///
     /// # Panics
     /// The pool has stopped.

@@ -11,7 +11,7 @@ impl<F: FnMut(&Slice) -> Flow + Send + 'static> Work for Calls<F> {
     }
 }
 
-/// A pool of one thread, which a hold occupies.
+/// Returns a pool of one thread, and the hold that blocks it.
 fn occupied() -> (Pool, Hold) {
     let pool = Pool::new(1).expect("a thread starts");
     let hold = pool.hold();
@@ -19,14 +19,14 @@ fn occupied() -> (Pool, Hold) {
 }
 
 impl Pool {
-    /// A pool without threads: each call of `advance` runs one slice.
+    /// Returns a pool without threads. Each call of `advance` runs one slice.
     pub(crate) fn stepped() -> Self {
         let pool = Self { shared: Arc::new(Shared { threads: 1, ..Shared::default() }) };
         pool.shared.lock().started = true;
         pool
     }
 
-    /// Runs one slice of queued work; false if none is queued.
+    /// Runs one slice of queued work; returns false if none is queued.
     pub(crate) fn advance(&self) -> bool {
         let next = self.shared.lock().next();
         next.map(|(account, task)| self.shared.perform(&account, task)).is_some()
@@ -56,11 +56,11 @@ async fn a_task_ends_when_its_caller_no_longer_waits() {
         _ = endless => unreachable!("it has too much to do"),
         _ = begins.recv() => {}
     }
-    // The sender is dropped with the task.
+    // The pool drops the sender together with the task.
     while begins.recv().await.is_some() {}
 }
 
-/// Work of this many slices that sends its name in each.
+/// Returns work that takes this many slices and sends its name in each.
 fn sending(name: &'static str, mut slices: u32, sender: &mpsc::Sender<&'static str>) -> impl Work {
     let sender = sender.clone();
     Calls(move |_: &Slice| {
@@ -246,7 +246,6 @@ async fn late_threads_start_with_the_first_work() {
     assert!(started());
 }
 
-/// A pool whose threads fail to start.
 fn failing() -> Pool {
     Pool { shared: Arc::new(Shared { threads: 1, fails_to_start: true, ..Shared::default() }) }
 }
@@ -258,7 +257,7 @@ fn the_caller_runs_the_work_if_no_thread_starts() {
     let (one, two) = (pool.alone().owner(), Arc::new(pool.alone().owner()));
     one.spawn(sending("one", 3, &sender));
     assert_eq!(received.try_iter().count(), 3);
-    // This work spawns more work. Its slices would overflow the stack if each ran within the last.
+    // This work spawns more work. Its slices would overflow the stack if each ran inside the previous one.
     let (owner, mut sender, mut slices) = (Arc::clone(&two), Some(sender), 200_000);
     two.spawn(Calls(move |_: &Slice| {
         if let Some(sender) = sender.take() {
@@ -305,7 +304,7 @@ fn work_that_panics_when_it_is_dropped_leaves_other_work_alone() {
     waits.spawn(Ending);
     waits.cancel();
     runs.spawn(Ending);
-    // This cancels it while a thread runs it, or before a thread takes it.
+    // `drop(runs)` cancels this work while a thread runs it, or before a thread takes it.
     drop(hold);
     after.spawn(sending("during", 1, &sender));
     assert_eq!(received.recv(), Ok("during"));
@@ -338,7 +337,7 @@ fn work_that_panics_twice_ends_neither_the_process_nor_a_thread() {
     let (sender, received) = mpsc::channel();
     let [fails, waits, after] = [(); 3].map(|()| pool.alone().owner());
     fails.spawn(Failing);
-    // One call drops both.
+    // One call of `cancel` drops both.
     waits.spawn(Ending);
     waits.spawn(Ending);
     waits.cancel();

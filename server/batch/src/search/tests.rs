@@ -18,7 +18,7 @@ fn opening(worlds: usize, places: usize) -> Opening {
     Opening { worlds, places, seed: 5, reward, skip_forced, message_bytes }
 }
 
-/// An episode after this many random plies.
+/// Returns an episode after this many random plies.
 fn middle(table: &Table, seed: u64, plies: usize) -> Box<dyn Play> {
     let mut play = Arc::clone(&table.rules).deal(seed.into());
     let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
@@ -42,7 +42,7 @@ async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<S
     (search, step)
 }
 
-/// A search with the seed of a batch does not reveal the future of its episodes.
+/// A search with the seed of a batch must not reveal the future of the batch's episodes.
 #[test]
 fn no_world_has_the_seed_of_an_episode_of_a_batch_with_the_same_seed() {
     let first_episodes: BTreeSet<u64> = (0..1_000).map(|stream| RngStream::new(7, stream).seed()).collect();
@@ -51,7 +51,7 @@ fn no_world_has_the_seed_of_an_episode_of_a_batch_with_the_same_seed() {
     assert!(first_episodes.is_disjoint(&worlds));
 }
 
-/// A random legal action for each row. Rows of finished worlds are left out.
+/// Returns a random legal action for each row. Leaves out the rows of finished determinizations (worlds).
 fn random_moves(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> Moves {
     let bytes = step.mask.len() / step.seat.len();
     let mut moves = Moves { worlds: vec![], actions: Bytes::new(), into: vec![] };
@@ -68,7 +68,7 @@ fn random_moves(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> Moves {
     moves
 }
 
-/// All responses of a search whose worlds are played to their end at random.
+/// Returns all responses of a search. It plays the worlds to their end with random actions.
 async fn responses(table: &Arc<Table>, play: &dyn Play) -> Vec<String> {
     let (search, mut step) = search(table, play, opening(6, 12)).await;
     let mut rng = RngStream::new(3, 0);
@@ -144,7 +144,7 @@ async fn copies_are_independent_and_equal_actions_lead_to_equal_states() {
     let bytes = first.view.len() / 2;
     assert_eq!(copies.view[..2 * bytes], again.view[..]);
     assert_eq!(copies.view[..bytes], copies.view[2 * bytes..], "equal worlds, actions and chance events");
-    // A copy may take the place of a world that the call copies.
+    // A copy may replace a world that the same call copies.
     let next = random_moves(&themselves, &[0, 1], &mut RngStream::new(2, 0));
     let swapped = Moves { into: vec![1, 0], ..next.clone() };
     let swapped = search.advance(swapped).await.expect("all places are read before one is written");
@@ -255,7 +255,6 @@ async fn rewards_are_means_of_playouts_and_rows_share_their_seeds() {
     assert!((one[0] + one[1]).abs() < 1e-3, "margins of two");
 }
 
-/// The addresses of the episodes of all worlds.
 async fn addresses(search: &Search) -> Vec<*const ()> {
     let worlds = search.worlds.lock().await;
     worlds.iter().flatten().map(|world| Arc::as_ptr(&world.play).cast()).collect()
@@ -347,7 +346,7 @@ async fn predicted_sizes_stop_at_the_limits_of_a_call() {
     let row = row_bytes(table.rules.info());
     assert_eq!([1, 100].map(|rows| search.step_bytes(rows)), [row, 100 * row]);
     assert!(search.step_bytes(1 << 20) <= search.opening().message_bytes);
-    // Two floats for each row, twice, beside the sums of blocks.
+    // Two floats for each row, twice, in addition to the sums of blocks.
     let sums = size_of::<Option<Rewards>>();
     assert_eq!([1, 100].map(|rows| search.reward_bytes(rows) - sums * (rows + MOST_BLOCKS)), [16, 1_600]);
     assert_eq!(search.reward_bytes(1 << 20), search.reward_bytes(MOST_PLAYOUTS));
@@ -361,7 +360,7 @@ async fn calls_to_a_search_that_ended_return_the_reason() {
     let (search, step) = search(&table, &*middle(&table, 1, 8), opening(count, count)).await;
     let worlds: Vec<u32> = (0..u32::try_from(count).expect("it fits")).collect();
     let moves = random_moves(&step, &worlds, &mut RngStream::new(1, 0));
-    // Both threads are blocked.
+    // Blocks both threads.
     let gates = [(); 2].map(|()| {
         let (gate, closed) = std::sync::mpsc::channel::<()>();
         search.owner.spawn(Once::new(move || {

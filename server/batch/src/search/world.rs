@@ -1,4 +1,4 @@
-//! The worlds of a search, and their rows in a step.
+//! The determinizations (worlds) of a search, and their rows in a step.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Samples the world with this number of a search with this seed, from what the seat knows.
+    /// Samples world `number` of a search with this seed, from the seat's information set.
     pub(super) fn sample(insight: &dyn Insight, seed: u64, number: usize) -> Self {
         Self { play: insight.imagine(world_seed(seed, number)), viewer: insight.seat() }
     }
 
-    /// The episode, for playing. Copies it first if it is shared.
+    /// Returns the episode for playing. Copies the episode first if it is shared.
     pub(super) fn play_mut(&mut self) -> &mut dyn Play {
         if Arc::get_mut(&mut self.play).is_none() {
             self.play = self.play.copy();
@@ -31,13 +31,13 @@ impl World {
         Arc::get_mut(&mut self.play).expect("a new copy is not shared")
     }
 
-    /// The seat whose decision the row shows: the seat of the sample if it owes one, else the lowest seat that does.
+    /// Returns the seat whose decision the row shows: `viewer` if it owes one, else the lowest pending seat.
     pub(super) fn decides(&self) -> Option<Seat> {
         let pending = self.play.pending();
         if pending.contains(self.viewer) { Some(self.viewer) } else { pending.lowest() }
     }
 
-    /// Plays decisions until one has several legal actions.
+    /// Plays forced decisions until no seat has one.
     pub(super) fn skip_forced(&mut self) {
         let forced =
             |play: &dyn Play| play.pending().iter().find_map(|seat| Some((seat, play.forced(seat)?)));
@@ -47,24 +47,24 @@ impl World {
     }
 }
 
-/// The seed of the world with this number. It differs from all seeds of episodes of a batch with the same seed, so a world
-/// does not repeat the chance events of such an episode.
+/// Returns the seed of world `number`. It differs from every episode seed of a batch with the same seed. So a world does
+/// not repeat the chance events of such an episode.
 pub(super) fn world_seed(seed: u64, number: usize) -> u64 {
     RngStream::new(seed, WORLD_STREAM + number as u64).seed()
 }
 
-/// The bytes of a row.
+/// Returns the size of a row in bytes.
 #[must_use]
 pub fn row_bytes(info: &GameInfo) -> usize {
     6 + 4 * usize::from(info.seats) + info.actions.mask_bytes() + info.layout.bytes()
 }
 
-/// How many rows fit a message.
+/// Returns the number of rows that fit one message.
 pub(super) fn most_rows(info: &GameInfo, message_bytes: usize) -> usize {
     message_bytes.saturating_sub(MESSAGE_HEAD) / row_bytes(info)
 }
 
-/// A step with a row for each of these worlds.
+/// Returns a step with one row for each of these worlds.
 pub(super) fn rows<'a>(
     table: &Table,
     reward: RewardKind,

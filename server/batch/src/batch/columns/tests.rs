@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// The most rows of a step.
+/// The maximum number of rows of a step.
 const ROWS: usize = 64;
 
 fn widths() -> Widths {
@@ -11,7 +11,7 @@ fn widths() -> Widths {
     Widths(widths)
 }
 
-/// A step of this many rows, written by one thread or divided among several.
+/// Returns a step of this many rows, written in one buffer or divided into columns.
 fn step(buffers: &BufferCache, rows: usize, divided: bool) -> Step {
     let written = buffers.rows(widths(), rows);
     let written = if divided { written.divided(rows) } else { written };
@@ -41,7 +41,7 @@ fn at_most_two_whole_steps_are_cached() {
     }
 }
 
-/// A step that is not in a cached buffer would have needed new memory.
+/// A step that is not in a cached buffer has allocated new memory.
 #[test]
 fn steps_and_half_steps_reuse_buffers_while_earlier_ones_are_read() {
     for (rows, read) in [(ROWS, 1), (ROWS / 2, 3)] {

@@ -1,4 +1,4 @@
-//! Advice of bots to agents.
+//! Tests of the advice that bots give to agents.
 
 use boardwire_api::v1::AutoresetMode;
 use boardwire_bots::Bot;
@@ -8,13 +8,11 @@ use super::policies::{failing, with_policy};
 use super::*;
 use crate::play::Play;
 
-/// The same plan with advice.
 fn advised(plan: Plan, bot: &str) -> Plan {
     let bot = bot.parse().expect("a bot");
     Plan { adviser: Some(Adviser { bot, shares: true }), ..plan }
 }
 
-/// The step without its advice.
 fn unadvised(step: Step) -> Message {
     Message { advice: Bytes::new(), advice_shares: Bytes::new(), ..message(step) }
 }
@@ -25,7 +23,7 @@ fn shares(step: &Step, at: usize) -> Vec<f32> {
     row(step.advice_shares(), at, bytes).chunks(4).map(number).collect()
 }
 
-/// The choice of a bot that plays at `seat` with this random stream.
+/// Returns the choice of a bot that plays at `seat` with this stream of random numbers.
 fn chosen(play: &dyn Play, seat: Seat, bot: &Bot, rng: RngStream) -> u8 {
     let mut round = play.round(vec![(seat, bot.clone(), rng)]);
     while !round.advance().expect("it chooses") {}
@@ -166,7 +164,7 @@ fn shares_sum_to_one_over_legal_actions() {
                     assert!(positive.iter().all(|action| legal.contains(action)));
                     assert!(positive.contains(&shown.advice()[at]));
                     divided += u32::from(positive.len() > 1);
-                    // The action that is chosen in the end has had as many playouts as any.
+                    // No action has had more playouts than the chosen action.
                     let most = shares.iter().copied().fold(0.0, f32::max);
                     let of_choice = shares[usize::from(shown.advice()[at])];
                     assert!(
@@ -188,7 +186,7 @@ fn row_bytes_counts_the_bytes_of_a_row() {
         let plan = Plan { columns: Columns { oracle: true, ..plan.columns }, ..advised(plan, "random") };
         let shown = reset(&open(&table, &plan, 5, 0, 1));
         let bytes: usize = columns(&shown).iter().map(|column| column.len()).sum();
-        // An end: its environment, scores and ranks of three seats, views of two agents.
+        // The end of an episode: environment, scores and ranks of three seats, views of two agents.
         let end = 4 + 3 * 5 + 2 * shown.view().len() / 5;
         assert_eq!(bytes, 5 * (row_bytes(table.rules.info(), &plan) - end), "{game}");
     }
@@ -211,7 +209,7 @@ fn rows_keep_their_advice_unless_they_are_reset_or_loaded() {
         assert_eq!(row_digest(&partly, at) == row_digest(&now, at), at != 0 && at != 2);
     }
     let expected = step(&batch, choices(&partly, 0, 99)).expect("legal");
-    // A snapshot is the same with and without advice, and the advice is the same wherever it is loaded.
+    // A snapshot is the same with and without advice. Every batch that loads it gives the same advice.
     let without = open(&table, &plain, 12, 0, 2);
     let loaded = wait(without.load(&key, snapshot.clone(), &[])).expect("it is of the same kind");
     assert_eq!(wait(without.save(&key, &[])).expect("it is saved"), snapshot);
@@ -227,7 +225,7 @@ fn rows_keep_their_advice_unless_they_are_reset_or_loaded() {
     }
 }
 
-/// A batch whose adviser fails in the second round, and the same batch without an adviser.
+/// Returns a batch whose adviser fails in the second round, and the same batch without an adviser.
 fn failing_batches() -> [Arc<Batch>; 2] {
     let (table, plan) = with_policy("faraway", &["agent", "policy:lion"], failing);
     let (_, lion) = plan.line_ups[0].bots[0].clone();
@@ -261,7 +259,7 @@ fn a_failing_adviser_is_an_error_and_changes_nothing() {
         }
     };
     assert_eq!(save(&batch), before);
-    // The adviser thinks about loaded environments, too.
+    // The adviser also thinks about loaded environments.
     let later = save(&plain);
     check_error(wait(batch.load(&key, later, &[])).expect_err("it fails there"));
     assert_eq!(save(&batch), before);
@@ -287,7 +285,7 @@ fn a_caller_that_goes_away_while_the_adviser_thinks_changes_nothing() {
     let snapshot = wait(other.save(&key, &[])).expect("it is saved");
     let slices = || (0..usize::BITS).map(|power| (1 << power) - 1);
     let given_up = |slices: &usize| within(&pool, *slices, batch.step(0, 0, actions.clone(), None)).is_none();
-    // The caller goes away after more and more slices, until the call finishes first.
+    // The caller cancels after more and more slices, until the call finishes first.
     let times = slices().take_while(given_up).inspect(|_| assert_eq!(save(), before)).count();
     assert!(times > 2, "the adviser thinks in the pool");
     let given_up = |slices: &usize| within(&pool, *slices, batch.load(&key, snapshot.clone(), &[])).is_none();

@@ -1,13 +1,13 @@
-//! The count of decisions: each choice of an agent counts once.
+//! Tests of the decision counter: each choice of an agent counts once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 
-/// Numbers of environments: the caller's thread steps the first, the pool the second.
+/// Two batch sizes. The caller's thread steps the first, the pool the second.
 const COUNTS: [usize; 2] = [5, SHARED_LIMIT + 1];
 
-/// A table of Faraway, and the counter of its decisions.
+/// Returns a table of Faraway, and the counter of its decisions.
 fn counted() -> (Arc<Table>, Arc<AtomicU64>) {
     let (whole, counter) = (table("faraway", 2), Arc::new(AtomicU64::new(0)));
     let decisions = metrics::Counter::from_arc(Arc::clone(&counter));

@@ -1,4 +1,4 @@
-//! A game from outside Boardwire. It has no estimate, and it can be truncated after a few plies, as no game of ours is.
+//! Tests a game from outside Boardwire. Unlike Boardwire's games, it has no estimate and can be truncated after a few plies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn a_game_at_its_greatest_length_is_truncated() {
     assert_eq!((shown.ended().len(), shown.ranks().len(), shown.scores().len()), (12, 6, 24));
 }
 
-/// The winner of a match of two bots, if there is a single one.
+/// Plays an episode between two bots; returns the winner, if there is a single one.
 fn winner(table: &Table, bots: [&str; 2], seed: u64) -> Option<usize> {
     let mut episode = Arc::clone(&table.rules).deal(seed.into());
     let bots = bots.map(|bot| bot.parse::<Bot>().expect("a bot"));

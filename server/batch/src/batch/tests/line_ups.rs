@@ -1,15 +1,15 @@
-//! Line-ups that differ from environment to environment.
+//! Tests of line-ups that differ between environments.
 
 use super::*;
 
-/// The agent has seat 0 or seat 1 in turn, against a bot.
+/// Returns a plan with two line-ups: the agent plays seat 0 or seat 1, against a bot.
 fn turns(duplicate_deals: bool) -> Plan {
     let one = |names: &[&str]| plan(names).line_ups.remove(0);
     let line_ups = vec![one(&["agent", "random"]), one(&["random", "agent"])];
     Plan { line_ups, duplicate_deals, ..plan(&["agent", "random"]) }
 }
 
-/// The digests of every environment's rows, with the lowest legal action in every decision.
+/// Returns the digests of every environment's rows. Every decision chooses the lowest legal action.
 fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
     let mut shown = reset(batch);
     let rows = shown.seat().len();
@@ -23,7 +23,7 @@ fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
     all
 }
 
-/// A plan with only the line-up of this environment.
+/// Returns a plan with only the line-up of this environment.
 fn only(number: u64) -> Plan {
     plan(if number.is_multiple_of(2) { &["agent", "random"] } else { &["random", "agent"] })
 }
@@ -40,7 +40,7 @@ fn each_environment_plays_as_if_its_line_up_were_the_only_one() {
     }
 }
 
-/// Environments 2k and 2k + 1 play the episodes of environment k without duplicates.
+/// Environments 2k and 2k + 1 play the episodes that environment k plays without duplicate deals.
 #[test]
 fn duplicate_deals_are_the_same_episodes_for_every_line_up() {
     for game in boardwire_games::IDS {

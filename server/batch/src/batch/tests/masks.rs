@@ -1,11 +1,10 @@
-//! Steps of some environments only.
+//! Tests of steps with a mask.
 
 use super::*;
 use boardwire_api::v1::AutoresetMode;
 
 const N: usize = 150;
 
-/// The mask of the environments for which `chosen` is true.
 fn mask(chosen: impl Fn(usize) -> bool) -> Bytes {
     let mut bits = vec![0; N.div_ceil(8)];
     (0..N).filter(|&at| chosen(at)).for_each(|at| bits[at / 8] |= 1 << (at % 8));
@@ -16,14 +15,14 @@ fn masked(batch: &Arc<Batch>, indices: &[u8], mask: Bytes) -> Result<Step, Error
     wait(batch.step(0, 0, Actions { indices: Bytes::copy_from_slice(indices), mask }, None))
 }
 
-/// The episodes that ended, with their results.
+/// Returns the episodes that ended, with their results.
 fn ends(step: &Step) -> Vec<[&[u8]; 4]> {
     let count = step.ended().len() / 4;
     let columns = [step.ended(), step.scores(), step.ranks(), step.final_view()];
     (0..count).map(|at| columns.map(|column| row(column, at, column.len() / count))).collect()
 }
 
-/// Two steps of half of the environments each equal one step of all, and do not change the other half.
+/// Two steps of one half each equal one step of all. A step of one half does not change the other half.
 #[test]
 fn masked_out_environments_do_not_change() {
     for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep, AutoresetMode::Disabled] {

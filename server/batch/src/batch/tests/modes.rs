@@ -1,4 +1,4 @@
-//! Autoreset modes and policies for illegal actions.
+//! Tests of autoreset modes and of policies for illegal actions.
 
 use super::*;
 use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
@@ -8,7 +8,7 @@ fn batch(autoreset: AutoresetMode, illegal_actions: IllegalActionPolicy) -> Arc<
     open(&table("faraway", 3), &plan, 40, 0, 2)
 }
 
-/// Steps until an episode has ended; returns the step before and that step.
+/// Steps until an episode has ended; returns the previous step and that step.
 fn until_end(batch: &Arc<Batch>) -> (Step, Step) {
     let mut shown = reset(batch);
     for salt in 0.. {
@@ -35,7 +35,7 @@ fn view_bytes(step: &Step) -> usize {
     step.view().len() / step.seat().len()
 }
 
-/// What all modes have in common in the step in which an episode ends.
+/// Checks what all modes have in common in the step in which an episode ends.
 fn check_ends(last: &Step) {
     let ended = ended(last);
     let flagged: Vec<_> = (0..40).filter(|&at| last.flags()[at] != 0).collect();
@@ -135,7 +135,7 @@ fn resets_begin_the_requested_episodes() {
         "as if opened with it"
     );
     assert_eq!(reset(&batch).view(), one.view());
-    // With both kinds of seeds, this episode has the single seed, and later episodes follow from the batch seed.
+    // With both kinds of seeds, this episode uses its own seed, and later episodes use the batch seed.
     let both = Reset { seed: Some(7), seeds: vec![5; 40], ..Reset::default() };
     let single = wait(batch.reset(both, None)).expect("reset");
     assert_eq!(row(single.episode(), 0, 4), [0; 4]);
@@ -147,7 +147,7 @@ fn resets_begin_the_requested_episodes() {
     assert_eq!(reset(&batch).view(), one.view());
     let other = wait(batch.reset(Reset { seed: Some(8), ..Reset::default() }, None)).expect("reset");
     assert_ne!(other.view(), zero.view());
-    // Environment 3 now plays the episode whose seed environment 5 had in its episode 0.
+    // Environment 3 now plays the episode with the seed of episode 0 of environment 5.
     let seed = RngStream::resume(7.into(), 5, 0).seed();
     let one = Reset { mask: vec![8, 0, 0, 0, 0].into(), seeds: vec![seed], ..Reset::default() };
     let shown = wait(batch.reset(one, None)).expect("reset");

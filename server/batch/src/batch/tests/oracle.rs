@@ -1,11 +1,11 @@
-//! The views of all seats, for centralized critics: only in batches that request them.
+//! Tests of the oracle columns: the views of all seats, for centralized critics. A batch has them only on request.
 
 use boardwire_kernel::{RESAMPLE_STREAM, Viewer};
 
 use super::*;
 use crate::play::Play;
 
-/// A plan with agents at all seats and the views of all seats.
+/// Returns a plan with agents at all seats and the views of all seats.
 fn all_seeing(seats: usize) -> Plan {
     let plan = plan(&vec!["agent"; seats]);
     Plan { columns: Columns { oracle: true, ..plan.columns }, ..plan }
@@ -16,7 +16,7 @@ fn tables() -> impl Iterator<Item = (&'static str, u8, Arc<Table>)> {
     boardwire_games::IDS.iter().flat_map(seats)
 }
 
-/// The views of all seats, from `first` on.
+/// Returns the views of all seats, starting at `first`.
 fn views(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     let info = table.rules.info();
     let mut views = vec![0; usize::from(info.seats) * info.layout.bytes()];
@@ -26,7 +26,7 @@ fn views(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     views
 }
 
-/// The masks of all seats, from `first` on.
+/// Returns the legal masks of all seats, starting at `first`.
 fn masks(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     let (info, bytes) = (table.rules.info(), table.rules.info().actions.mask_bytes());
     let mut masks = vec![0; usize::from(info.seats) * bytes];
@@ -36,7 +36,7 @@ fn masks(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     masks
 }
 
-/// Episode 0 of environment `number`.
+/// Deals episode 0 of environment `number`.
 fn dealt(table: &Table, number: u64) -> Box<dyn Play> {
     Arc::clone(&table.rules).deal(RngStream::new(7, number).seed().into())
 }
@@ -118,7 +118,7 @@ fn other_columns_do_not_depend_on_hidden_information() {
     }
 }
 
-/// Plays two positions to the end with the same actions and the same chance; all seats must have the same views in both.
+/// Plays two positions to the end with the same actions and chance. All seats must have the same views in both.
 fn check_same_continuation(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mut RngStream) {
     let name = table.rules.info().id;
     loop {
@@ -138,7 +138,7 @@ fn check_same_continuation(table: &Table, one: &mut dyn Play, other: &mut dyn Pl
     }
 }
 
-/// A state holds nothing beside what at least one seat knows.
+/// A state holds only information that at least one seat knows.
 #[test]
 fn positions_with_the_same_views_continue_the_same() {
     let mut alike = 0;

@@ -1,4 +1,4 @@
-//! Policy networks as opponents.
+//! Tests of policy networks as opponents.
 
 use boardwire_api::v1::AutoresetMode;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use boardwire_policy::{Policies, testkit::Linear};
 
 use super::*;
 
-/// The table of a game, and a plan in which `policy:lion` is a network that `change` has made.
+/// Returns the table of a game, and a plan in which `policy:lion` is a network that `change` returns.
 pub(super) fn with_policy(
     game: &str,
     names: &[&str],
@@ -51,7 +51,7 @@ fn environments_do_not_depend_on_other_requests_to_the_policy() {
     }
 }
 
-/// A network whose values grow with the round and overflow from the second round on.
+/// Returns a network whose values grow with the round, and overflow from the second round on.
 pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
     let mut fields = info.layout.with_offsets();
     let (round, _) = fields.find(|(_, field)| field.name == "round").expect("it has rounds");
@@ -83,7 +83,7 @@ fn a_failing_policy_is_an_error_and_changes_nothing() {
     assert!(text.starts_with(problem), "{text}");
     let again = step(&batch, choices(&shown, 0, 0)).expect_err("nothing has changed");
     assert!(matches!(again, Error::BotFailed { .. }), "{again}");
-    // Other batches continue, and so does this one after a reset.
+    // Other batches continue. This batch continues after a reset.
     reset(&good);
     let shown = reset(&batch);
     step(&batch, choices(&shown, 0, 0)).expect("the first round is still fine");

@@ -1,4 +1,4 @@
-//! Requests that state the sequence number of their response.
+//! Tests of requests that state the sequence number of their response.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn a_repeated_step_gets_the_same_response_and_steps_nothing() {
     assert_eq!(numbered(&batch, 0..300, &actions, 2), Ok(second.clone()));
     let third = numbered(&batch, 0..300, &choices(&second, 0, 1), 3).expect("it is due");
     assert_ne!(third.view(), second.view());
-    // Another batch that repeats nothing plays the same.
+    // Another batch without retries plays the same.
     let other = open(&table("faraway", 2), &plan(&["agent", "random"]), 300, 0, 1);
     step(&other, choices(&reset(&other), 0, 0)).expect("legal");
     assert_eq!(step(&other, choices(&second, 0, 1)), Ok(third));
@@ -59,7 +59,7 @@ fn each_run_counts_its_responses() {
     numbered(&batch, 0..100, &next, 3).expect("it is due");
     let high = numbered(&batch, 100..200, &actions, 2).expect("the other half has had one response");
     assert_eq!(numbered(&batch, 100..200, &actions, 2), Ok(high));
-    // A reset covers all: its number follows the highest.
+    // A reset covers all environments: its number follows the highest.
     let again = |sequence| wait(batch.reset(Reset::default(), Some(sequence)));
     let fresh = again(4).expect("it is due");
     assert_eq!(again(4), Ok(fresh), "a repeated reset begins nothing");
@@ -67,7 +67,7 @@ fn each_run_counts_its_responses() {
     assert_eq!(numbered(&batch, 0..100, &next, 3), stale, "earlier responses are no longer cached");
 }
 
-/// A field shares the memory of its whole message.
+/// A bytes field shares the memory of its whole message.
 #[test]
 fn a_cached_request_does_not_keep_its_message() {
     let batch = open(&table("faraway", 2), &plan(&["agent", "random"]), 1, 0, 1);
@@ -80,7 +80,7 @@ fn a_cached_request_does_not_keep_its_message() {
     assert!(mask.is_unique());
 }
 
-/// The client goes away while bots think, and repeats its request.
+/// The client cancels its request while bots think, and then retries it.
 #[test]
 fn a_step_that_was_given_up_is_made_once() {
     let (table, plan) = (table("faraway", 2), plan(&["agent", "greedy:4"]));

@@ -1,4 +1,4 @@
-//! Environments that are saved, altered and loaded.
+//! Tests that save, alter and load environments.
 
 use super::super::snapshot::{Saved, seal, unseal};
 use super::*;
@@ -15,7 +15,7 @@ fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, Error
     wait(batch.load(&key(), snapshot.clone(), mask))
 }
 
-/// Steps on from `shown`; returns the digests of every row.
+/// Continues to step from `shown`; returns the digests of every row.
 fn continue_from(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
     let rows = |shown: &Step| (0..shown.seat().len()).map(|at| row_digest(shown, at)).collect();
     let next = |salt| {
@@ -39,7 +39,7 @@ fn a_loaded_batch_continues_like_the_saved_one() {
         let once = continue_from(&batch, shown.clone(), 40);
         let again = load(&batch, &snapshot, &[]).expect("it is whole");
         assert_eq!(continue_from(&batch, again, 40), once);
-        // A batch with other numbers and another seed: later episodes still follow from the saved seed.
+        // This batch has other environment numbers and another seed. Later episodes still follow from the saved seed.
         let opening = Opening { seed: 99, ..opening(&plan, 70, 1000) };
         let other = wait(Batch::open(String::new(), table, opening, &pool(1).alone())).expect("it opens");
         let there = load(&other, &snapshot, &[]).expect("it is of the same kind");
