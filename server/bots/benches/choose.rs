@@ -1,7 +1,7 @@
-//! How many decisions a second bots make on one core.
+//! Measures how many decisions per second bots make on one core.
 //!
-//! A bot plays every seat of every game of the registry at its fewest seats. A row is the median of several runs;
-//! `--json` prints a row a line, for `bench/run`. An argument that is the id of a game measures that game alone.
+//! A bot plays every seat of every registered game, at the minimum number of seats. A row is the median of several runs.
+//! `--json` prints one row per line, for `bench/run`. Game ids as arguments restrict the benchmark to these games.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -15,11 +15,11 @@ use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, RngStream, testkit};
 
-/// How long one run plays, at least.
+/// The minimum duration of one run.
 const RUN: Duration = Duration::from_millis(800);
-/// The runs of a row, an odd number.
+/// The number of runs per row: odd.
 const RUNS: usize = 5;
-/// The bots: a search at several numbers of playouts, since that is what it costs.
+/// The bots. The search has several numbers of playouts, because they determine its cost.
 const BOTS: [Bot; 3] =
     [Bot::Greedy { worlds: DEFAULT_WORLDS }, Bot::Search { playouts: 10 }, Bot::Search { playouts: 160 }];
 
@@ -47,7 +47,7 @@ fn main() {
     }
 }
 
-/// Measures a bot in a game at its fewest seats: decisions a second, run by run.
+/// Measures a bot in a game at its minimum number of seats. Returns the decisions per second of each run.
 struct Measure<'a>(&'a Bot);
 
 impl Visitor for Measure<'_> {
@@ -57,7 +57,7 @@ impl Visitor for Measure<'_> {
         let seats = *G::TYPE.seats.start();
         let game = testkit::table::<G>(seats, &[]);
         let mut seeds = 0..;
-        // The first run warms up and is not counted.
+        // The first run is a warm-up and is not counted.
         let runs = (0..=RUNS).map(|_| {
             let (mut decisions, start) = (0, Instant::now());
             while start.elapsed() < RUN {
@@ -69,7 +69,7 @@ impl Visitor for Measure<'_> {
     }
 }
 
-/// Plays one game between bots; gives the decisions it took.
+/// Plays one game between bots. Returns the number of decisions.
 fn play<G: Estimate>(game: &Arc<G>, bot: &Bot, seed: u64) -> u32 {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng: Vec<RngStream> =

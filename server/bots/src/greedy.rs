@@ -1,39 +1,39 @@
-//! One ply deep: play every legal action in a few sampled states and take the one worth most on average.
+//! One-ply search: plays every legal action in several sampled states and takes the action with the best average.
 
 use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 
 use crate::playout::{Playout, Seeds};
 
-/// The legal action with the greatest estimate, summed over some sampled states; the lowest index among equals. In a game
-/// without an estimate an action is worth in a state what one random playout after it ends with.
+/// Finds the legal action with the greatest estimate, summed over sampled states (determinizations). The lowest index
+/// wins a tie. In a game without an estimate, the value of an action in a state is the result of one random playout.
 ///
-/// Within one state every action meets the same hidden cards and the same chance, so that actions differ by
-/// their own merit. That chance has a seed of its own: the true one stays unknown.
+/// Within one state every action meets the same hidden cards and the same random outcomes, so only the actions differ.
+/// These outcomes have a seed of their own: the true seed stays unknown.
 pub(crate) struct Greedy<G: Estimate> {
-    /// States that are still to be looked at.
+    /// The number of states that are still to be evaluated.
     left: u32,
-    /// What has been seen of each legal action, in index order.
+    /// The results so far of each legal action, in index order.
     candidates: Vec<Candidate<G::Outlook>>,
-    /// What actions meet within one state, in memory that is used again.
+    /// The random outcomes within one state. All states reuse this memory.
     chance: Chance,
-    /// What plays on from each action in a game without an estimate.
+    /// The playout after each action in a game without an estimate.
     playout: Option<Box<Playout>>,
 }
 
-/// What has been seen of one action.
+/// The results so far of one action.
 struct Candidate<O> {
     action: u8,
-    /// The estimates in all states looked at, summed.
+    /// The sum of the estimates in all evaluated states.
     worth: i64,
-    /// What was estimated last: most states have the same outlook.
+    /// The last estimate: a cache, because most states have the same outlook.
     last: Estimated<O>,
 }
 
-/// An outlook with its estimate, if there has been one.
+/// An outlook with its estimate, if there is one.
 pub(crate) type Estimated<O> = Option<(O, i32)>;
 
-/// What the game's estimate, if it has one, says of a position to `seat` once it has played `action`; what was estimated
-/// `last` is looked up.
+/// Returns the game's estimate of a position for `seat` after it plays `action`, if the game has one. `last` caches the
+/// most recent outlook with its estimate.
 pub(crate) fn one_ply_ahead<G: Estimate>(
     game: &G,
     mut state: G::State,
@@ -44,7 +44,7 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
 ) -> Option<i32> {
     chance.rewind();
     apply(game, &mut state, seat, action.into(), chance).expect("a sampled state keeps the legal set");
-    // Looked at where it is: an outlook may be large, and this is asked for every action of every state.
+    // A reference, because an outlook may be large, and this runs for every action of every state.
     let found = game.outlook(&state, seat);
     let outlook = found.as_ref()?;
     if let Some((known, estimate)) = last
@@ -58,13 +58,13 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
 }
 
 impl<G: Estimate> Greedy<G> {
-    /// Looks at so many states.
+    /// Creates a search over `states` states.
     pub(crate) fn new(states: u32) -> Self {
         let chance = Chance::seeded(0, G::TYPE.streams.len());
         Self { left: states, candidates: Vec::new(), chance, playout: None }
     }
 
-    /// Looks at one more state; the choice, once all have been looked at.
+    /// Evaluates one more state. Returns the choice after the last state.
     pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
         if self.candidates.is_empty() {
             let legal = knowledge.legal();
@@ -94,7 +94,7 @@ impl<G: Estimate> Greedy<G> {
         }
     }
 
-    /// The legal actions from the one worth most to the one worth least; the lower index first among equals.
+    /// Returns the legal actions from the best to the worst; of equal ones, the lower index first.
     pub(crate) fn ranking(&self) -> impl Iterator<Item = u8> {
         let mut ranked: Vec<(i64, u8)> =
             self.candidates.iter().map(|candidate| (candidate.worth, candidate.action)).collect();
@@ -103,7 +103,7 @@ impl<G: Estimate> Greedy<G> {
     }
 
     fn best(&self) -> Option<u8> {
-        // `max_by_key` takes the last of equals, so the actions come from the highest index down.
+        // `max_by_key` returns the last of equals, so the actions run from the highest index down.
         self.candidates.iter().rev().max_by_key(|candidate| candidate.worth).map(|candidate| candidate.action)
     }
 }

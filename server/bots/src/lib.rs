@@ -1,7 +1,7 @@
-//! Bots that play any game, from what their seat knows alone.
+//! Bots that play any game, and use only what their seat knows.
 //!
-//! A bot is given [`Knowledge`](boardwire_kernel::Knowledge), never a position: the worlds it thinks in are sampled from what its
-//! seat may know. It spends simulations, not milliseconds, so it plays the same on every machine.
+//! A bot receives [`Knowledge`](boardwire_kernel::Knowledge), never a position. It plays in determinizations (worlds)
+//! sampled from that knowledge. Its budget counts simulations, not milliseconds, so it plays the same on every machine.
 #![deny(clippy::float_arithmetic)]
 
 mod greedy;
@@ -21,17 +21,17 @@ use std::sync::Arc;
 use boardwire_kernel::{ActionSet, RngStream};
 use thiserror::Error;
 
-/// Worlds a greedy bot looks at when its name states no number.
+/// The number of worlds for a greedy bot whose name states no number.
 pub const DEFAULT_WORLDS: u32 = 8;
-/// The most worlds a greedy bot may be asked to look at.
+/// The maximum number of worlds for a greedy bot.
 pub const MAX_WORLDS: u32 = 1024;
 
-/// Playouts a search makes when its name states no number.
+/// The number of playouts for a search whose name states no number.
 pub const DEFAULT_PLAYOUTS: u32 = 160;
-/// The most playouts a search may be asked for.
+/// The maximum number of playouts for a search.
 pub const MAX_PLAYOUTS: u32 = 10_000;
 
-/// A way to choose actions, named `random`, `greedy`, `greedy:WORLDS`, `mc`, `mc:PLAYOUTS`, `policy:NAME` or
+/// A method to choose actions. The names are `random`, `greedy`, `greedy:WORLDS`, `mc`, `mc:PLAYOUTS`, `policy:NAME` and
 /// `policy:NAME:argmax`.
 ///
 /// ```
@@ -44,25 +44,25 @@ pub const MAX_PLAYOUTS: u32 = 10_000;
 pub enum Bot {
     /// Chooses uniformly among the legal actions.
     Random,
-    /// Chooses the action whose immediate result is worth most on average.
+    /// Chooses the action whose immediate result has the best average value.
     Greedy {
-        /// How many worlds it averages over, at least 1.
+        /// The number of worlds for the average, at least 1.
         worlds: u32,
     },
-    /// Chooses the action that ends best on average, played on in sampled worlds (flat Monte Carlo).
+    /// Chooses the action with the best average result of playouts in sampled worlds (flat Monte Carlo).
     Search {
-        /// About how many playouts it makes, at least 1.
+        /// The approximate number of playouts, at least 1.
         playouts: u32,
     },
-    /// Chooses as a policy likes.
+    /// Chooses by the preference of a policy.
     Policy(ByPolicy),
 }
 
 impl Bot {
-    /// The bot of this name; `find` knows the policies that there are, or says what would be right instead.
+    /// Returns the bot with this name. `find` returns the policy with a name, or an error that states the valid names.
     ///
     /// # Errors
-    /// No bot has this name, or no policy.
+    /// No bot or no policy has this name.
     pub fn named(
         name: &str,
         find: impl FnOnce(&str) -> Result<Arc<dyn Policy>, String>,
@@ -86,7 +86,7 @@ impl Bot {
         bot.ok_or_else(|| unknown(UnknownBot::KNOWN.to_owned()))
     }
 
-    /// Chooses from the legal actions alone, if the bot needs to know no more.
+    /// Chooses from the legal actions alone, if the bot needs no other information.
     pub fn choose_blindly(&self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
         match self {
             Self::Random if !legal.is_empty() => Some(rng.draw(&mut legal)),
@@ -94,7 +94,7 @@ impl Bot {
         }
     }
 
-    /// Whether choosing takes so little that nobody need make room for it.
+    /// Returns whether a choice is so fast that the caller need not schedule it.
     #[must_use]
     pub fn is_quick(&self) -> bool {
         *self == Self::Random
@@ -114,22 +114,22 @@ impl fmt::Display for Bot {
     }
 }
 
-/// No bot has this name.
+/// The error that no bot has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{given}` is no bot: known are {expected}")]
 pub struct UnknownBot {
-    /// The name given.
+    /// The given name.
     pub given: String,
-    /// The names there are, for people.
+    /// The known names, for people.
     pub expected: String,
 }
 
 impl UnknownBot {
-    /// The names of bots that are always there, for people.
+    /// The names of the built-in bots, for people.
     pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax";
 }
 
-/// Where there are no policies.
+/// Parses a name where no policy is registered.
 impl FromStr for Bot {
     type Err = UnknownBot;
 

@@ -1,4 +1,4 @@
-//! Playing a world to its end, with every seat for itself.
+//! Playouts: a determinization (world) is played to its end, with every seat for itself.
 
 use boardwire_kernel::{
     ActionSet, BOT_STREAM, BySeat, Chance, Estimate, MAX_SEATS, Outcome, RngStream, Seat, apply,
@@ -6,25 +6,25 @@ use boardwire_kernel::{
 
 use crate::greedy::one_ply_ahead;
 
-/// A lead beyond this is worth no more: who is that far ahead has won. Where the range of scores is smaller, it is the limit.
+/// The maximum lead that counts: a seat that is so far ahead has won. A smaller range of scores is the limit instead.
 const LEAD: i32 = 60;
 
-/// Plays worlds to their end, every choice the one that its seat's own estimate likes best one ply ahead, or any in a game
-/// without an estimate.
+/// Plays worlds to their end. Every seat takes the action with the best estimate of its own one ply ahead, or a random
+/// action in a game without an estimate.
 ///
-/// Estimates look at the world as it is, so no other world is drawn on the way; but at a guess of the chance to
-/// come, never at the chance that comes.
+/// Estimates read the world as it is, so a playout samples no other worlds. But they use guessed random outcomes, never
+/// the outcomes that will come.
 pub(crate) struct Playout {
-    /// The chance that comes.
+    /// The random outcomes that will come.
     chance: Chance,
-    /// The chance that choices are tried with.
+    /// The guessed random outcomes with which seats try actions.
     guess: Chance,
-    /// The seed of random choices, and what draws them once there is one.
+    /// The seed of random choices, and their stream once it is needed.
     seed: u64,
     random: Option<RngStream>,
 }
 
-/// The seeds of a playout's chance: the same for all actions that are compared in one world.
+/// The seeds of a playout. All actions that are compared in one world have the same seeds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
     chance: u64,
@@ -32,26 +32,26 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// Fresh ones.
+    /// Draws new seeds.
     pub(crate) fn draw(rng: &mut RngStream) -> Self {
         Self { chance: rng.seed(), guess: rng.seed() }
     }
 }
 
 impl Playout {
-    /// Room for playouts of a game with so many streams of chance.
+    /// Creates the memory for playouts of a game with `streams` random streams.
     pub(crate) fn new(streams: usize) -> Self {
         Self::seeded(Seeds { chance: 0, guess: 0 }, streams)
     }
 
-    /// A playout with these seeds.
+    /// Creates a playout with these seeds.
     fn seeded(seeds: Seeds, streams: usize) -> Self {
         let Seeds { chance, guess } = seeds;
         let (seed, random) = (guess, None);
         Self { chance: Chance::seeded(chance, streams), guess: Chance::seeded(guess, streams), seed, random }
     }
 
-    /// What `action` of `seat` is worth to it in this world, played to the end.
+    /// Plays `action` of `seat` in this world, then plays to the end. Returns the value for `seat`.
     pub(crate) fn worth<G: Estimate>(
         &mut self,
         game: &G,
@@ -69,7 +69,7 @@ impl Playout {
         game.outcome(&state).map_or(0, |outcome| worth(&outcome, seat, game.info().scores))
     }
 
-    /// Goes on to the end as `choose` says.
+    /// Plays to the end with the choices that `choose` returns.
     fn play_on<G: Estimate>(
         &mut self,
         game: &G,
@@ -82,7 +82,7 @@ impl Playout {
             if pending.is_empty() {
                 return;
             }
-            // Those who choose at once choose before any of them is seen to have chosen.
+            // Seats that choose simultaneously all choose before the first choice is applied.
             let mut choices = BySeat::<u8, MAX_SEATS>::default();
             for chooser in pending.iter() {
                 choices[chooser] = choose(self, state, chooser);
@@ -94,7 +94,7 @@ impl Playout {
         }
     }
 
-    /// The action that `seat` likes best one ply ahead; the lowest index among equals.
+    /// Returns the best action by the estimate of `seat` one ply ahead; the lowest index wins a tie.
     fn choose<G: Estimate>(&mut self, game: &G, state: &G::State, seat: Seat) -> u8 {
         let legal = game.legal(state, seat);
         let first = legal.lowest().expect("who owes a choice has one");
@@ -112,28 +112,28 @@ impl Playout {
         best
     }
 
-    /// Any of these actions.
+    /// Returns a random one of these actions.
     fn draw(&mut self, mut legal: ActionSet) -> u8 {
         self.random.get_or_insert_with(|| RngStream::new(self.seed, BOT_STREAM)).draw(&mut legal)
     }
 }
 
-/// How a world is played to its end, for whoever searches with a judgement of its own.
+/// The rollout policy of a search that has its own evaluation: how a world is played to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rollout {
-    /// Every seat takes what its own estimate likes best one ply ahead; any of its legal actions in a game without one.
+    /// Every seat takes the action with its best estimate one ply ahead, or in a game without one a random legal action.
     #[default]
     Estimate,
-    /// Every seat takes any of its legal actions.
+    /// Every seat takes a random legal action.
     Random,
 }
 
 impl Rollout {
-    /// How the game ends that goes on from this position; none if it would exceed its greatest length. The luck to
-    /// come follows from `seed`, and so do random choices.
+    /// Plays this position to its end and returns the result; none if the game exceeds its maximum length. `seed` determines
+    /// the random outcomes and the random choices.
     #[must_use]
     pub fn play_out<G: Estimate>(self, game: &G, state: &G::State, seed: u64) -> Option<Outcome> {
-        // Not `seed` itself: the world may have been drawn from it, and would meet again the luck that it has had.
+        // Not `seed` itself: the world may be sampled from it, and would then meet the same random numbers again.
         let mut rng = RngStream::new(seed, BOT_STREAM);
         let mut playout = Playout::seeded(Seeds::draw(&mut rng), G::TYPE.streams.len());
         playout.random = Some(rng);
@@ -146,8 +146,8 @@ impl Rollout {
     }
 }
 
-/// What an outcome is worth to a seat in a game with this range of scores: its lead over the best of the others, as far as
-/// it counts, and for the first place half of the longest lead that counts.
+/// Returns the value of an outcome to a seat in a game with this range of scores. It is the limited lead over the best
+/// other seat. The first place adds half of the maximum lead, shared among the winners.
 fn worth(outcome: &Outcome, seat: Seat, (least, most): (i32, i32)) -> i32 {
     let longest = most.saturating_sub(least).clamp(1, LEAD);
     let own = outcome.scores()[seat.index()];

@@ -1,59 +1,59 @@
-//! Bots that ask somebody else which actions to prefer: networks, which live outside of this crate.
+//! Bots that ask a policy which actions to prefer. Policies, such as networks, are outside of this crate.
 
 use std::fmt;
 use std::sync::Arc;
 
 use boardwire_kernel::{ActionSet, Game, Knowledge, RngStream};
 
-/// Something that prefers some actions to others by the view of the seat that decides, such as a network.
+/// A policy, such as a network: it prefers some actions to others, by the view of the seat that decides.
 ///
-/// Questions of many deciders are answered together, so that the answer comes later than the question. It must not
-/// depend on what else is asked, nor on when.
+/// It answers questions of many seats in one batch, so the answer comes later than the question. An answer must not
+/// depend on the other questions or on the time.
 pub trait Policy: fmt::Debug + Send + Sync {
-    /// What it is called, after `policy:`.
+    /// Returns the name that follows `policy:`.
     fn name(&self) -> &str;
 
-    /// Takes up a question: the view, and the actions that may be chosen, at least one.
+    /// Accepts a question: the view, and the legal actions, at least one.
     fn ask(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn Question>;
 }
 
-/// A question that a policy has taken up. Whoever drops it wants no answer any more.
+/// A question that a policy has accepted. The caller drops it to cancel it.
 pub trait Question: Send {
-    /// Works on questions for a moment, not necessarily on this one; the answer, once it has come.
+    /// Works on questions for a short time, not necessarily on this one. Returns the answer once there is one.
     ///
     /// # Errors
-    /// Why there will be none, for people.
+    /// Why there is no answer, for people.
     fn advance(&mut self) -> Result<Option<Preference>, String>;
 }
 
-/// How much a policy likes each of the actions that may be chosen.
+/// The preferences of a policy among the legal actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preference {
-    /// The action it likes best.
+    /// The most preferred action.
     pub best: u8,
-    /// How likely it is to choose each action, ascending by index: in proportion, with a sum of 1 to 2³² - 1.
+    /// The weight of each legal action, ascending by index: proportional to its probability, with a sum of 1 to 2³² - 1.
     pub weights: Vec<u32>,
 }
 
-/// How an action is taken from a [`Preference`].
+/// How a bot takes an action from a [`Preference`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
-    /// As likely as the policy says, drawn from the seat's stream.
+    /// A random action with the policy's probabilities, drawn from the seat's stream.
     Sampled,
-    /// The one that the policy likes best.
+    /// The most preferred action.
     Best,
 }
 
-/// Who plays by a policy.
+/// A player that follows a policy.
 #[derive(Debug, Clone)]
 pub struct ByPolicy {
     /// The policy.
     pub policy: Arc<dyn Policy>,
-    /// How it is followed.
+    /// How it takes an action.
     pub pick: Pick,
 }
 
-/// Two are equal that have the same name.
+/// Two values are equal if they have the same policy name and the same pick.
 impl PartialEq for ByPolicy {
     fn eq(&self, other: &Self) -> bool {
         (self.policy.name(), self.pick) == (other.policy.name(), other.pick)
@@ -70,10 +70,10 @@ impl fmt::Display for ByPolicy {
 }
 
 impl ByPolicy {
-    /// What follows the name of a policy whose best action is taken.
+    /// The suffix of the policy's name if the bot takes the best action.
     const BEST: &str = ":argmax";
 
-    /// By what follows `policy:`.
+    /// Parses what follows `policy:`.
     pub(crate) fn named(
         rest: &str,
         find: impl FnOnce(&str) -> Result<Arc<dyn Policy>, String>,
@@ -86,14 +86,14 @@ impl ByPolicy {
 
 /// A decision that waits for its policy.
 pub(crate) enum Asked {
-    /// There was nothing to ask.
+    /// The only legal action. There is no question.
     Only(u8),
-    /// The question, what to make of the answer, and the answer.
+    /// The question, how to choose from its answer, and the answer.
     Question { question: Box<dyn Question>, legal: ActionSet, pick: Pick, answer: Option<Preference> },
 }
 
 impl Asked {
-    /// Asks at once, so that questions that arise together are answered together.
+    /// Asks immediately, so that the policy can batch simultaneous questions.
     pub(crate) fn new<G: Game>(by: &ByPolicy, knowledge: &Knowledge<G>) -> Self {
         let legal = knowledge.legal();
         if let (1, Some(only)) = (legal.len(), legal.lowest()) {
@@ -103,7 +103,7 @@ impl Asked {
         Self::Question { question, legal, pick: by.pick, answer: None }
     }
 
-    /// The choice, once the answer has come.
+    /// Returns the choice once there is an answer.
     pub(crate) fn advance(&mut self, rng: &mut RngStream) -> Result<Option<u8>, String> {
         let (question, legal, pick, answer) = match self {
             Self::Only(action) => return Ok(Some(*action)),
@@ -118,7 +118,7 @@ impl Asked {
         Ok(Some(action))
     }
 
-    /// How likely the policy is to choose each action, once it has answered; in proportion.
+    /// Returns the policy's weights of the actions once it has answered: proportional to the probabilities.
     pub(crate) fn weights(&self) -> Vec<(u8, u32)> {
         match self {
             Self::Question { legal, answer: Some(answer), .. } => {
@@ -129,7 +129,7 @@ impl Asked {
     }
 }
 
-/// An action drawn as likely as its weight says.
+/// Draws an action with a probability in proportion to its weight.
 fn sample(weights: &[u32], legal: ActionSet, rng: &mut RngStream) -> u8 {
     let mut left = rng.below(weights.iter().sum());
     let mut chosen = legal.iter().zip(weights).skip_while(|&(_, &weight)| {

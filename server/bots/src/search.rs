@@ -1,5 +1,5 @@
-//! Flat Monte Carlo: actions are played to the end in sampled worlds, and the worse half is dropped again and
-//! again (sequential halving).
+//! Flat Monte Carlo search with sequential halving: it plays actions to the end in determinizations (worlds), and
+//! repeatedly drops the worse half of the actions.
 
 use boardwire_kernel::{Estimate, Knowledge, RngStream};
 
@@ -7,44 +7,44 @@ use crate::DEFAULT_WORLDS;
 use crate::greedy::Greedy;
 use crate::playout::{Playout, Seeds};
 
-/// One action is considered for every so many playouts.
+/// The number of playouts for which the search considers one more action.
 const PLAYOUTS_PER_ACTION: u32 = 8;
 
-/// The legal action that ends best on average, among those that greedy likes best.
+/// Finds the legal action with the best average result, among the best actions of greedy.
 ///
-/// All actions of a round meet the same worlds with the same chance, so that they differ by their own merit.
+/// All actions of a round meet the same worlds and the same random outcomes, so only the actions differ.
 pub(crate) struct Search<G: Estimate> {
-    /// Playouts that are left for rounds after this one.
+    /// The playouts left for later rounds.
     playouts: u32,
-    /// What greedy thinks of the actions, until it has thought. In a game without an estimate it makes a few playouts of each
-    /// action, which are not counted.
+    /// Greedy's evaluation of the actions, until it is complete. In a game without an estimate, greedy makes a few playouts
+    /// of each action, which are not counted.
     prior: Greedy<G>,
-    /// The actions still considered, from the best so far to the worst; greedy's order among equals.
+    /// The actions still considered, from the best to the worst so far; equal ones in greedy's order.
     arms: Vec<Arm>,
-    /// Those that were dropped.
+    /// The dropped actions.
     dropped: Vec<Arm>,
-    /// Rounds that are still to come, this one included.
+    /// The rounds left, including this one.
     rounds: u32,
-    /// Worlds that this round still looks at, the present one included.
+    /// The worlds left in this round, including the current one.
     worlds: u32,
-    /// The present world, and how many of the actions have been played in it.
+    /// The current world, and the number of actions already played in it.
     world: Option<(G::State, Seeds)>,
     at: usize,
     playout: Playout,
 }
 
-/// An action that is considered.
+/// An action that the search considers.
 #[derive(Debug)]
 struct Arm {
     action: u8,
-    /// How many playouts it was given.
+    /// The number of its playouts.
     visits: u32,
-    /// What they were worth, summed.
+    /// The sum of their values.
     worth: i64,
 }
 
 impl<G: Estimate> Search<G> {
-    /// Makes so many playouts.
+    /// Creates a search with `playouts` playouts.
     pub(crate) fn new(playouts: u32) -> Self {
         Self {
             playouts,
@@ -59,7 +59,7 @@ impl<G: Estimate> Search<G> {
         }
     }
 
-    /// Makes one more playout, or lets greedy look at one more world; the choice, once all have been made.
+    /// Makes one more playout, or lets greedy evaluate one more world. Returns the choice after the last one.
     pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
         if self.arms.is_empty() {
             let only = self.prior.advance(knowledge, rng)?;
@@ -75,13 +75,13 @@ impl<G: Estimate> Search<G> {
         if self.at == self.arms.len() { self.end_world() } else { None }
     }
 
-    /// How many playouts each action was given that was given any.
+    /// Returns the number of playouts of each action that had any.
     pub(crate) fn visits(&self) -> impl Iterator<Item = (u8, u32)> {
         let arms = self.arms.iter().chain(&self.dropped);
         arms.filter(|arm| arm.visits > 0).map(|arm| (arm.action, arm.visits))
     }
 
-    /// Takes up the actions that greedy likes best, as many as there are playouts for.
+    /// Selects greedy's best actions, as many as the playouts allow.
     fn begin(&mut self, liked: u8) -> Option<u8> {
         let ranked = self.prior.ranking();
         let most = usize::try_from(self.playouts / PLAYOUTS_PER_ACTION).unwrap_or(usize::MAX).max(2);
@@ -94,7 +94,7 @@ impl<G: Estimate> Search<G> {
         None
     }
 
-    /// Shares the playouts that are left among the rounds that are left.
+    /// Divides the playouts left among the rounds left.
     fn begin_round(&mut self) {
         let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX);
         self.worlds = (self.playouts / (self.rounds * arms)).max(1);
@@ -108,7 +108,7 @@ impl<G: Estimate> Search<G> {
         if self.worlds > 0 {
             return None;
         }
-        // The sort keeps the order of equals.
+        // The sort is stable: it keeps the order of equals.
         self.arms.sort_by_key(|arm| std::cmp::Reverse(arm.worth));
         self.rounds -= 1;
         if self.rounds == 0 {
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Playouts made for the first decision of a game with several actions, and whether the choice was legal.
+    /// Counts the playouts for the first decision with several actions. Also returns whether the choice is legal.
     struct Spent(u32);
 
     impl Visitor for Spent {

@@ -1,4 +1,4 @@
-//! Decisions in the making: they advance by small steps, so that whoever runs them can stop at any moment.
+//! Decisions in progress. They advance by small steps, so that the caller can stop at any time.
 
 use boardwire_kernel::{Episode, Estimate, Knowledge, RngStream, Seat};
 use thiserror::Error;
@@ -8,7 +8,7 @@ use crate::greedy::Greedy;
 use crate::policy::Asked;
 use crate::search::Search;
 
-/// A decision that one bot is making, from what its seat knew when it became due.
+/// A decision that one bot is making, from what its seat knew when the decision became pending.
 pub struct Thought<G: Estimate> {
     knowledge: Knowledge<G>,
     rng: RngStream,
@@ -22,29 +22,29 @@ enum Method<G: Estimate> {
     Policy(Asked),
 }
 
-/// A bot has not chosen, or has done what none may.
+/// The error of a bot that did not choose, or that broke a rule for bots.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the bot at seat {} failed: {what}", .seat.number())]
 pub struct BotFault {
-    /// Where it sits.
+    /// The bot's seat.
     pub seat: Seat,
     /// What happened.
     pub what: String,
 }
 
-/// The action that a bot has chosen, with its randomness as far as it has been used.
+/// The action that a bot has chosen, with its random stream after the choice.
 #[derive(Debug)]
 pub struct Choice {
     /// The bot's seat.
     pub seat: Seat,
     /// The index of the action.
     pub action: u8,
-    /// What the bot goes on drawing from.
+    /// The stream for the bot's next draws.
     pub rng: RngStream,
 }
 
 impl<G: Estimate> Thought<G> {
-    /// Begins a decision of a seat that owes one.
+    /// Starts the pending decision of a seat.
     #[must_use]
     pub fn new(bot: &Bot, knowledge: Knowledge<G>, rng: RngStream) -> Self {
         let method = match *bot {
@@ -56,13 +56,13 @@ impl<G: Estimate> Thought<G> {
         Self { knowledge, rng, method }
     }
 
-    /// Thinks for about as long as one world or playout takes; gives the index of the action once it is chosen.
+    /// Computes for about one determinization (world) or playout. Returns the action's index once it is chosen.
     ///
     /// # Errors
-    /// A policy that has no answer.
+    /// A policy that gives no answer.
     ///
     /// # Panics
-    /// When the seat owes no choice, or the action has been given already.
+    /// When the seat has no pending decision, or the action was already returned.
     pub fn advance(&mut self) -> Result<Option<u8>, BotFault> {
         let seat = self.knowledge.seat();
         match &mut self.method {
@@ -73,14 +73,14 @@ impl<G: Estimate> Thought<G> {
         }
     }
 
-    /// Whether a policy has been asked, so that it pays to let others ask before going on.
+    /// Returns whether the bot has asked a policy. If so, let other bots ask before the next `advance`, to fill a batch.
     #[must_use]
     pub fn has_asked(&self) -> bool {
         matches!(self.method, Method::Policy(Asked::Question { .. }))
     }
 
-    /// What speaks for each action once one has been chosen, in proportion: the playouts that `mc` has given it, or how
-    /// likely the policy is to choose it. Actions that are left out have nothing; where nothing was weighed, all are.
+    /// Returns the weights of the actions after the choice, in proportion: the playouts of `mc`, or the probabilities of the
+    /// policy. Omitted actions have weight 0. For other bots and forced choices, the list is empty.
     #[must_use]
     pub fn weights(&self) -> Vec<(u8, u32)> {
         match &self.method {
@@ -90,7 +90,7 @@ impl<G: Estimate> Thought<G> {
         }
     }
 
-    /// Thinks to the end.
+    /// Advances to the end.
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
@@ -106,38 +106,38 @@ impl<G: Estimate> Thought<G> {
     }
 }
 
-/// The decisions of bots that became due together.
+/// The decisions of bots that became pending together.
 ///
-/// Each is made from what its seat knew at that moment, and none is played before all have been made: what a bot
-/// does depends neither on how fast it thinks nor on when the others choose.
+/// Each decision uses what its seat knew at that moment. The caller applies none before all are made. So a bot's choice
+/// depends neither on its speed nor on the order in which bots choose.
 pub struct Round<G: Estimate> {
     thinking: Vec<Thought<G>>,
     chosen: Vec<Choice>,
 }
 
 impl<G: Estimate> Round<G> {
-    /// Begins the decisions of these seats, all of which owe one.
+    /// Starts the decisions of these seats. All of them must be pending.
     pub fn new(episode: &Episode<G>, due: impl IntoIterator<Item = (Seat, Bot, RngStream)>) -> Self {
         let thought = |(seat, bot, rng)| Thought::new(&bot, episode.knowledge(seat), rng);
         Self { thinking: due.into_iter().map(thought).collect(), chosen: Vec::new() }
     }
 
-    /// The seat whose bot thinks; none once all have chosen.
+    /// Returns the seat of the bot that computes now; none once all have chosen.
     #[must_use]
     pub fn seat(&self) -> Option<Seat> {
         self.thinking.last().map(|thought| thought.knowledge.seat())
     }
 
-    /// Whether a policy has been asked, so that it pays to let others ask before going on.
+    /// Returns whether a bot has asked a policy. If so, let other bots ask before the next `advance`, to fill a batch.
     #[must_use]
     pub fn has_asked(&self) -> bool {
         self.thinking.iter().any(Thought::has_asked)
     }
 
-    /// Thinks for about as long as one world takes; whether all have chosen.
+    /// Computes for about one world. Returns whether all bots have chosen.
     ///
     /// # Errors
-    /// A bot that cannot choose: the round comes to nothing.
+    /// A bot that cannot choose. The round then has no result.
     pub fn advance(&mut self) -> Result<bool, BotFault> {
         if let Some(thought) = self.thinking.last_mut()
             && let Some(action) = thought.advance()?
@@ -148,7 +148,7 @@ impl<G: Estimate> Round<G> {
         Ok(self.thinking.is_empty())
     }
 
-    /// What has been chosen so far: everything, once [`advance`](Self::advance) has said so.
+    /// Returns the choices so far: all of them once [`advance`](Self::advance) has returned true.
     #[must_use]
     pub fn choices(self) -> Vec<Choice> {
         self.chosen

@@ -1,4 +1,4 @@
-//! Components as cards: plain shapes, from the rows of their tables.
+//! Components as cards: plain shapes, drawn from the rows of their tables.
 
 use std::fmt::Write as _;
 
@@ -11,41 +11,41 @@ use crate::picture::escaped;
 pub(crate) const CARD_WIDTH: u32 = 84;
 /// The height of a card.
 pub(crate) const CARD_HEIGHT: u32 = 104;
-/// How many discs stand side by side on a card.
+/// The number of discs in a row of a card.
 const ABREAST: usize = 4;
 
-/// What stands on a card.
+/// The contents of a card.
 #[derive(Debug, Default)]
 struct Face<'a> {
     name: String,
-    /// The colour of its head, if a category says one.
+    /// The colour of its header, if a category determines one.
     ground: Option<&'static str>,
-    /// How many of what, group by group; what belongs to no group comes first.
+    /// Discs with counts, group by group. Columns without a group come first.
     groups: Vec<Group<'a>>,
     /// The words of its categories, and the names of other cards on it.
     notes: Vec<String>,
-    /// Everything, in words.
+    /// All contents as text.
     all: Vec<String>,
 }
 
-/// What columns that begin with the same words say of a card.
+/// The columns whose names begin with the same words.
 #[derive(Debug, Default)]
 struct Group<'a> {
-    /// The words they begin with; empty if they have none in common.
+    /// The words at the beginning; empty if they have none in common.
     words: &'a str,
     discs: Vec<(i16, Mark)>,
-    /// Places that go by a number.
+    /// The numbers at the end of its column names.
     places: String,
 }
 
-/// The name of a row of a table, as actions on it have it; its number where there is no such action.
+/// Returns the name of a table row, as in the labels of actions on it; its number if there is no such action.
 pub(crate) fn row_name(info: &GameInfo, table: &str, row: u16) -> String {
     let acted_on =
         |spec: &&boardwire_kernel::ActionSpec| spec.table == Some(table) && u16::from(spec.row) == row;
     let Some(action) = info.actions.all().iter().find(acted_on) else {
         return row.to_string();
     };
-    // `draft A1-13` drafts A1-13.
+    // The label `draft A1-13` gives the name `A1-13`.
     let mut name = action.label.as_str();
     for word in action.verb.split('_') {
         name = name.strip_prefix(word).map_or(name, str::trim_start);
@@ -53,12 +53,12 @@ pub(crate) fn row_name(info: &GameInfo, table: &str, row: u16) -> String {
     name.to_owned()
 }
 
-/// A word of the code for people: `biome_set` is a biome set.
+/// Returns an identifier as words for people: `biome_set` becomes `biome set`.
 pub(crate) fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// Draws the card of a row; the card of row 0 is a place where none lies.
+/// Draws the card of a row. Row 0 is an empty place.
 pub(crate) fn card(info: &GameInfo, table_name: &str, row: u16) -> String {
     if row == 0 {
         let (width, height) = (CARD_WIDTH - 8, CARD_HEIGHT - 8);
@@ -73,7 +73,7 @@ pub(crate) fn card(info: &GameInfo, table_name: &str, row: u16) -> String {
     Face::of(info, table, row).draw()
 }
 
-/// Splits the name of a column: the longest beginning that another column shares, and the rest.
+/// Splits a column name into the longest beginning that another column shares, and the rest.
 fn split<'a>(table: &Table, name: &'a str) -> (&'a str, &'a str) {
     let begins = |words: &str| {
         let alike = |other: &&str| other.strip_prefix(words).is_some_and(|rest| rest.starts_with('_'));
@@ -88,7 +88,7 @@ impl<'a> Face<'a> {
         let mut face = Self { name: row_name(info, table.name, row), ..Self::default() };
         face.groups.push(Group::default());
         for (column, &value) in table.columns.iter().zip(&table.rows[usize::from(row)]) {
-            // A first column of numbers is the component's own.
+            // A first column that equals the row number is the component's own number.
             let is_number = column.name == table.columns[0].name && u16::try_from(value) == Ok(row);
             if value != 0 && !is_number {
                 face.add(info, table, column, value);
@@ -113,7 +113,7 @@ impl<'a> Face<'a> {
                 self.ground = self.ground.or(Some(colour(&word)));
                 word
             }
-            // A row that is known by its number says nothing to people.
+            // A row name that is only a number means nothing to people.
             ColumnKind::Id { table: named } => {
                 row_name(info, named, u16::try_from(value).unwrap_or_default())
             }
@@ -164,11 +164,11 @@ impl<'a> Face<'a> {
         svg
     }
 
-    /// A line for each group, then the rest in words.
+    /// Draws a line for each group, then the notes.
     fn draw_lines(&self, svg: &mut String) {
         let mut y = 31;
         for Group { words: begin, discs: all, places } in &self.groups {
-            // What finds no room stands in the title alone.
+            // Groups that do not fit are only in the title.
             if y + 17 > CARD_HEIGHT {
                 break;
             }
@@ -221,7 +221,7 @@ fn disc(svg: &mut String, x: u32, y: u32, Mark { fill, letters }: &Mark) {
     );
 }
 
-/// The first letters of a text that is too long.
+/// Shortens a text to at most `most` characters.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The fields of a view, read by its layout.
+//! The fields of a view, decoded by its layout.
 
 use boardwire_kernel::{Axis, AxisOrder, Field, GameInfo, ViewLayout, Viewer};
 
@@ -6,41 +6,41 @@ use boardwire_kernel::{Axis, AxisOrder, Field, GameInfo, ViewLayout, Viewer};
 #[derive(Debug, Clone)]
 pub(crate) struct FieldValues<'a> {
     pub(crate) field: &'a Field,
-    /// The dimension that is left, if there is more than one value.
+    /// The remaining dimension, if there is more than one value.
     pub(crate) axis: Option<Axis>,
     pub(crate) values: Vec<u16>,
 }
 
 impl FieldValues<'_> {
-    /// The only value.
+    /// Returns the value, if there is only one.
     pub(crate) fn single(&self) -> Option<u16> {
         if self.axis.is_none() { self.values.first().copied() } else { None }
     }
 
-    /// How many cells there are in a row, if these are the cells of a square board.
+    /// Returns the number of cells in a row, if these are the cells of a square board.
     pub(crate) fn square(&self) -> Option<u32> {
         let axis = self.axis.filter(|axis| axis.order == AxisOrder::Places && axis.table.is_none())?;
         let side = u32::from(axis.size).isqrt();
         (side > 1 && side * side == u32::from(axis.size)).then_some(side)
     }
 
-    /// Whether nothing of it is there.
+    /// Returns whether all values are 0.
     pub(crate) fn is_empty(&self) -> bool {
         self.values.iter().all(|&value| value == 0)
     }
 }
 
-/// All fields of a view, by whom they belong to.
+/// All fields of a view, grouped by owner.
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
-    /// What belongs to nobody.
+    /// The fields without an owner.
     pub(crate) common: Vec<FieldValues<'a>>,
-    /// What belongs to each seat, the viewer first.
+    /// The fields of each seat, the viewer first.
     pub(crate) seats: Vec<Vec<FieldValues<'a>>>,
 }
 
 impl<'a> Fields<'a> {
-    /// Reads what `viewer` is shown.
+    /// Decodes the view of `viewer`.
     pub(crate) fn read(info: &'a GameInfo, viewer: Viewer, view: &[u8]) -> Result<Self, String> {
         let layout = info.layout_for(viewer);
         layout.check(view)?;
@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
         let is_own = public.fields.iter().all(|shown| shown.name != field.name);
         match field.axes.split_first() {
             Some((first, rest)) if first.is_of_seats() => {
-                // All seats, or all but the viewer's.
+                // The axis has all seats, or all but the viewer's.
                 let skipped = self.seats.len() - usize::from(first.size);
                 let each = rest.iter().map(|axis| usize::from(axis.size)).product();
                 for (seat, part) in self.seats[skipped..].iter_mut().zip(values.chunks(each)) {

@@ -1,7 +1,7 @@
-//! Pictures of positions of any game, drawn from what a viewer is shown.
+//! Pictures of positions of any game, drawn from a view.
 //!
-//! A picture is a function of a view and of the facts of its table, so it can show nothing that the view does not. It needs no line
-//! for any game: what a field is, and what a component is like, stand in the layout and in the tables already.
+//! A picture depends only on a view and on the facts of its table, so it cannot show more than the view. This crate has
+//! no code for specific games: layout and tables describe every field and component.
 
 mod card;
 mod field;
@@ -21,13 +21,13 @@ pub use crate::picture::{Part, Picture, WIDTH};
 #[cfg(feature = "raster")]
 pub use crate::raster::{Unreadable, load_font, raster};
 
-/// The letters of every picture: `DejaVu Sans`, as far as ASCII goes, so that it looks alike on every machine.
+/// The font of every picture: the ASCII part of `DejaVu Sans`, so that pictures look the same on every machine.
 pub const LETTERS: &[u8] = include_bytes!("font/labels.ttf");
 
-/// Draws what `view` shows `viewer` of a position at the table with these facts.
+/// Draws the view of a position that `viewer` has, at the table with these facts.
 ///
 /// # Errors
-/// A view that is not laid out as these facts say: which field, and why.
+/// A view that does not match its layout: the field, and why.
 pub fn draw(info: &GameInfo, viewer: Viewer, view: &[u8]) -> Result<Picture, String> {
     let fields = Fields::read(info, viewer, view)?;
     Ok(Panels::new(info, viewer, fields).draw())

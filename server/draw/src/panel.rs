@@ -1,4 +1,4 @@
-//! What lies where: the table above, and below it what belongs to each seat.
+//! The arrangement of a picture: common fields on top, and below them the fields of each seat.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::mark::{colour, mark};
 use crate::picture::Picture;
 use crate::sheet::Sheet;
 
-/// What is remembered of more components than these is left to the text.
+/// A field with more values than this is not drawn. The text of the position shows it.
 const MOST_REMEMBERED: u16 = 40;
 
-/// A position that is being drawn.
+/// The drawing of one position.
 #[derive(Debug)]
 pub(crate) struct Panels<'a> {
     info: &'a GameInfo,
@@ -43,12 +43,12 @@ impl<'a> Panels<'a> {
         Picture { title, height, parts }
     }
 
-    /// The seat so many places ahead of the first.
+    /// Returns the seat `ahead` places after the first.
     fn seat(&self, ahead: usize) -> usize {
         (self.viewer.first().index() + ahead) % usize::from(self.info.seats)
     }
 
-    /// What belongs together: single values in a row, single cards in another, then a row for each of the others.
+    /// Draws related fields: single values in one row, single cards in another, then one row for each other field.
     fn panel(&mut self, fields: &[FieldValues], of_seat: bool) {
         let is_single = |shown: &&FieldValues| shown.axis.is_none() && !is_id(shown);
         for shown in fields.iter().filter(is_single) {
@@ -101,7 +101,7 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// Cards side by side, with the places that are empty between them.
+    /// Draws cards side by side, with the empty places between them.
     fn cards(&mut self, shown: &FieldValues) {
         let FieldKind::Id { table } = &shown.field.kind else { return };
         let last = shown.values.iter().rposition(|&value| value > 0).map_or(0, |last| last + 1);
@@ -111,7 +111,7 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// For each name a row with the places that have it, but for places that have the first one: nothing is said of them.
+    /// Draws one row for each name but the first, with the places that have it. It omits places with the first name.
     fn by_name(&mut self, shown: &FieldValues, names: &[String]) {
         let Some(axis) = shown.axis else { return };
         for (value, name) in (0..).zip(names).skip(1).filter(|(value, _)| shown.values.contains(value)) {
@@ -123,7 +123,7 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// Values side by side, each with the name of its place.
+    /// Draws values side by side, each with the name of its place.
     fn row(&mut self, shown: &FieldValues) {
         let Some(axis) = shown.axis else { return };
         self.sheet.label(&words(shown.field.name));
@@ -142,7 +142,7 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// What a place along an axis is called.
+    /// Returns the name of a place along an axis.
     fn place_name(&self, axis: Axis, place: u16) -> String {
         match axis.table {
             Some(table) => shortened(&row_name(self.info, table, place), 24),
@@ -151,7 +151,7 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// A square board: a card on each cell, and on it what else lies there.
+    /// Draws a square board: a card on each cell, and the pieces on it.
     fn board(&mut self, shown: &FieldValues, table: &str, side: u32, pieces: &[&FieldValues]) {
         self.sheet.label(&words(shown.field.name));
         let mut svg = String::new();
@@ -178,7 +178,7 @@ fn is_id(shown: &FieldValues) -> bool {
     matches!(shown.field.kind, FieldKind::Id { .. })
 }
 
-/// Whether these are pieces on the cells of a board.
+/// Returns whether these flags are pieces on the cells of a board.
 fn lies_on(flags: &FieldValues, board: &FieldValues) -> bool {
     flags.axis == board.axis && flags.field.kind == FieldKind::Flag
 }

@@ -1,37 +1,37 @@
-//! A picture as it is drawn: parts, each at its place.
+//! A drawn picture: parts with their positions.
 
 use std::fmt::Write as _;
 
 /// The width of every picture, in pixels.
 pub const WIDTH: u32 = 960;
 
-/// Red, green and blue of the background.
+/// The background as red, green and blue.
 pub(crate) const BACKGROUND: [u8; 3] = [0xf3, 0xf1, 0xec];
 
-/// A piece of a picture: equal pieces of many pictures have equal text.
+/// A part of a picture. Equal parts of many pictures have equal text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// How far from the left.
+    /// The distance from the left, in pixels.
     pub x: u32,
-    /// How far from the top.
+    /// The distance from the top, in pixels.
     pub y: u32,
-    /// What is drawn there, as elements of SVG whose origin is this place.
+    /// The SVG elements of the part. Their origin is its position.
     pub svg: String,
 }
 
-/// A position as somebody may see it, drawn.
+/// The picture of a position for one viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// What it shows, in a few words.
+    /// What the picture shows, in a few words.
     pub title: String,
-    /// Its height in pixels; it is [`WIDTH`] wide.
+    /// The height in pixels. The width is [`WIDTH`].
     pub height: u32,
-    /// What it is made of, from back to front.
+    /// The parts, from back to front.
     pub parts: Vec<Part>,
 }
 
 impl Picture {
-    /// The picture as a document of SVG: no script, no style, no link.
+    /// Returns the picture as an SVG document: no script, no style, no link.
     #[must_use]
     pub fn svg(&self) -> String {
         let (height, title) = (self.height, escaped(&self.title));
@@ -49,7 +49,7 @@ impl Picture {
     }
 }
 
-/// Text as it stands between the tags of SVG, or in its attributes.
+/// Escapes text for the contents and attributes of SVG elements.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

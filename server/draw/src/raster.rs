@@ -1,4 +1,4 @@
-//! Pictures as pixels.
+//! Conversion of pictures to pixels.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use resvg::usvg::{Options, Tree, fontdb};
 use crate::LETTERS;
 use crate::picture::BACKGROUND;
 
-/// A picture that cannot be drawn.
+/// The error of a picture that cannot be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable(pub String);
 
@@ -20,7 +20,7 @@ impl std::fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// The one font there is, whatever a picture asks for.
+/// The only font. It replaces every font that a picture requests.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(LETTERS.to_vec());
@@ -28,17 +28,17 @@ static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Loads the font now, not with the first picture: a process that is forked in the meantime would wait for it for ever.
+/// Loads the font before the first picture. A process that is forked during the load would wait for it forever.
 pub fn load_font() {
     LazyLock::force(&FONTS);
 }
 
-/// A picture of SVG as pixels: its width and height, and red, green and blue of each pixel, row by row.
+/// Converts an SVG picture to pixels: its width and height, and red, green and blue of each pixel, row by row.
 ///
 /// With a `height`, the result has this height: a shorter picture is at the top, a taller one is scaled down.
 ///
 /// # Errors
-/// What is no picture, or has no size.
+/// A text that is not a picture, or a picture without a size.
 pub fn raster(svg: &str, height: Option<u32>) -> Result<(u32, u32, Vec<u8>), Unreadable> {
     let options = Options { fontdb: Arc::clone(&FONTS), ..Options::default() };
     let tree =

@@ -1,24 +1,24 @@
-//! A sheet on which things are put one after the other, row by row.
+//! A sheet that places items one after the other, row by row.
 
 use std::fmt::Write as _;
 
 use crate::mark::seat_colour;
 use crate::picture::{Part, WIDTH, escaped};
 
-/// How far from the edge of the sheet a row begins.
+/// The distance from the edge of the sheet to a row.
 const LEFT: u32 = 16;
-/// Where what follows the label of a row begins.
+/// The position of the first item after a row's label.
 const INDENT: u32 = 132;
-/// The height of a row of words.
+/// The height of a row of text.
 const LINE: u32 = 24;
 
-/// A sheet in the making.
+/// A sheet under construction.
 #[derive(Debug)]
 pub(crate) struct Sheet {
     parts: Vec<Part>,
     x: u32,
     y: u32,
-    /// The height of the row that is being filled.
+    /// The height of the current row.
     row: u32,
 }
 
@@ -27,13 +27,13 @@ impl Sheet {
         Self { parts: Vec::new(), x: LEFT, y: 12, row: 0 }
     }
 
-    /// The parts, and how high they stand together.
+    /// Returns the parts, and their total height.
     pub(crate) fn finish(mut self) -> (Vec<Part>, u32) {
         self.end_row();
         (self.parts, self.y + 8)
     }
 
-    /// Begins a panel: a heading over all that comes until the next one.
+    /// Starts a panel with a heading.
     pub(crate) fn heading(&mut self, words: &str, seat: Option<usize>) {
         self.end_row();
         let (width, fill) = (WIDTH - 2 * LEFT, seat.map_or("#2b2a27", seat_colour));
@@ -49,7 +49,7 @@ impl Sheet {
         self.end_row();
     }
 
-    /// Begins a row with its label.
+    /// Starts a row with its label.
     pub(crate) fn label(&mut self, words: &str) {
         self.end_row();
         let words = escaped(words);
@@ -61,7 +61,7 @@ impl Sheet {
         self.x = INDENT;
     }
 
-    /// Puts something of this width and height next in the row, or at the beginning of another one.
+    /// Places an item of this width and height next in the row, or at the start of the next row.
     pub(crate) fn item(&mut self, width: u32, height: u32, svg: String) {
         if self.x > INDENT && self.x + width > WIDTH - LEFT {
             self.end_row();
@@ -70,7 +70,7 @@ impl Sheet {
         self.put(height, svg, width);
     }
 
-    /// Puts a few words next, in a frame.
+    /// Places a few words next, in a frame.
     pub(crate) fn chip(&mut self, words: &str, fill: &str, ink: &str) {
         let width = text_width(words) + 16;
         let words = escaped(words);
@@ -84,7 +84,7 @@ impl Sheet {
         );
     }
 
-    /// Puts the disc of a seat next.
+    /// Places the disc of a seat next.
     pub(crate) fn seat(&mut self, seat: usize) {
         let fill = seat_colour(seat);
         let mut svg = format!(
@@ -97,7 +97,7 @@ impl Sheet {
         self.item(28, LINE + 2, svg);
     }
 
-    /// Ends the row that is being filled.
+    /// Ends the current row.
     pub(crate) fn end_row(&mut self) {
         self.y += self.row;
         (self.x, self.row) = (LEFT, 0);
@@ -110,7 +110,7 @@ impl Sheet {
     }
 }
 
-/// About how wide a text of 12 pixels is.
+/// Returns the approximate width of a text with a font size of 12 pixels.
 fn text_width(words: &str) -> u32 {
     u32::try_from(words.chars().count()).unwrap_or(u32::MAX / 16) * 7
 }

@@ -1,4 +1,4 @@
-//! What a picture shows, and what it may depend on.
+//! Tests of what a picture shows, and of what it depends on.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use boardwire_kernel::{GameInfo, RngStream, Seat, Viewer};
 
 use super::draw;
 
-/// Plays random choices, and hands `look` every position.
+/// Plays random choices, and passes every position to `look`.
 fn each_position(game: &str, seats: u32, seed: u64, mut look: impl FnMut(&GameInfo, &dyn Play)) {
     let tables = Tables::new(Registry::standard());
     let table = tables.table(game, seats, []).expect("there is such a table");
@@ -106,10 +106,10 @@ fn pixels_show_what_is_drawn() {
             draw(info, Viewer::Public, &view(info, episode, Viewer::Public)).expect("a view of the table");
         let (width, height, rgb) = raster(&picture.svg(), None).expect("it is a picture");
         assert_eq!((width, height, rgb.len()), (super::WIDTH, picture.height, (width * height * 3) as usize));
-        // The ground, and the heading of seat 1.
+        // The background, and the heading of seat 1.
         assert_eq!(rgb[..3], [0xf3, 0xf1, 0xec]);
         assert!(rgb.chunks(3).any(|pixel| pixel == [0xb3, 0x40, 0x2e]));
-        // Fitted to a height: a taller one adds ground below, a lower one scales the picture down.
+        // With a height: a greater one adds background below, a smaller one scales the picture down.
         for given in [picture.height + 100, picture.height / 2] {
             let (_, height, fitted) = raster(&picture.svg(), Some(given)).expect("it is a picture");
             assert_eq!((height, fitted.len()), (given, (width * given * 3) as usize));
@@ -118,7 +118,7 @@ fn pixels_show_what_is_drawn() {
             assert_eq!(fitted.starts_with(&rgb), given > picture.height);
         }
         assert!(raster(&picture.svg(), Some(0)).is_err());
-        // Letters are dark and thin: without the font there would be none of the words in the chips.
+        // Letters are dark and thin. Without the font, the chips would have no words.
         assert!(rgb.chunks(3).filter(|pixel| *pixel == [0x2b, 0x2a, 0x27]).count() > 200);
     });
     assert!(raster("no picture", None).is_err());

@@ -1,19 +1,19 @@
-//! Actions on the wire: dense indices in ranges, sets of them, and what each does to what.
+//! Actions as clients see them: dense indices in ranges and sets, and what each action does to which component.
 
 use borsh::BorshSerialize;
 
 use crate::BitSet;
 
-/// The most actions a game's action space may have.
+/// The maximum number of actions of a game.
 pub const MAX_ACTIONS: usize = 256;
 
 /// A set of action indices: the legal actions of one seat.
 pub type ActionSet = BitSet<4>;
 
-/// Actions with successive indices that do the same to different things: "draft" each of 80 cards.
+/// A range of actions with successive indices that apply one verb to different things: "draft" each of 80 cards.
 ///
-/// The things are numbered; where a table is named, the number is a row of it. The ranges of a game follow one
-/// another, so that their order alone gives every index.
+/// The things have numbers. If the range names a table, the number is a row of it. The ranges of a game follow one
+/// another, so their order determines every index.
 ///
 /// ```
 /// use boardwire_kernel::ActionRange;
@@ -32,25 +32,25 @@ pub struct ActionRange {
 }
 
 impl ActionRange {
-    /// What one verb does to the rows 1 to `last` of a table, beginning at index 0.
+    /// Creates the range of a verb for rows 1 to `last` of a table, beginning at index 0.
     #[must_use]
     pub const fn rows(verb: &'static str, table: &'static str, last: u8) -> Self {
         Self { verb, table: Some(table), first_number: 1, start: 0, len: last }
     }
 
-    /// What one verb does to the numbers from `first` to `last`, beginning at index 0.
+    /// Creates the range of a verb for the numbers from `first` to `last`, beginning at index 0.
     #[must_use]
     pub const fn numbers(verb: &'static str, first: u8, last: u8) -> Self {
         Self { verb, table: None, first_number: first, start: 0, len: last - first + 1 }
     }
 
-    /// A single action, of number 0, at index 0.
+    /// Creates a range of one action with number 0, at index 0.
     #[must_use]
     pub const fn single(verb: &'static str) -> Self {
         Self::numbers(verb, 0, 0)
     }
 
-    /// The same range, beginning where `previous` ends.
+    /// Returns the same range, beginning where `previous` ends.
     ///
     /// # Panics
     /// When an index would not fit a byte.
@@ -59,27 +59,27 @@ impl ActionRange {
     pub const fn after(mut self, previous: &Self) -> Self {
         let start = previous.start as usize + previous.len as usize;
         assert!(start + self.len as usize <= MAX_ACTIONS, "the action space has at most 256 actions");
-        // A range that begins at 256 is empty: its start is never used.
+        // Only an empty range can begin at 256. Its start is never used.
         self.start = (start % MAX_ACTIONS) as u8;
         self
     }
 
-    /// How many actions there are.
+    /// Returns the number of actions.
     #[must_use]
     pub const fn len(&self) -> u8 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the range has no actions.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The index of the action on `number`.
+    /// Returns the index of the action on `number`.
     ///
     /// # Panics
-    /// When the number is not in the range, in tests: a game's mistake.
+    /// With debug assertions, when the number is not in the range. This is a bug of the game.
     #[must_use]
     #[inline]
     pub const fn index(&self, number: u8) -> u8 {
@@ -90,7 +90,7 @@ impl ActionRange {
         self.start + (number - self.first_number)
     }
 
-    /// The number that the action with this index is on, if it is of this range.
+    /// Returns the number that the action with this index applies to, if the index is in the range.
     #[must_use]
     #[inline]
     pub const fn number(&self, index: u8) -> Option<u8> {
@@ -101,10 +101,10 @@ impl ActionRange {
         }
     }
 
-    /// The actions on these numbers.
+    /// Returns the actions on these numbers.
     ///
     /// # Panics
-    /// When a number is not in the range, in tests: a game's mistake.
+    /// With debug assertions, when a number is not in the range. This is a bug of the game.
     #[must_use]
     #[inline]
     pub fn on<const W: usize>(&self, numbers: BitSet<W>) -> ActionSet {
@@ -113,47 +113,47 @@ impl ActionRange {
         actions
     }
 
-    /// All actions of the range.
+    /// Returns all actions of the range.
     #[must_use]
     pub fn all(&self) -> ActionSet {
         BitSet::<4>::first(self.len.into()).shifted(0, self.start)
     }
 
-    /// The numbers in the range, ascending.
+    /// Returns the numbers in the range, ascending.
     pub fn each(&self) -> impl Iterator<Item = u8> + use<> {
         let first = self.first_number;
         (0..self.len).map(move |step| first + step)
     }
 }
 
-/// One action: what people read, and what it does to which row of which table.
+/// One action: its label, its verb, and the table row that the verb applies to.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub struct ActionSpec {
-    /// The words for it; no other action has the same.
+    /// The label, unique among the actions of the game.
     pub label: String,
-    /// What it does: `draft`.
+    /// The verb, such as `draft`.
     pub verb: &'static str,
-    /// The table of the thing it does it to, if that is a component.
+    /// The table of the component that the verb applies to, if it applies to a component.
     pub table: Option<&'static str>,
-    /// The row of the table; without one, the number of the thing.
+    /// The row of the table; without a table, the number of the thing.
     pub row: u8,
 }
 
-/// Every action of a game, in index order.
+/// The actions of a game, in index order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize)]
 pub struct ActionSpace(Vec<ActionSpec>);
 
 impl ActionSpace {
-    /// The space without actions, to which ranges are added.
+    /// Creates a space without actions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the next range, whose actions are labelled by their numbers.
+    /// Adds the next range. `label` returns the label of a number.
     ///
     /// # Panics
-    /// When the range does not begin where the last one ended, or a label stands twice: a game's mistake.
+    /// When the range does not begin where the last one ends, or a label repeats. This is a bug of the game.
     #[must_use]
     pub fn with(mut self, range: ActionRange, label: impl Fn(u8) -> String) -> Self {
         assert!(
@@ -169,37 +169,37 @@ impl ActionSpace {
         self
     }
 
-    /// How many actions the space has: indices are below this.
+    /// Returns the number of actions. Every index is below it.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Bytes of a legal mask with one bit an action.
+    /// Returns the size in bytes of a legal mask with one bit per action.
     #[must_use]
     pub fn mask_bytes(&self) -> usize {
         self.0.len().div_ceil(8)
     }
 
-    /// The label of the action with this index.
+    /// Returns the label of the action with this index.
     #[must_use]
     pub fn label(&self, index: u8) -> Option<&str> {
         self.0.get(usize::from(index)).map(|action| action.label.as_str())
     }
 
-    /// The index of the action with this label.
+    /// Returns the index of the action with this label.
     #[must_use]
     pub fn parse(&self, label: &str) -> Option<u8> {
         self.0.iter().position(|known| known.label == label).and_then(|index| u8::try_from(index).ok())
     }
 
-    /// All actions, in index order.
+    /// Returns all actions, in index order.
     #[must_use]
     pub fn all(&self) -> &[ActionSpec] {
         &self.0
     }
 
-    /// All labels, in index order.
+    /// Returns all labels, in index order.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|action| action.label.as_str())
     }

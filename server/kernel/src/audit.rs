@@ -1,20 +1,20 @@
-//! What audits have in common: what must hold, and components that are each in one place.
+//! Helpers for audits: checks of conditions, and of components that must each be in one place.
 
 use crate::BitSet;
 
-/// Nothing, or what does not hold.
+/// Nothing, or the condition that does not hold.
 pub type Audit = Result<(), String>;
 
-/// Says what is broken unless `holds`.
+/// Returns an error unless `holds`.
 ///
 /// # Errors
-/// What `broken` says.
+/// The message that `broken` returns.
 #[inline]
 pub fn ensure<S: Into<String>>(holds: bool, broken: impl FnOnce() -> S) -> Audit {
     if holds { Ok(()) } else { Err(broken().into()) }
 }
 
-/// Components counted as they are found: each may be in one place only.
+/// A record of the components found so far. Each may be in one place only.
 ///
 /// ```
 /// use boardwire_kernel::{BitSet, Conserved};
@@ -31,16 +31,16 @@ pub struct Conserved<const W: usize> {
 }
 
 impl<const W: usize> Conserved<W> {
-    /// Nothing found yet of what is called `what`.
+    /// Creates an empty record of components that are called `what`.
     #[must_use]
     pub fn new(what: &'static str) -> Self {
         Self { what, seen: BitSet::EMPTY }
     }
 
-    /// Counts what lies in one place.
+    /// Adds the components of one place.
     ///
     /// # Errors
-    /// A component that has been found before, or whose id does not fit.
+    /// A component that was found before, or whose id does not fit.
     pub fn found(&mut self, ids: impl IntoIterator<Item = u8>) -> Audit {
         for id in ids {
             ensure(usize::from(id) < 64 * W, || format!("there is no {} {id}", self.what))?;
@@ -50,10 +50,10 @@ impl<const W: usize> Conserved<W> {
         Ok(())
     }
 
-    /// Whether what has been found is exactly `all`.
+    /// Checks that the components found are exactly `all`.
     ///
     /// # Errors
-    /// A component that is missing, or that there is not.
+    /// A component that is missing, or that does not exist.
     pub fn are_all(&self, all: &BitSet<W>) -> Audit {
         let missing = all.difference(self.seen).lowest();
         missing.map_or(Ok(()), |id| Err(format!("{} {id} is nowhere", self.what)))?;

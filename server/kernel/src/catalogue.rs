@@ -1,7 +1,7 @@
-//! Reading catalogues: JSON into rows, and what rows are checked with.
+//! Catalogues: reading JSON into rows, and checks of rows.
 //!
-//! A game describes its rows as types that serde reads; [`read`] names the row and field that cannot be read. What
-//! a type cannot say, the functions here check, each with the place at fault.
+//! A game describes its rows as serde types. [`read`] names the row and field that it cannot read. The other functions
+//! check what a type cannot express. Each of their errors names the place.
 
 use std::fmt::Display;
 
@@ -12,24 +12,24 @@ use thiserror::Error;
 
 use crate::Digest;
 
-/// What is wrong with a catalogue, and where.
+/// A problem in a catalogue, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
 pub struct CatalogueError {
-    /// Section, row and field: `regions[12].quest.points`, or `line 3 column 7` of broken JSON.
+    /// The section, row and field: `regions[12].quest.points`; or `line 3 column 7` of invalid JSON.
     pub place: String,
-    /// What is wrong there, and what would be right.
+    /// The problem there, and the allowed values.
     pub problem: String,
 }
 
 impl CatalogueError {
-    /// Says that `problem` was found at `place`.
+    /// Creates the error that `problem` is at `place`.
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { place: place.into(), problem: problem.into() }
     }
 }
 
-/// A value of the catalogue, or what is wrong with it.
+/// A checked value of the catalogue, or the error in it.
 pub type Checked<T = ()> = Result<T, CatalogueError>;
 
 /// The printed components of a game. [`provenance`](Self::provenance) is optional.
@@ -37,35 +37,35 @@ pub trait Components: Sized + Send + Sync + 'static {
     /// Reads and validates a catalogue.
     ///
     /// # Errors
-    /// The section, row and field that cannot be, and what would be right.
+    /// The section, row and field with a problem, and the allowed values.
     fn read(json: &str) -> Checked<Self>;
 
-    /// Where the values of the sections were read, section by section.
+    /// Returns the source of the values of each section.
     fn provenance(&self) -> Vec<Provenance> {
         Vec::new()
     }
 }
 
 impl Components for () {
-    /// A game without components does not read its catalogue.
+    /// Ignores the text: a game without components does not read its catalogue.
     fn read(_: &str) -> Checked {
         Ok(())
     }
 }
 
-/// Where the values of one catalogue section were read.
+/// The source of the values of one catalogue section.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub struct Provenance {
     /// The section's name in the catalogue.
     pub section: String,
-    /// Where its values come from, in a few words.
+    /// The source of its values, in a few words.
     pub source: String,
 }
 
-/// Reads JSON as rows.
+/// Reads JSON into rows.
 ///
 /// # Errors
-/// The field that cannot be read, or the line and column of broken JSON.
+/// The field that cannot be read, or the line and column of invalid JSON.
 pub fn read<T: DeserializeOwned>(json: &str) -> Checked<T> {
     let mut text = serde_json::Deserializer::from_str(json);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
@@ -86,26 +86,26 @@ pub fn read<T: DeserializeOwned>(json: &str) -> Checked<T> {
     Ok(read)
 }
 
-/// Refuses a catalogue.
+/// Returns an error for a catalogue.
 ///
 /// # Errors
-/// Always: what is wrong, and where.
+/// Always: the problem, and its place.
 pub fn refuse<T>(place: impl Into<String>, problem: impl Into<String>) -> Checked<T> {
     Err(CatalogueError::new(place, problem))
 }
 
-/// Refuses a catalogue unless `holds`.
+/// Returns an error for a catalogue unless `holds`.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The problem, and its place.
 pub fn require(holds: bool, place: impl Into<String>, problem: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { refuse(place, problem()) }
 }
 
-/// The number, if it lies between `min` and `max`, ends included.
+/// Returns the number if it is from `min` to `max`, both included.
 ///
 /// # Errors
-/// What it is, and what would be right.
+/// The number, and the allowed range.
 pub fn within<T: PartialOrd + Copy + Display>(
     place: impl Into<String>,
     value: T,
@@ -116,18 +116,18 @@ pub fn within<T: PartialOrd + Copy + Display>(
     Ok(value)
 }
 
-/// Refuses a value other than the only one the rules can be played with.
+/// Refuses a value other than `due`, the only one that the rules support.
 ///
 /// # Errors
-/// What it is, and what it must be.
+/// The value, and the value that it must be.
 pub fn exactly<T: PartialEq + Display + Copy>(place: impl Into<String>, value: T, due: T) -> Checked {
     require(value == due, place, || format!("is {value}, but the rules need {due}"))
 }
 
-/// The place of a word among those known.
+/// Returns the index of a word in the list of known words.
 ///
 /// # Errors
-/// The word, and those known.
+/// The word, and the known words.
 pub fn one_of(place: impl Into<String>, word: &str, known: &[&str]) -> Checked<usize> {
     match known.iter().position(|&name| name == word) {
         Some(at) => Ok(at),
@@ -135,10 +135,10 @@ pub fn one_of(place: impl Into<String>, word: &str, known: &[&str]) -> Checked<u
     }
 }
 
-/// Refuses rows of which two have the same value of a field.
+/// Refuses rows if two of them have the same value of a field.
 ///
 /// # Errors
-/// The later row's field, and the row it repeats.
+/// The field of the later row, and the row with the same value.
 pub fn unique<T, K: PartialEq + Display>(
     section: &str,
     field: &str,
@@ -155,12 +155,12 @@ pub fn unique<T, K: PartialEq + Display>(
     Ok(())
 }
 
-/// A number from `MIN` to `MAX`: what a field may hold stands in its type.
+/// A number from `MIN` to `MAX`. The type of a field states which numbers it may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Small<const MIN: u8, const MAX: u8>(u8);
 
 impl<const MIN: u8, const MAX: u8> Small<MIN, MAX> {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
@@ -177,7 +177,7 @@ impl<'de, const MIN: u8, const MAX: u8> Deserialize<'de> for Small<MIN, MAX> {
     }
 }
 
-/// A catalogue with the digest of the text it was read from.
+/// A catalogue with the digest of its text.
 #[derive(Debug)]
 pub struct Loaded<C> {
     /// The components.
@@ -190,7 +190,7 @@ impl<C: Components> Loaded<C> {
     /// Reads a catalogue from JSON.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The problem, and its place.
     pub fn read(json: &str) -> Checked<Self> {
         Ok(Self { value: C::read(json)?, digest: Digest::of_bytes(json.as_bytes()) })
     }

@@ -1,6 +1,6 @@
-//! Chance: seeded and repeatable, or scripted outcome by outcome.
+//! The source of random outcomes: seeded and repeatable, or scripted outcome by outcome.
 //!
-//! A [`Chance`] is what a game draws from, one stream a purpose, so that what one part draws never shifts another.
+//! A game draws from a [`Chance`], with one stream per purpose. So the draws of one purpose never shift another stream.
 
 #[cfg(any(test, feature = "testkit"))]
 mod odometer;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crate::{BitSet, Key, Multiset, RngStream};
 
-/// What a game draws from, by numbered stream: seeded, or scripted.
+/// The source of a game's random outcomes, by numbered stream: seeded, or scripted.
 #[derive(Debug, Clone)]
 pub struct Chance(Source);
 
@@ -21,12 +21,12 @@ enum Source {
     Enumerated(odometer::Odometer),
 }
 
-/// The streams under one key. A stream begins when it is first drawn from: a try mostly draws from one or two.
+/// The streams under one key. A stream starts at its first draw, because a look-ahead mostly uses one or two streams.
 #[derive(Debug, Clone)]
 struct Streams {
     key: Key,
     begun: Vec<RngStream>,
-    /// By stream, its place among those begun.
+    /// For each stream, its index in `begun`.
     places: Vec<Option<u8>>,
 }
 
@@ -49,14 +49,14 @@ impl Streams {
         place
     }
 
-    /// The words used of each.
+    /// Returns the words used of each stream.
     fn words(&self) -> Vec<u64> {
         let words = |place: &Option<u8>| place.map_or(0, |place| self.begun[usize::from(place)].words());
         self.places.iter().map(words).collect()
     }
 }
 
-/// The outcomes of every stream, given beforehand: tests and recorded games.
+/// The given outcomes of every stream, for tests and recorded games.
 #[derive(Debug, Clone, Default)]
 struct Script {
     streams: Vec<VecDeque<u8>>,
@@ -72,32 +72,32 @@ pub enum Fault {
         /// The stream's number.
         stream: usize,
     },
-    /// The scripted outcome is not among those possible.
+    /// The scripted outcome is not possible.
     #[error("outcome {given} of stream {stream} is impossible: possible are {possible:?}")]
     Impossible {
         /// The stream's number.
         stream: usize,
-        /// The outcome given.
+        /// The scripted outcome.
         given: u8,
-        /// What could have come.
+        /// The possible outcomes.
         possible: Vec<u8>,
     },
 }
 
 impl Chance {
-    /// Chance from a seed, with `streams` streams numbered from 0.
+    /// Creates `streams` seeded streams, numbered from 0.
     #[must_use]
     pub fn seeded(seed: u64, streams: usize) -> Self {
         Self::keyed(seed.into(), streams)
     }
 
-    /// Chance from a key, with `streams` streams numbered from 0.
+    /// Creates `streams` streams under a key, numbered from 0.
     #[must_use]
     pub fn keyed(key: Key, streams: usize) -> Self {
         Self(Source::Seeded(Streams::new(key, streams)))
     }
 
-    /// Chance from a key with the words used so far of each stream: half of a snapshot.
+    /// Restores streams from a key and the number of words used of each. A snapshot contains both.
     #[must_use]
     pub fn resume(key: Key, words: &[u64]) -> Self {
         let mut streams = Streams::new(key, words.len());
@@ -107,7 +107,7 @@ impl Chance {
         Self(Source::Seeded(streams))
     }
 
-    /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
+    /// Restarts from another seed with `streams` streams, and reuses the memory if possible. A script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
             Source::Seeded(old) if old.places.len() == streams => {
@@ -119,41 +119,41 @@ impl Chance {
         }
     }
 
-    /// Lets rewinds come back to here: what has been drawn is not drawn again.
+    /// Sets the mark of every stream after all its draws so far. Later rewinds return to it, so these draws never repeat.
     pub fn mark(&mut self) {
         if let Source::Seeded(streams) = &mut self.0 {
             streams.begun.iter_mut().for_each(RngStream::mark);
         }
     }
 
-    /// Goes back to the mark in every stream, or to the beginning; a script stays where it is.
+    /// Rewinds every stream to its mark, or to its beginning. A script stays where it is.
     pub fn rewind(&mut self) {
         if let Source::Seeded(streams) = &mut self.0 {
             streams.begun.iter_mut().for_each(RngStream::rewind);
         }
     }
 
-    /// Chance whose outcomes are given: `outcomes[stream]` in the order in which they are needed.
+    /// Creates a script: `outcomes[stream]` lists the outcomes in the order of use.
     ///
-    /// An outcome is the number for [`below`](Self::below), the id for [`draw`](Self::draw), the rank among all
-    /// copies, not the type, for [`draw_copy`](Self::draw_copy), and for [`shuffle`](Self::shuffle) the items in
-    /// their new order.
+    /// An outcome is the number for [`below`](Self::below) and the id for [`draw`](Self::draw). For
+    /// [`draw_copy`](Self::draw_copy) it is the rank among all copies, not the type. For [`shuffle`](Self::shuffle) it is
+    /// the items in their new order.
     #[must_use]
     pub fn scripted<I: IntoIterator<Item = u8>>(outcomes: impl IntoIterator<Item = I>) -> Self {
         let streams = outcomes.into_iter().map(|stream| stream.into_iter().collect()).collect();
         Self(Source::Scripted(Script { streams, fault: None }))
     }
 
-    /// Appends outcomes to a scripted stream; does nothing to seeded chance.
+    /// Appends outcomes to a scripted stream. It does nothing to seeded streams.
     pub fn extend(&mut self, stream: usize, outcomes: impl IntoIterator<Item = u8>) {
         if let Source::Scripted(script) = &mut self.0 {
             script.streams[stream].extend(outcomes);
         }
     }
 
-    /// The first scripted outcome that could not happen; the smallest possible one stood in for it.
+    /// Returns the first scripted outcome that was impossible. The smallest possible outcome replaced it.
     ///
-    /// Whoever drives a scripted game looks here after every action.
+    /// The caller of a scripted game must check this after every action.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         match &self.0 {
@@ -164,7 +164,7 @@ impl Chance {
         }
     }
 
-    /// The key, where there is one.
+    /// Returns the key, if there is one.
     #[must_use]
     pub fn key(&self) -> Option<Key> {
         match &self.0 {
@@ -175,7 +175,7 @@ impl Chance {
         }
     }
 
-    /// The words used of each seeded stream; for a script, the outcomes still unused; for enumerated chance, the draws.
+    /// Returns the words used of each seeded stream; for a script, the unused outcomes; for an enumeration, the draws.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
@@ -186,10 +186,10 @@ impl Chance {
         }
     }
 
-    /// A number in `0..n`, each as likely.
+    /// Returns a uniform number in `0..n`.
     ///
     /// # Panics
-    /// When `n` is 0, or for scripted chance above 256, or there is no such stream.
+    /// When `n` is 0, when `n` exceeds 256 for a script, or when there is no such stream.
     pub fn below(&mut self, stream: usize, n: u32) -> u32 {
         match &mut self.0 {
             Source::Seeded(streams) => streams.get(stream).below(n),
@@ -202,7 +202,7 @@ impl Chance {
         }
     }
 
-    /// Takes a member out of `set`, each as likely.
+    /// Removes and returns a uniformly random member of `set`.
     ///
     /// # Panics
     /// When `set` is empty, or there is no such stream.
@@ -219,7 +219,7 @@ impl Chance {
         }
     }
 
-    /// Takes a member out of `deck`, each as likely: the `below(len)`-th in the order of the types.
+    /// Removes a uniformly random card of `deck` and returns its type: the `below(len)`-th in the order of the types.
     ///
     /// # Panics
     /// When `deck` is empty, or there is no such stream.
@@ -229,7 +229,7 @@ impl Chance {
         kind
     }
 
-    /// Shuffles `items`, each order as likely.
+    /// Shuffles `items` uniformly.
     ///
     /// # Panics
     /// When there is no such stream.

@@ -1,4 +1,4 @@
-//! Digests: the short names of things that must be equal everywhere.
+//! Digests: short names of values that must be equal everywhere.
 
 use borsh::BorshSerialize;
 
@@ -7,20 +7,20 @@ use borsh::BorshSerialize;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of bytes as they are.
+    /// Returns the digest of raw bytes.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The digest of a value's canonical (borsh) bytes.
+    /// Returns the digest of a value's canonical (borsh) bytes.
     pub fn of<T: BorshSerialize + ?Sized>(value: &T) -> Self {
         let mut hasher = blake3::Hasher::new();
         value.serialize(&mut hasher).expect("hashing does not fail");
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

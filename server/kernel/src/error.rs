@@ -1,24 +1,24 @@
-//! Why a set-up or an action was refused.
+//! Errors of set-ups and actions.
 
 use thiserror::Error;
 
 use crate::{CatalogueError, Seat};
 
-/// Why an action was refused; the state is as it was before.
+/// Why an action was refused. The state is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Rejection {
-    /// The game is over: nobody owes a choice.
+    /// The game is over: no decision is pending.
     #[error("the game is over")]
     Over,
     /// The table has no such seat.
     #[error("there is no {seat}: the table has {seats} seats")]
     NoSeat {
-        /// The seat asked for.
+        /// The requested seat.
         seat: Seat,
-        /// How many seats there are.
+        /// The number of seats.
         seats: u8,
     },
-    /// The seat owes no choice now.
+    /// The seat has no pending decision.
     #[error("{seat} owes no choice now")]
     NotPending {
         /// The seat that tried to act.
@@ -27,9 +27,9 @@ pub enum Rejection {
     /// No action of the game has this index.
     #[error("action {action} is out of range: indices are below {actions}")]
     OutOfRange {
-        /// The index given.
+        /// The given index.
         action: u32,
-        /// How many actions the space has.
+        /// The number of actions.
         actions: u32,
     },
     /// The action exists, but the seat may not choose it now.
@@ -37,7 +37,7 @@ pub enum Rejection {
     Illegal {
         /// The seat that tried to act.
         seat: Seat,
-        /// The index given.
+        /// The given index.
         action: u8,
     },
 }
@@ -45,16 +45,16 @@ pub enum Rejection {
 /// Why a game could not be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SetupError {
-    /// The game is not played by this many.
+    /// The game does not allow this number of seats.
     #[error("{game} is played by {min} to {max} seats, not {given}")]
     Seats {
         /// The game's id.
         game: &'static str,
-        /// Seats asked for.
+        /// The requested number of seats.
         given: u32,
-        /// Fewest seats.
+        /// The minimum number of seats.
         min: u8,
-        /// Most seats.
+        /// The maximum number of seats.
         max: u8,
     },
     /// The game has no option of this name.
@@ -62,22 +62,22 @@ pub enum SetupError {
     UnknownOption {
         /// The game's id.
         game: &'static str,
-        /// The name given.
+        /// The given name.
         name: String,
-        /// The names there are, comma-separated.
+        /// The known names, comma-separated.
         known: String,
     },
-    /// An option has no such value.
+    /// The option does not allow this value.
     #[error("option `{name}` is {expected}, not `{value}`")]
     OptionValue {
         /// The option's name.
         name: &'static str,
-        /// The value given.
+        /// The given value.
         value: String,
-        /// What would be right.
+        /// The allowed values.
         expected: String,
     },
-    /// A catalogue cannot be what it claims.
+    /// The catalogue is not valid.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
 }

@@ -1,4 +1,4 @@
-//! The contract that every game fulfils: small traits, and what is known of a game and of a table.
+//! The traits that every game implements, and the facts about a game and a table.
 
 use std::fmt;
 use std::hash::Hash;
@@ -12,164 +12,164 @@ use crate::{
     Rejection, RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
 };
 
-/// The rules of one game with its catalogue, seat count and options fixed: shared and immutable.
+/// The rules of one game with fixed catalogue, seat count and options: shared and immutable.
 ///
 /// It is the sum of small traits, one for each file of a game: [`Setup`], [`Turns`], [`Choices`], [`Scoring`],
-/// [`Views`], [`Texts`], [`Hidden`] and [`Audits`]. A type that has them all is a game; there is nothing else to write.
+/// [`Views`], [`Texts`], [`Hidden`] and [`Audits`]. A type that implements all of them is a game.
 ///
-/// A game is a pure function of its arguments: no clock, generator, history or interior mutability. A
-/// state holds nothing that nobody knows: an undrawn deck is the *set* of cards in it, and a card is drawn
-/// from `chance` when it becomes known to somebody. So a copied state cannot tell the future.
+/// A game is a pure function of its arguments: no clock, random generator, history or interior mutability. A state
+/// holds nothing that is unknown to every seat. An undrawn deck is the *set* of its cards, and the game draws a card
+/// from `chance` when a seat first learns it. So a copied state does not reveal the future.
 ///
-/// [`testkit::laws`](crate::testkit) tests what is promised here, for every game alike.
+/// [`testkit::laws`](crate::testkit) tests these promises for every game.
 pub trait Game: Turns + Choices + Scoring + Views + Texts + Hidden + Audits {}
 
 impl<G: Turns + Choices + Scoring + Views + Texts + Hidden + Audits> Game for G {}
 
-/// What a game consists of, and how a table is set up. All is required.
+/// The types and facts of a game, and the set-up of a table. All items are required.
 pub trait Setup: Sized + Send + Sync + 'static {
-    /// A position as a plain value: no heap, no more of its past than knowledge follows from, at most 2 KiB.
+    /// A position as a plain value: no heap, at most 2 KiB. Of the past it holds only what determines knowledge.
     type State: Copy + Eq + Hash + fmt::Debug + Send + Sync + BorshSerialize + BorshDeserialize + 'static;
-    /// A choice, in the game's own words.
+    /// An action, in the game's own terms.
     type Action: Copy + Eq + fmt::Debug;
     /// The printed components, read and validated; `()` if there are none.
     type Catalogue: Components;
 
-    /// What is known of the game before it is set up.
+    /// The facts of the game that do not depend on a table.
     const TYPE: GameType;
 
-    /// Fixes the rules for one table; `seats` and `options` have been checked against [`Self::TYPE`].
+    /// Creates the rules for one table. The caller has checked `seats` and `options` against [`Self::TYPE`].
     ///
     /// # Errors
-    /// When this catalogue cannot serve such a table.
+    /// When this catalogue does not support such a table.
     fn new(catalogue: Arc<Loaded<Self::Catalogue>>, seats: u8, options: &Options)
     -> Result<Self, SetupError>;
 
-    /// The facts of this table: sizes, labels, layouts.
+    /// Returns the facts of this table: sizes, labels, layouts.
     fn info(&self) -> &GameInfo;
 }
 
-/// The course of play. All is required.
+/// The course of play. All methods are required.
 pub trait Turns: Setup {
-    /// The opening position.
+    /// Returns the opening position.
     fn deal(&self, chance: &mut Chance) -> Self::State;
 
-    /// The seats that owe a choice; none when the game is over.
+    /// Returns the seats with a pending decision; none when the game is over.
     ///
-    /// Several at once choose simultaneously: each choice is hidden, in any order, until none is owed.
+    /// Several pending seats choose simultaneously, in any order. Each choice is hidden until no decision is pending.
     fn pending(&self, state: &Self::State) -> SeatSet;
 
-    /// Plays a legal choice, and all that follows without one.
+    /// Applies a legal choice, and everything that follows before the next choice.
     ///
-    /// Only [`apply`] can call this: nobody else can make a [`Legal`] choice.
+    /// Only [`apply`] can call this: no other code can create a [`Legal`] choice.
     fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance);
 }
 
-/// What may be chosen. [`is_legal`](Self::is_legal) is optional: a game that can answer faster than by listing everything does.
+/// The actions of a game. [`is_legal`](Self::is_legal) is optional: a game may have a faster check than listing all.
 pub trait Choices: Setup {
-    /// The index of an action, below the number of labels.
+    /// Returns the index of an action, below the number of labels.
     fn encode(&self, action: Self::Action) -> u8;
 
-    /// The action with this index; none beyond the action space.
+    /// Returns the action with this index; none beyond the action space.
     fn decode(&self, index: u8) -> Option<Self::Action>;
 
-    /// What `seat` may choose now; empty for a seat that owes nothing.
+    /// Returns the legal actions of `seat`; empty for a seat without a pending decision.
     fn legal(&self, state: &Self::State, seat: Seat) -> ActionSet;
 
-    /// Whether `seat` may choose `action` now: what [`legal`](Self::legal) says of it, without the others.
+    /// Returns whether `seat` may choose `action` now: the same answer as [`legal`](Self::legal), for one action.
     ///
-    /// It answers for any seat number and any action: no for a seat that the table does not have.
+    /// It accepts any seat number and any action. For a seat that the table does not have, it returns false.
     fn is_legal(&self, state: &Self::State, seat: Seat, action: Self::Action) -> bool {
         seat.number() < self.info().seats && self.legal(state, seat).contains(self.encode(action))
     }
 }
 
-/// How a game ends. [`explain`](Self::explain) is optional.
+/// The scoring of a game. [`explain`](Self::explain) is optional.
 pub trait Scoring: Setup {
-    /// The result, once nobody owes a choice.
+    /// Returns the result, once no decision is pending.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
 
-    /// Where the points of `seat` come from in a finished game; they sum up to its score.
+    /// Returns the sources of the points of `seat` in a finished game. Their sum is its score.
     fn explain(&self, state: &Self::State, seat: Seat) -> Vec<ScoreLine> {
         let score = self.outcome(state).map(|outcome| outcome.scores()[seat.index()]);
         score.map(|points| ScoreLine { source: "score".to_owned(), points }).into_iter().collect()
     }
 }
 
-/// What is shown to agents. It is required.
+/// The views for agents. This trait is required.
 pub trait Views: Setup {
-    /// Writes what `viewer` may know into exactly as many bytes as its layout has: [`GameInfo::layout`] for a
-    /// seat, [`GameInfo::public_layout`] for the public. Nothing is left of what they were before.
+    /// Writes what `viewer` may know. `out` is exactly as long as the layout: [`GameInfo::layout`] for a seat,
+    /// [`GameInfo::public_layout`] for the public. The method overwrites every byte.
     fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]);
 }
 
-/// What is shown to people and language models. It is required.
+/// The texts for people and language models. This trait is required.
 pub trait Texts: Setup {
-    /// Writes what the view of `viewer` says over several lines.
+    /// Writes the content of `viewer`'s view as text of several lines.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result;
 }
 
-/// What a seat cannot know. It is optional, for games that hide nothing: `impl Hidden for MyGame {}`.
+/// The hidden information of a game. For games that hide nothing, all is optional: `impl Hidden for MyGame {}`.
 pub trait Hidden: Setup {
-    /// Replaces everything that `viewer` cannot know by a sample: another state that `viewer` cannot tell from this one.
+    /// Replaces everything that `viewer` cannot know by a sample: a determinization (world) of its information set.
     ///
-    /// What is sampled follows from what `viewer` knows alone, never from the true state, and every state that agrees
-    /// with it can be sampled. Chance has its own probabilities; a hidden choice of another seat is as likely to be any
-    /// that it had, and a choice that all saw says no more than that it could be made. `docs/games/<game>.md` states
-    /// where a game departs from these probabilities, and by how much. Changes neither the view nor the legal set of
-    /// `viewer`. It cannot fail.
+    /// The sample depends only on what `viewer` knows, never on the true state. Every state consistent with that knowledge
+    /// can be sampled. Random outcomes have their own probabilities. A hidden choice of another seat is uniform over the
+    /// actions that it had. A choice that all seats saw shows only that it was legal. `docs/games/<game>.md` states where
+    /// a game departs from these probabilities, and by how much. The method changes neither the view nor the legal set
+    /// of `viewer`. It cannot fail.
     fn resample(&self, _state: &mut Self::State, _viewer: Seat, _rng: &mut RngStream) {}
 }
 
-/// What a position must be like to be one of the game. It is required.
+/// The invariants of a game's positions. This trait is required.
 pub trait Audits: Setup {
     /// Checks what holds in every reachable position: counts of components, ranges, phases.
     ///
     /// # Errors
-    /// What does not hold. A snapshot from outside is refused for it.
+    /// The condition that does not hold. `Episode::restore` then refuses a snapshot from outside.
     fn audit(&self, state: &Self::State) -> Audit;
 }
 
-/// A rough value of positions, for bots that look ahead. Everything is optional: `impl Estimate for MyGame { type Outlook = (); }`
-/// is a game without one, whose bots play on at random instead.
+/// A heuristic value of positions, for bots that look ahead. All items are optional. A game without an estimate has
+/// `impl Estimate for MyGame { type Outlook = (); }`, and its bots use random playouts instead.
 ///
-/// It comes in two steps, so that a bot estimates once what many sampled states have in common.
+/// There are two steps, so that a bot computes the estimate once for many sampled states with the same outlook.
 pub trait Estimate: Game {
-    /// What of a position its value to a seat depends on.
+    /// The part of a position that determines its value to a seat.
     type Outlook: Copy + Eq + Send + 'static;
 
-    /// What the value of this position to `seat` depends on; none, always, in a game without an estimate.
+    /// Returns what determines the value of this position to `seat`; always none in a game without an estimate.
     ///
-    /// It may read all of `state`, which bots only have after [`resample`](Hidden::resample).
+    /// It may read all of `state`. Bots get a state only from [`resample`](Hidden::resample).
     fn outlook(&self, _state: &Self::State, _seat: Seat) -> Option<Self::Outlook> {
         None
     }
 
-    /// What that is worth, greater is better, comparable only within one game.
+    /// Returns the value of an outlook. Greater is better. Values are comparable only within one game.
     fn estimate(&self, _outlook: &Self::Outlook) -> i32 {
         0
     }
 
-    /// What a position is worth to `seat`, if the game has an estimate.
+    /// Returns the value of a position to `seat`, if the game has an estimate.
     fn value(&self, state: &Self::State, seat: Seat) -> Option<i32> {
         self.outlook(state, seat).map(|outlook| self.estimate(&outlook))
     }
 
-    /// Stops keeping what playouts do not ask for: what only views show, what seats remember.
+    /// Drops what playouts do not need: data that only views show, and memories of seats.
     ///
-    /// Legal actions, outlooks and the outcome stay as they would have been, now and later. The state can be resampled
-    /// until the next choice is applied. Views, texts and the audit must not be asked for again. A game that gains nothing from it does
-    /// nothing.
+    /// Legal actions, outlooks and the outcome stay the same, now and later. The caller can resample the state until it
+    /// applies the next choice. It must no longer ask for views, texts or the audit. A game that gains nothing from this
+    /// does nothing.
     fn forget(&self, _state: &mut Self::State) {}
 }
 
-/// A choice that [`apply`] has found legal; nobody else can make one.
+/// A choice that [`apply`] has found legal. No other code can create one.
 ///
 /// ```compile_fail
-/// // A choice cannot be called legal from outside.
+/// // Code outside this crate cannot create a legal choice.
 /// let choice = boardwire_kernel::Legal { seat: boardwire_kernel::Seat::new(0), action: 3 };
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -179,35 +179,35 @@ pub struct Legal<A> {
 }
 
 impl<A: Copy> Legal<A> {
-    /// Who chooses.
+    /// Returns the seat that chooses.
     #[inline]
     pub fn seat(&self) -> Seat {
         self.seat
     }
 
-    /// What is chosen.
+    /// Returns the chosen action.
     #[inline]
     pub fn action(&self) -> A {
         self.action
     }
 }
 
-/// What is known of a game before it is set up.
+/// The facts of a game that do not depend on a table.
 #[derive(Debug, Clone)]
 pub struct GameType {
-    /// The id everywhere: module, catalogue, page, environment: `golden_compass`.
+    /// The id of module, catalogue, page and environment: `golden_compass`.
     pub id: &'static str,
     /// The name on the box.
     pub name: &'static str,
-    /// Moves when the same actions no longer give the same states.
+    /// Changes when the same actions no longer give the same states.
     pub rules_version: u32,
-    /// The seat counts it is played with.
+    /// The allowed seat counts.
     pub seats: RangeInclusive<u8>,
     /// The options of a match.
     pub options: &'static [OptionSpec],
-    /// What each stream of chance is for, in stream order.
+    /// The purpose of each random stream, in stream order.
     pub streams: &'static [&'static str],
-    /// The catalogue compiled in, as JSON.
+    /// The catalogue compiled into the binary, as JSON.
     pub catalogue: &'static str,
 }
 
@@ -216,17 +216,17 @@ pub struct GameType {
 pub struct GameInfo {
     /// The game's id.
     pub id: &'static str,
-    /// Its rules version.
+    /// The game's rules version.
     pub rules_version: u32,
     /// The digest of the catalogue's text.
     pub catalogue: Digest,
-    /// How many seats there are.
+    /// The number of seats.
     pub seats: u8,
-    /// Every option with the value it has.
+    /// Every option with its value.
     pub options: Options,
     /// The action space.
     pub actions: ActionSpace,
-    /// No game is longer than this; one that would be is truncated.
+    /// The maximum number of plies. A longer game is truncated.
     pub max_plies: u32,
     /// The fields of a seat's view.
     pub layout: ViewLayout,
@@ -234,13 +234,13 @@ pub struct GameInfo {
     pub public_layout: ViewLayout,
     /// The catalogue as integer matrices.
     pub tables: Vec<Table>,
-    /// Every final score lies in this range, from the least to the most.
+    /// The minimum and maximum of every final score.
     pub scores: (i32, i32),
 }
 
 impl GameInfo {
-    /// What every game fills in in the same way. Actions, fields, tables, the range of scores and the greatest length are still
-    /// those of no game.
+    /// Creates the facts that every game fills in the same way. The game itself must set actions, layouts, tables, the
+    /// range of scores and the maximum length.
     #[must_use]
     pub fn new<G: Game>(catalogue: &Loaded<G::Catalogue>, seats: u8, options: &Options) -> Self {
         Self {
@@ -258,7 +258,7 @@ impl GameInfo {
         }
     }
 
-    /// The fields of what `viewer` is shown.
+    /// Returns the layout of the view of `viewer`.
     #[must_use]
     pub fn layout_for(&self, viewer: Viewer) -> &ViewLayout {
         match viewer {
@@ -267,7 +267,7 @@ impl GameInfo {
         }
     }
 
-    /// The digest of everything here: clients compare it to notice a changed game.
+    /// Returns the digest of all these facts. Clients compare it to detect a changed game.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest::of(self)
@@ -277,7 +277,7 @@ impl GameInfo {
 /// Sets up a table: checks seats and options against the game type and fixes the rules.
 ///
 /// # Errors
-/// A seat count, option name or option value the game does not have.
+/// A seat count, option name or option value that the game does not have.
 pub fn set_up<'a, G: Game>(
     catalogue: Arc<Loaded<G::Catalogue>>,
     seats: u32,
@@ -291,11 +291,11 @@ pub fn set_up<'a, G: Game>(
     G::new(catalogue, checked, &Options::resolve(&G::TYPE, given)?)
 }
 
-/// Plays the action with index `action` for `seat`: the only door through which a state changes.
+/// Applies the action with index `action` for `seat`. In play, no other function changes a state.
 ///
 /// # Errors
-/// A seat that owes no choice, an index beyond the action space, an action that is not legal now. The state
-/// and the chance are then as they were.
+/// A seat without a pending decision, an index beyond the action space, or an action that is not legal now. State
+/// and random streams are then unchanged.
 pub fn apply<G: Game>(
     game: &G,
     state: &mut G::State,
@@ -308,7 +308,7 @@ pub fn apply<G: Game>(
     Ok(())
 }
 
-/// The action with index `action`, which `seat` may choose now.
+/// Returns the action with index `action`, if `seat` may choose it now.
 ///
 /// # Errors
 /// As [`apply`].
@@ -325,7 +325,7 @@ pub(crate) fn check<G: Game>(
     }
 }
 
-/// Why an action is refused, the first reason that holds.
+/// Returns why an action is refused: the first reason that applies.
 #[cold]
 fn rejection<G: Game>(game: &G, state: &G::State, seat: Seat, action: u32, is_known: bool) -> Rejection {
     let (pending, info) = (game.pending(state), game.info());

@@ -1,7 +1,7 @@
 //! Types for the ids of components.
 
-/// Makes types for ids that count from 1, as the rows of a table do: an `Option` of one takes a byte, and none is
-/// the 0 of views.
+/// Defines id types that count from 1, like the rows of a table. An `Option` of an id takes one byte. In views, 0
+/// means no id.
 ///
 /// ```
 /// boardwire_kernel::ids! {
@@ -21,10 +21,10 @@ macro_rules! ids {
 
         #[allow(dead_code, reason = "every type of id has the same methods")]
         impl $name {
-            /// The id with this number.
+            /// Creates the id with this number.
             ///
             /// # Panics
-            /// When the number is 0: that is none.
+            /// When the number is 0, because 0 means no id.
             #[must_use]
             #[inline]
             $vis const fn new(number: u8) -> Self {
@@ -34,7 +34,7 @@ macro_rules! ids {
                 }
             }
 
-            /// The id of a table's row, or of a value in a view; none for row 0.
+            /// Returns the id of a table's row, or of a value in a view; none for 0.
             #[must_use]
             #[inline]
             $vis const fn of_row(row: u8) -> Option<Self> {
@@ -44,7 +44,7 @@ macro_rules! ids {
                 }
             }
 
-            /// The row of an id that there may not be; 0 for none.
+            /// Returns the row of an optional id; 0 for none.
             #[must_use]
             #[inline]
             $vis const fn row(id: Option<Self>) -> u8 {
@@ -54,7 +54,7 @@ macro_rules! ids {
                 }
             }
 
-            /// The rows of ids that there may not be, in their order; 0 for none.
+            /// Returns the rows of optional ids, in order; 0 for none.
             #[must_use]
             #[inline]
             $vis fn rows<const N: usize>(ids: [Option<Self>; N]) -> [u8; N] {
@@ -65,14 +65,14 @@ macro_rules! ids {
                 rows
             }
 
-            /// The number, from 1.
+            /// Returns the number, from 1.
             #[must_use]
             #[inline]
             $vis const fn get(self) -> u8 {
                 self.0.get()
             }
 
-            /// The number, for indexing what has a row 0 for none.
+            /// Returns the number, as an index of arrays whose row 0 means no id.
             #[must_use]
             #[inline]
             $vis const fn index(self) -> usize {

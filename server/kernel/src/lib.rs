@@ -1,12 +1,12 @@
-//! The contract every Boardwire game fulfils.
+//! The interface that every Boardwire game implements.
 //!
-//! A [`Game`] is the rules of one table: catalogue, seat count and options fixed, immutable, shared. Its
-//! state is a plain value that [`apply`] alone changes; chance is a parameter. What a seat may know leaves
-//! the rules only as a [view](Views::view) or a [text](Texts::text), and a bot only ever sees a position
-//! whose hidden part was [sampled](Hidden::resample) for its seat.
+//! A [`Game`] holds the rules of one table, with fixed catalogue, seat count and options. It is immutable and shared.
+//! Its state is a plain value that only [`apply`] changes. Randomness is a parameter. What a seat may know leaves
+//! the rules only as a [view](Views::view) or a [text](Texts::text). A bot sees only positions whose hidden part
+//! was [sampled](Hidden::resample) for its seat.
 //!
-//! This crate is not for playing over a network, keeping time or storing matches: it does no input or
-//! output, reads no clock or environment, starts no thread and knows no float.
+//! Networking, clocks and storage of matches are not part of this crate. It does no input or output, reads no clock
+//! or environment variable, starts no thread and uses no floats.
 #![deny(clippy::float_arithmetic)]
 
 mod action;

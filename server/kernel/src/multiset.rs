@@ -1,10 +1,10 @@
-//! Decks of cards that come in several equal copies.
+//! Decks of cards with several equal copies.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::{BitSet, RngStream};
 
-/// How many there are of each of at most `N` types: a deck, a bag, a hand whose equal cards nobody tells apart.
+/// The number of members of each of at most `N` types: a deck, a bag, a hand with indistinguishable equal cards.
 ///
 /// ```
 /// use boardwire_kernel::Multiset;
@@ -20,10 +20,10 @@ pub struct Multiset<const N: usize> {
 }
 
 impl<const N: usize> Multiset<N> {
-    /// The multiset without members.
+    /// The empty multiset.
     pub const EMPTY: Self = Self { counts: [0; N], len: 0 };
 
-    /// So many of each type, in the order of the types; of the types beyond them none.
+    /// Creates the multiset with these counts, in the order of the types. Further types have no members.
     ///
     /// # Panics
     /// When there are more than `N` types, or more than 255 members in all.
@@ -37,51 +37,51 @@ impl<const N: usize> Multiset<N> {
         all
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     #[must_use]
     #[inline]
     pub fn len(&self) -> u8 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no members.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many there are of a type.
+    /// Returns the number of members of a type.
     #[must_use]
     #[inline]
     pub fn count(&self, kind: u8) -> u8 {
         self.counts[usize::from(kind)]
     }
 
-    /// How many there are of each type.
+    /// Returns the number of members of each type.
     #[must_use]
     #[inline]
     pub fn counts(&self) -> &[u8; N] {
         &self.counts
     }
 
-    /// The types of which there are some.
+    /// Returns the types that have members.
     ///
     /// # Panics
-    /// When there is one that does not fit the set.
+    /// When such a type does not fit the set.
     #[must_use]
     pub fn kinds<const W: usize>(&self) -> BitSet<W> {
         (0..).zip(self.counts).filter(|(_, count)| *count > 0).map(|(kind, _)| kind).collect()
     }
 
-    /// Adds one of a type.
+    /// Adds one member of a type.
     #[inline]
     pub fn insert(&mut self, kind: u8) {
         self.counts[usize::from(kind)] += 1;
         self.len += 1;
     }
 
-    /// Removes one of a type; says whether there was one.
+    /// Removes one member of a type. Returns whether there was one.
     #[inline]
     pub fn remove(&mut self, kind: u8) -> bool {
         let count = &mut self.counts[usize::from(kind)];
@@ -91,7 +91,7 @@ impl<const N: usize> Multiset<N> {
         had
     }
 
-    /// Adds every member of `other`, and leaves it empty.
+    /// Moves every member of `other` into this multiset.
     pub fn absorb(&mut self, other: &mut Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;
@@ -100,7 +100,7 @@ impl<const N: usize> Multiset<N> {
         *other = Self::EMPTY;
     }
 
-    /// The type of the member of this rank, counted from 0, members in the order of their types.
+    /// Returns the type of the member with this rank. Ranks count from 0, in the order of the types.
     #[must_use]
     pub fn nth(&self, rank: u32) -> Option<u8> {
         let mut left = rank;
@@ -113,17 +113,17 @@ impl<const N: usize> Multiset<N> {
         None
     }
 
-    /// Takes a member out, each as likely: the `below(len)`-th in the order of the types.
+    /// Removes a uniformly random member and returns its type: the `below(len)`-th in the order of the types.
     ///
     /// # Panics
-    /// When there is none.
+    /// When the multiset is empty.
     pub fn draw(&mut self, rng: &mut RngStream) -> u8 {
         let kind = self.nth(rng.below(self.len.into())).expect("below(len) is a rank");
         self.remove(kind);
         kind
     }
 
-    /// Whether the number of members is what the counts add up to; a snapshot from outside may say otherwise.
+    /// Returns whether the stored number of members equals the sum of the counts. In an outside snapshot it may not.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.counts.iter().map(|&count| u32::from(count)).sum::<u32>() == u32::from(self.len)

@@ -4,12 +4,12 @@ use borsh::BorshSerialize;
 
 use crate::{GameType, SetupError};
 
-/// What kind of value an option takes.
+/// The kind of value that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A whole number in this range, ends included.
+    /// A whole number in this range, both ends included.
     Int(i64, i64),
     /// `true` or `false`.
     Flag,
@@ -25,21 +25,21 @@ impl std::fmt::Display for OptionKind {
     }
 }
 
-/// An option a match of a game may set.
+/// An option that a match of a game may set.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {
     /// The option's name, in `snake_case`.
     pub name: &'static str,
-    /// What values it takes.
+    /// The values that it takes.
     pub kind: OptionKind,
-    /// The value when none is given.
+    /// The default value.
     pub default: &'static str,
     /// One sentence for people.
     pub doc: &'static str,
 }
 
 impl OptionSpec {
-    /// The canonical spelling of `value`, if the option can have it.
+    /// Returns the canonical spelling of `value`, if the option allows the value.
     fn canonical(&self, value: &str) -> Option<String> {
         match self.kind {
             OptionKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
@@ -51,15 +51,15 @@ impl OptionSpec {
     }
 }
 
-/// Every option of a game with the value it has in one match, in the game type's order.
+/// Every option of a game with its value in one match, in the game type's order.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub struct Options(Vec<(&'static str, String)>);
 
 impl Options {
-    /// Checks the values given and fills in the defaults.
+    /// Checks the given values and fills in the defaults.
     ///
     /// # Errors
-    /// An option the game does not have, a value it cannot take, or more than one.
+    /// An unknown option, a value that the option does not allow, or more than one value.
     pub fn resolve<'a>(
         game_type: &GameType,
         given: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -86,23 +86,23 @@ impl Options {
         Ok(Self(game_type.options.iter().zip(values).map(filled).collect()))
     }
 
-    /// Names and values, in the game type's order.
+    /// Returns names and values, in the game type's order.
     #[must_use]
     pub fn all(&self) -> &[(&'static str, String)] {
         &self.0
     }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     ///
     /// # Panics
-    /// When the game's game type has no such option: a game's mistake.
+    /// When the game type has no such option. This is a bug of the game.
     #[must_use]
     pub fn word(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| *known == name);
         &found.expect("a game asks for the options of its own type").1
     }
 
-    /// The value of a whole-number option.
+    /// Returns the value of a whole-number option.
     ///
     /// # Panics
     /// When the game type has no such option of this kind.
@@ -111,7 +111,7 @@ impl Options {
         self.word(name).parse().expect("resolve has checked the number")
     }
 
-    /// The value of a flag.
+    /// Returns the value of a flag.
     ///
     /// # Panics
     /// When the game type has no such option of this kind.

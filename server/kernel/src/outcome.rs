@@ -1,8 +1,8 @@
-//! How a finished game ended.
+//! The result of a finished game.
 
 use crate::{MAX_SEATS, Seat};
 
-/// The result of a finished game: integer scores and places, by seat.
+/// The result of a finished game: integer scores and ranks, by seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     seats: u8,
@@ -11,13 +11,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Ranks seats by `scores`, higher first, and among equal scores by `tie_breaks`, higher first.
+    /// Ranks seats by `scores`, and seats with equal scores by `tie_breaks`; higher is better.
     ///
-    /// Seats equal in both share a place: ranks are 1, 1, 3 and so on. A game without a tie-break gives
-    /// zeros.
+    /// Seats equal in both share a rank: ranks are 1, 1, 3 and so on. A game without a tie-break passes zeros.
     ///
     /// # Panics
-    /// When the slices differ in length or hold no seat or more than [`MAX_SEATS`].
+    /// When the slices differ in length, or have no seat or more than [`MAX_SEATS`].
     #[must_use]
     pub fn ranked(scores: &[i32], tie_breaks: &[i32]) -> Self {
         assert_eq!(scores.len(), tie_breaks.len(), "a score and a tie-break for every seat");
@@ -32,31 +31,31 @@ impl Outcome {
         outcome
     }
 
-    /// Scores by seat.
+    /// Returns the scores by seat.
     #[must_use]
     pub fn scores(&self) -> &[i32] {
         &self.scores[..usize::from(self.seats)]
     }
 
-    /// Places by seat: 1 is first; seats that share a place have the same number.
+    /// Returns the ranks by seat. Rank 1 is the best; tied seats have the same rank.
     #[must_use]
     pub fn ranks(&self) -> &[u8] {
         &self.ranks[..usize::from(self.seats)]
     }
 
-    /// Whether `seat` shares the first place or has it alone.
+    /// Returns whether `seat` has rank 1, alone or tied.
     #[must_use]
     pub fn is_winner(&self, seat: Seat) -> bool {
         self.ranks[seat.index()] == 1
     }
 }
 
-/// One source of a seat's score, for explanations: a card and what it gave.
+/// One source of a seat's score, for explanations: a card and its points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScoreLine {
-    /// What gave the points, in the rulebook's words: `"region 27"`.
+    /// The source in the rulebook's words: `"region 27"`.
     pub source: String,
-    /// The points it gave.
+    /// The points from this source.
     pub points: i32,
 }
 

@@ -1,7 +1,7 @@
-//! Randomness: streams of words under a key.
+//! Random numbers: streams of 32-bit words under a key.
 //!
-//! All randomness is ChaCha8. An [`RngStream`] is one ChaCha stream under one [`Key`]. Bounded draws and
-//! shuffles are ours, because library ones change between versions; `docs/determinism.md` states them.
+//! All randomness is ChaCha8. An [`RngStream`] is one ChaCha stream under one [`Key`]. This file has its own bounded
+//! draws and shuffles, because library versions change theirs. `docs/determinism.md` specifies them.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use rand_chacha::ChaCha8Rng;
@@ -9,32 +9,32 @@ use rand_core::{Rng, SeedableRng};
 
 use crate::{Audit, BitSet, ensure};
 
-/// The stream from which a bot at seat 0 draws; seat `s` has this plus `s`.
+/// The stream of the bot at seat 0. Seat `s` uses this number plus `s`.
 pub const BOT_STREAM: u64 = 1 << 32;
-/// The stream from which the hidden part of a state is drawn anew.
+/// The stream that resamples the hidden part of a state.
 pub const RESAMPLE_STREAM: u64 = 2 << 32;
-/// The stream from which substitutes for illegal actions of seat 0 are drawn; seat `s` has this plus `s`.
+/// The stream of the actions that replace illegal actions of seat 0. Seat `s` uses this number plus `s`.
 pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
-/// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
+/// The stream of the advice to seat 0. Seat `s` uses this number plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
-/// The stream of a search's seed from which world 0 has its own; world `i` has it from this plus `i`.
+/// The stream under a search's seed that gives determinization (world) 0 its seed. World `i` uses this number plus `i`.
 pub const WORLD_STREAM: u64 = 6 << 32;
 
-/// More words than any stream is ever asked for.
+/// The maximum number of words of a stream. No stream needs more.
 const MOST_WORDS: u64 = 1 << 48;
 
-/// How many of its first words a stream keeps, to give them again after a rewind.
+/// How many words after the mark a stream caches, to repeat them after a rewind.
 const KEPT: usize = 8;
 
-/// The 256-bit key that all randomness of an episode follows from.
+/// The 256-bit key that determines all randomness of an episode.
 ///
-/// A seed that somebody gives is 64 bits wide: its 8 bytes, low first, then 24 zero bytes. A key that nobody
-/// may guess has 256 bits of the operating system's randomness.
+/// A seed has 64 bits. Its key is the 8 bytes of the seed, low byte first, then 24 zero bytes. An unpredictable key
+/// has 256 bits of the operating system's randomness.
 #[derive(Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -48,7 +48,7 @@ impl From<[u8; 32]> for Key {
 }
 
 impl Key {
-    /// The seed that it is of, if it is of one; a key that was drawn is of none.
+    /// Returns the seed that the key was made from. A key that was drawn at random has none.
     #[must_use]
     pub fn seed(&self) -> Option<u64> {
         let (seed, rest) = self.0.split_first_chunk()?;
@@ -65,7 +65,7 @@ impl From<u64> for Key {
 }
 
 impl std::fmt::Debug for Key {
-    /// Shows nothing: a key tells every hidden card.
+    /// Writes no content: a key reveals every hidden card.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")
     }
@@ -85,13 +85,13 @@ impl std::fmt::Debug for Key {
 pub struct RngStream {
     rng: ChaCha8Rng,
     words: u64,
-    /// Where a rewind goes: the beginning, or the last mark.
+    /// The position to which a rewind returns: the beginning, or the last mark.
     mark: u64,
-    /// How many words `rng` has given: more than `words` after a rewind, and then no more than are kept.
+    /// How many words `rng` has produced. After a rewind it may exceed `words`, by at most `KEPT`.
     given: u64,
-    /// How many it had given before a rewind that forgot them.
+    /// The largest `given` before a rewind reset it.
     furthest: u64,
-    /// The first of them since the mark.
+    /// The cache: the first words after the mark.
     first: [u32; KEPT],
 }
 
@@ -110,7 +110,7 @@ impl RngStream {
         Self { rng, words: 0, mark: 0, given: 0, furthest: 0, first: [0; KEPT] }
     }
 
-    /// Opens a stream of which `words` have been used already.
+    /// Opens a stream whose first `words` words are already used.
     #[must_use]
     pub fn resume(key: Key, stream: u64, words: u64) -> Self {
         let mut rng = Self::keyed(key, stream);
@@ -118,22 +118,22 @@ impl RngStream {
             rng.rng.set_word_pos(u128::from(words));
             (rng.words, rng.given) = (words, words);
         }
-        // Those that are kept have to be drawn.
+        // Draws the few words one by one to fill the cache.
         while rng.words < words {
             rng.word();
         }
         rng
     }
 
-    /// Refuses a number of words that no stream has given: it could not go on from there.
+    /// Refuses a word count that no stream can have. Such a stream cannot be resumed.
     ///
     /// # Errors
-    /// The number.
+    /// A message with the word count.
     pub fn check_words(words: u64) -> Audit {
         ensure(words <= MOST_WORDS, || format!("{words} words of chance have been used, which nothing needs"))
     }
 
-    /// Lets rewinds come back to here, after all words that have been given.
+    /// Sets the mark after all words produced so far. Later rewinds return to it.
     pub(crate) fn mark(&mut self) {
         if self.furthest > self.given {
             self.rng.set_word_pos(self.furthest.into());
@@ -142,9 +142,9 @@ impl RngStream {
         (self.words, self.mark) = (self.given, self.given);
     }
 
-    /// Goes back to the mark, or to the beginning.
+    /// Returns to the mark, or to the beginning.
     ///
-    /// Whoever draws a few words time and again has them from memory: the cipher gives 64 at once.
+    /// A caller that repeats a few words gets them from the cache: the cipher computes 64 words at once.
     pub(crate) fn rewind(&mut self) {
         if self.given - self.mark > KEPT as u64 {
             self.rng.set_word_pos(self.mark.into());
@@ -153,7 +153,7 @@ impl RngStream {
         self.words = self.mark;
     }
 
-    /// How many words have been used.
+    /// Returns the number of words used.
     #[must_use]
     pub fn words(&self) -> u64 {
         self.words
@@ -173,12 +173,12 @@ impl RngStream {
         word
     }
 
-    /// The next two words as one seed, low word first.
+    /// Returns the next two words as one seed, low word first.
     pub fn seed(&mut self) -> u64 {
         u64::from(self.word()) | u64::from(self.word()) << 32
     }
 
-    /// A number in `0..n`, each as likely: Lemire's multiply-shift on one word, with rejection.
+    /// Returns a uniform number in `0..n`: Lemire's multiply-shift on one word, with rejection.
     ///
     /// # Panics
     /// When `n` is 0.
@@ -194,7 +194,7 @@ impl RngStream {
         high(product)
     }
 
-    /// Takes a member out of `set`, each as likely: the `below(len)`-th smallest.
+    /// Removes and returns a uniformly random member of `set`: the `below(len)`-th smallest.
     ///
     /// # Panics
     /// When `set` is empty.

@@ -1,14 +1,14 @@
-//! Places at the table.
+//! Seats at the table.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 
 use crate::BitSet;
 
-/// The most seats a game may have.
+/// The maximum number of seats of a game.
 pub const MAX_SEATS: usize = 8;
 
-/// A place at the table, counted from 0 clockwise.
+/// A seat at the table, counted from 0 clockwise.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, Serialize, Deserialize,
 )]
@@ -19,7 +19,7 @@ impl Seat {
     /// The first seat.
     pub const FIRST: Self = Self(0);
 
-    /// The seat with this number.
+    /// Creates the seat with this number.
     ///
     /// # Panics
     /// When `number` is not below [`MAX_SEATS`].
@@ -30,43 +30,43 @@ impl Seat {
         Self(number)
     }
 
-    /// All seats of a table, ascending.
+    /// Returns all seats of a table, ascending.
     pub fn all(seats: u8) -> impl DoubleEndedIterator<Item = Self> + Clone {
         (0..seats).map(Self::new)
     }
 
-    /// The seat's number.
+    /// Returns the seat's number.
     #[must_use]
     #[inline]
     pub fn number(self) -> u8 {
         self.0
     }
 
-    /// The seat's number, for indexing arrays by seat.
+    /// Returns the seat's number, for indexing arrays by seat.
     #[must_use]
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    /// The seat `steps` places clockwise at a table of `seats`, at most once around it.
+    /// Returns the seat `steps` places clockwise at a table of `seats`. `steps` is at most `seats`.
     #[must_use]
     #[inline]
     pub fn clockwise(self, steps: u8, seats: u8) -> Self {
         assert!(self.0 < seats && steps <= seats, "{steps} steps from {self} of {seats}");
-        // A subtraction and not a remainder: this is asked several times per ply.
+        // A subtraction instead of a remainder: this runs several times per ply.
         let number = self.0 + steps;
         Self(if number < seats { number } else { number - seats })
     }
 
-    /// How many places clockwise `other` sits from here at a table of `seats`, below `seats`.
+    /// Returns how many places clockwise `other` sits from this seat at a table of `seats`: below `seats`.
     #[must_use]
     #[inline]
     pub fn steps_to(self, other: Self, seats: u8) -> u8 {
         if other >= self { other.0 - self.0 } else { other.0 + seats - self.0 }
     }
 
-    /// All seats clockwise, beginning with this one: "viewer first" order.
+    /// Returns all seats clockwise from this one, the "viewer first" order.
     pub fn round(self, seats: u8) -> impl Iterator<Item = Self> + Clone {
         (0..seats).map(move |steps| self.clockwise(steps, seats))
     }
@@ -88,7 +88,7 @@ impl TryFrom<u8> for Seat {
     }
 }
 
-/// The numbers of the seats: `0, 2`; `none` for the empty set.
+/// Formats the numbers of the seats: `0, 2`; `none` for the empty set.
 impl std::fmt::Display for SeatSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_empty() {
@@ -109,29 +109,29 @@ impl std::fmt::Display for Seat {
 
 /// One value for each of at most `N` seats, indexed by [`Seat`].
 ///
-/// A table may have fewer seats than `N`: what belongs to no seat stays at its default.
+/// At a table with fewer than `N` seats, the other values stay at their default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct BySeat<T, const N: usize>([T; N]);
 
 impl<T, const N: usize> BySeat<T, N> {
-    /// The values in seat order.
+    /// Creates the values, given in seat order.
     pub const fn new(values: [T; N]) -> Self {
         Self(values)
     }
 
-    /// The values of the first `seats` seats, in seat order.
+    /// Returns the values of the first `seats` seats, in seat order.
     #[inline]
     pub fn of(&self, seats: u8) -> &[T] {
         &self.0[..usize::from(seats)]
     }
 
-    /// The values of the first `seats` seats, in seat order, to change.
+    /// Returns the values of the first `seats` seats for changes, in seat order.
     #[inline]
     pub fn of_mut(&mut self, seats: u8) -> &mut [T] {
         &mut self.0[..usize::from(seats)]
     }
 
-    /// The values of all `N` seats, those nobody sits at included.
+    /// Returns the values of all `N` seats, including seats that the table does not have.
     pub fn all(&self) -> &[T; N] {
         &self.0
     }
@@ -167,16 +167,16 @@ impl<T, const N: usize> std::ops::IndexMut<Seat> for BySeat<T, N> {
 pub struct SeatSet(BitSet<1>);
 
 impl SeatSet {
-    /// The set without seats.
+    /// The empty set.
     pub const EMPTY: Self = Self(BitSet::EMPTY);
 
-    /// Every seat of a table of `seats`.
+    /// Creates the set of all seats of a table of `seats`.
     #[must_use]
     pub fn all(seats: u8) -> Self {
         Self(BitSet::first(usize::from(seats)))
     }
 
-    /// The set of one seat.
+    /// Creates the set of one seat.
     #[must_use]
     pub fn only(seat: Seat) -> Self {
         Self(BitSet::single(seat.0))
@@ -187,36 +187,36 @@ impl SeatSet {
         self.0.insert(seat.0);
     }
 
-    /// Removes `seat`; says whether it was in the set.
+    /// Removes `seat`. Returns whether it was in the set.
     pub fn remove(&mut self, seat: Seat) -> bool {
         self.0.remove(seat.0)
     }
 
-    /// Whether `seat` is in the set.
+    /// Returns whether `seat` is in the set.
     #[must_use]
     pub fn contains(&self, seat: Seat) -> bool {
         self.0.contains(seat.0)
     }
 
-    /// How many seats are in the set.
+    /// Returns the number of seats in the set.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.0.len()
     }
 
-    /// Whether no seat is in the set.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The seat with the lowest number.
+    /// Returns the seat with the lowest number.
     #[must_use]
     pub fn lowest(&self) -> Option<Seat> {
         self.0.lowest().map(Seat)
     }
 
-    /// The seats in ascending order.
+    /// Returns the seats in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Seat> + use<> {
         self.0.iter().map(Seat)
     }

@@ -1,4 +1,4 @@
-//! Sets of small ids held by value: decks, hands and legal actions.
+//! Sets of small ids, stored by value: decks, hands and legal actions.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -16,10 +16,10 @@ use borsh::{BorshDeserialize, BorshSerialize};
 pub struct BitSet<const W: usize>([u64; W]);
 
 impl<const W: usize> BitSet<W> {
-    /// The set without members.
+    /// The empty set.
     pub const EMPTY: Self = Self([0; W]);
 
-    /// The set with the members `0..len`.
+    /// Creates the set of `0..len`.
     ///
     /// # Panics
     /// When `len` exceeds `64 * W`.
@@ -37,14 +37,14 @@ impl<const W: usize> BitSet<W> {
         set
     }
 
-    /// The members as ids that count from `to` where they counted from `from`, in a set of any width.
+    /// Renumbers the members: ids that count from `from` then count from `to`. The result may have another width.
     ///
     /// # Panics
-    /// When a member is below `from` or does not fit.
+    /// When a member is below `from`, or its new id does not fit.
     #[must_use]
     pub fn shifted<const V: usize>(&self, from: u8, to: u8) -> BitSet<V> {
         let mut out = BitSet::EMPTY;
-        // Ids are at most 255: four words more keep all positions positive.
+        // Ids are at most 255. An offset of four words keeps all positions positive.
         for (at, bits) in (256..).step_by(64).zip(self.0) {
             let at = at + u32::from(to) - u32::from(from);
             let halves = [bits << (at % 64), bits.checked_shr(64 - at % 64).unwrap_or(0)];
@@ -58,7 +58,7 @@ impl<const W: usize> BitSet<W> {
         out
     }
 
-    /// The set whose only member is `id`.
+    /// Creates the set whose only member is `id`.
     #[must_use]
     #[inline]
     pub fn single(id: impl Into<u8>) -> Self {
@@ -67,7 +67,7 @@ impl<const W: usize> BitSet<W> {
         set
     }
 
-    /// Adds `id`; a member stays one.
+    /// Adds `id`. It does nothing if `id` is already a member.
     ///
     /// # Panics
     /// When `id` is not below `64 * W`.
@@ -77,7 +77,7 @@ impl<const W: usize> BitSet<W> {
         self.0[usize::from(id / 64)] |= 1 << (id % 64);
     }
 
-    /// Removes `id`; says whether it was a member.
+    /// Removes `id`. Returns whether it was a member.
     #[inline]
     pub fn remove(&mut self, id: impl Into<u8>) -> bool {
         let id = id.into();
@@ -88,7 +88,7 @@ impl<const W: usize> BitSet<W> {
         had
     }
 
-    /// Whether `id` is a member; an id that does not fit is none.
+    /// Returns whether `id` is a member. An id that does not fit is not a member.
     #[must_use]
     #[inline]
     pub fn contains(&self, id: impl Into<u8>) -> bool {
@@ -96,27 +96,27 @@ impl<const W: usize> BitSet<W> {
         self.0.get(usize::from(id / 64)).is_some_and(|word| word >> (id % 64) & 1 == 1)
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     #[must_use]
     #[inline]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether there are no members.
+    /// Returns whether the set has no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0 == [0; W]
     }
 
-    /// The smallest member.
+    /// Returns the smallest member.
     #[must_use]
     pub fn lowest(&self) -> Option<u8> {
         let mut words = (0..).zip(self.0);
         words.find_map(|(word, bits)| (bits != 0).then(|| 64 * word + lowest_bit(bits)))
     }
 
-    /// The `k`-th smallest member, counted from 0.
+    /// Returns the `k`-th smallest member, counted from 0.
     #[must_use]
     #[inline]
     pub fn nth(&self, k: u32) -> Option<u8> {
@@ -131,7 +131,7 @@ impl<const W: usize> BitSet<W> {
         None
     }
 
-    /// The members of either set.
+    /// Returns the members of either set.
     #[must_use]
     pub fn union(mut self, other: Self) -> Self {
         for (a, b) in self.0.iter_mut().zip(other.0) {
@@ -140,7 +140,7 @@ impl<const W: usize> BitSet<W> {
         self
     }
 
-    /// The members of both sets.
+    /// Returns the members of both sets.
     #[must_use]
     pub fn intersection(mut self, other: Self) -> Self {
         for (a, b) in self.0.iter_mut().zip(other.0) {
@@ -149,7 +149,7 @@ impl<const W: usize> BitSet<W> {
         self
     }
 
-    /// The members of this set that are not in `other`.
+    /// Returns the members of this set that are not in `other`.
     #[must_use]
     pub fn difference(mut self, other: Self) -> Self {
         for (a, b) in self.0.iter_mut().zip(other.0) {
@@ -158,13 +158,13 @@ impl<const W: usize> BitSet<W> {
         self
     }
 
-    /// The members in ascending order.
+    /// Returns the members in ascending order.
     #[must_use]
     pub fn iter(&self) -> Members<W> {
         Members { words: self.0, word: 0, bits: self.0.first().copied().unwrap_or(0), base: 0 }
     }
 
-    /// Writes the set as flags: byte `i` is 1 if id `i` is a member, and 0 if not; ids beyond `out` are left out.
+    /// Writes the set as flags: byte `i` is 1 if id `i` is a member, else 0. It omits ids beyond `out`.
     #[inline]
     pub fn write_flags(&self, out: &mut [u8]) {
         for (flags, word) in out.chunks_mut(64).zip(self.0) {
@@ -174,7 +174,7 @@ impl<const W: usize> BitSet<W> {
         }
     }
 
-    /// Writes the set as bits: id `i` is bit `i % 8` of byte `i / 8`; ids beyond `out` are left out.
+    /// Writes the set as bits: id `i` is bit `i % 8` of byte `i / 8`. It omits ids beyond `out`.
     pub fn write_bits(&self, out: &mut [u8]) {
         let (whole, rest) = out.as_chunks_mut();
         for (bytes, word) in whole.iter_mut().zip(self.0) {
@@ -188,34 +188,34 @@ impl<const W: usize> BitSet<W> {
     }
 }
 
-/// A word of eight bytes that are all 1: multiplying by it adds up bytes.
+/// A word of eight bytes that are all 1. Multiplication by it adds up bytes.
 const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
 
-/// Eight bits as eight bytes of 0 or 1, the lowest first.
+/// Returns eight bits as eight bytes of 0 or 1, lowest bit first.
 #[inline]
 const fn spread(bits: u8) -> u64 {
-    // A copy of all bits in each byte, of which byte `i` keeps bit `i`; adding carries that bit into the highest.
+    // Each byte gets a copy of all bits, and byte `i` keeps bit `i`. The addition carries that bit into the highest.
     let own_bit = (bits as u64).wrapping_mul(EACH_BYTE) & 0x8040_2010_0804_0201;
     (own_bit.wrapping_add(0x0040_6070_787c_7e7f) >> 7) & EACH_BYTE
 }
 
-/// In how many of eight bytes, each below 128 and none below those before it, the value is at most `k`.
+/// Counts the bytes of `sums` that are at most `k`. The eight bytes are below 128 and in ascending order.
 #[inline]
 const fn bytes_up_to(sums: u64, k: u64) -> u64 {
     let at_most = (0x80 | k).wrapping_mul(EACH_BYTE).wrapping_sub(sums) >> 7;
     (at_most & EACH_BYTE).wrapping_mul(EACH_BYTE) >> 56
 }
 
-/// The place of the `k`-th lowest bit that is set, counted from 0; there are more than `k`.
+/// Returns the position of the `k`-th lowest set bit, counted from 0. There must be more than `k` set bits.
 ///
-/// Without branches: which bit it is cannot be predicted, and decks are drawn from all the time.
+/// It has no branches: the position is unpredictable, and games draw from decks very often.
 #[inline]
 fn nth_bit(bits: u64, k: u32) -> u8 {
     let k = u64::from(k);
     let pairs = bits.wrapping_sub((bits >> 1) & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333).wrapping_add((pairs >> 2) & 0x3333_3333_3333_3333);
     let ones_by_byte = fours.wrapping_add(fours >> 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    // Byte `i` of the sums is the number of ones up to byte `i`.
+    // Byte `i` of `sums` is the number of ones in bytes 0 to `i`.
     let sums = ones_by_byte.wrapping_mul(EACH_BYTE);
     let start = bytes_up_to(sums, k) << 3;
     let below = (sums << 8) >> (start & 63) & 0xff;
@@ -234,7 +234,7 @@ fn lowest_bit(bits: u64) -> u8 {
 }
 
 impl From<u64> for BitSet<1> {
-    /// The set with the member `i` for every bit `i` that is set.
+    /// Creates the set with a member `i` for every set bit `i`.
     #[inline]
     fn from(bits: u64) -> Self {
         Self([bits])
@@ -283,10 +283,10 @@ impl<const W: usize> std::fmt::Debug for BitSet<W> {
 #[derive(Debug, Clone)]
 pub struct Members<const W: usize> {
     words: [u64; W],
-    /// The present word, and what is left of it.
+    /// The index of the current word, and its remaining bits.
     word: usize,
     bits: u64,
-    /// The id of its lowest bit.
+    /// The id of the lowest bit of the current word.
     base: u8,
 }
 

@@ -1,8 +1,8 @@
-//! The catalogue as integer matrices, which fields and actions refer to.
+//! The catalogue as integer matrices, to which fields and actions refer.
 
 use borsh::BorshSerialize;
 
-/// What the values of a column mean.
+/// The meaning of a column's values.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub enum ColumnKind {
     /// A row of the table with this name; 0 is none.
@@ -14,9 +14,9 @@ pub enum ColumnKind {
     Count,
     /// 0 or 1.
     Flag,
-    /// One of a few named values, in order: value `i` is `names[i]`.
+    /// One of several named values: value `i` is `names[i]`.
     Category {
-        /// The names, by value.
+        /// The names, indexed by value.
         names: Vec<String>,
     },
 }
@@ -24,16 +24,16 @@ pub enum ColumnKind {
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub struct Column {
-    /// What it holds, in `snake_case`: `per_river`.
+    /// The name in `snake_case`: `per_river`.
     pub name: String,
-    /// What its values mean.
+    /// The meaning of its values.
     pub kind: ColumnKind,
 }
 
 /// The catalogue as an integer matrix: row `i` describes id `i`, row 0 is all zero.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub struct Table {
-    /// The table's name, which fields and actions refer to.
+    /// The table's name, to which fields and actions refer.
     pub name: &'static str,
     /// The columns.
     pub columns: Vec<Column>,
@@ -42,18 +42,18 @@ pub struct Table {
 }
 
 impl Table {
-    /// Begins a table of these components, in the order of their ids; each column says how it reads one.
+    /// Starts a table of these components, in the order of their ids. Each column has a closure that reads one component.
     pub fn of<'a, T>(name: &'static str, components: &'a [T]) -> TableBuilder<'a, T> {
         TableBuilder { name, components, columns: Vec::new(), rows: vec![Vec::new(); components.len()] }
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
     }
 }
 
-/// A table in the making: a column is described and filled in one place.
+/// A table under construction. One call describes and fills a column.
 #[derive(Debug)]
 pub struct TableBuilder<'a, T> {
     name: &'static str,
@@ -83,7 +83,7 @@ impl<T> TableBuilder<'_, T> {
         self.column(name, ColumnKind::Flag, |component| value(component).into())
     }
 
-    /// Adds a column of rows of a table; 0 is none.
+    /// Adds a column of row numbers of a table; 0 is none.
     #[must_use]
     pub fn id<V: Into<i16>>(
         self,
@@ -94,7 +94,7 @@ impl<T> TableBuilder<'_, T> {
         self.column(name, ColumnKind::Id { table }, |component| value(component).into())
     }
 
-    /// Adds a column of named values, given by their place among `names`.
+    /// Adds a column of named values. `value` returns an index of `names`.
     #[must_use]
     pub fn category<V: Into<i16>>(
         self,
@@ -106,14 +106,13 @@ impl<T> TableBuilder<'_, T> {
         self.column(name, ColumnKind::Category { names }, |component| value(component).into())
     }
 
-    /// Adds a column for each of several words: `add` is given the table so far, the place of the word, and the
-    /// word.
+    /// Adds columns for each of several words. `add` receives the table so far, the index of the word, and the word.
     #[must_use]
     pub fn each(self, words: &[&str], add: impl Fn(Self, usize, &str) -> Self) -> Self {
         words.iter().enumerate().fold(self, |table, (at, word)| add(table, at, word))
     }
 
-    /// The table, with the all-zero row 0 before the others.
+    /// Returns the table, with the all-zero row 0 first.
     #[must_use]
     pub fn finish(self) -> Table {
         let none = vec![0; self.columns.len()];

@@ -1,7 +1,7 @@
-//! What every game's tests share: the laws, random playouts, golden playthroughs, perft-like counts.
+//! Shared parts of every game's tests: the laws, random playouts, golden playthroughs, perft-like counts.
 //!
-//! Nothing here knows a game, and no game is exempt from anything here. The [`toy`] is a game of its own: a template
-//! for new ones, and the proof, by its broken twins, that each law can fail. `docs/testing.md` lists the laws.
+//! This module knows no specific game, and everything in it holds for every game. The [`toy`] is a small game: a
+//! template for new games. Its broken variants prove that each law can fail. `docs/testing.md` lists the laws.
 
 mod determinize;
 mod knowledge;
@@ -27,7 +27,7 @@ pub use shown::Shown;
 
 use crate::{Game, Loaded, OptionKind, set_up};
 
-/// The rules of a table with the compiled-in catalogue.
+/// Returns the rules of a table with the compiled-in catalogue.
 ///
 /// # Panics
 /// When the game refuses its own catalogue, or the seats or options are wrong.
@@ -38,7 +38,7 @@ pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
     Arc::new(game.expect("the table can be set up"))
 }
 
-/// Every seat count with every combination of choice and flag options, whole numbers at their default.
+/// Returns every seat count with every combination of choice and flag options. Whole numbers have their default.
 #[must_use]
 pub fn every_table<G: Game>() -> Vec<Arc<G>> {
     let mut combinations: Vec<Vec<(&str, &str)>> = vec![vec![]];

@@ -1,8 +1,8 @@
-//! What a viewer may know, as named byte fields.
+//! Views: what a viewer may know of a position, as named byte fields.
 //!
-//! A view is a run of bytes cut into [`Field`]s. One layout serves all seats of a game at one seat count, and one
-//! the public; what belongs to seats stands viewer first, then clockwise. A value whose maximum exceeds 255 takes
-//! two bytes, low first. Card ids count from 1; id 0 is "none" and names the all-zero row 0 of its table.
+//! A view is a sequence of bytes, divided into [`Field`]s. For one seat count, a game has one layout for all seats and
+//! one for the public. Values of seats stand viewer first, then clockwise. A value whose maximum exceeds 255 takes
+//! two bytes, low byte first. Card ids count from 1. Id 0 is "none" and refers to the all-zero row 0 of its table.
 
 mod check;
 mod describe;
@@ -11,7 +11,7 @@ use borsh::BorshSerialize;
 
 pub use describe::{FieldSink, FieldSpec, FieldWriter, LayoutBuilder, ViewWriter};
 
-/// What the values of a field mean, so that clients can turn them into features without knowing the game.
+/// The meaning of a field's values. Clients use it to build features without knowledge of the game.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub enum FieldKind {
     /// A row of the table with this name; 0 is none.
@@ -19,87 +19,87 @@ pub enum FieldKind {
         /// The table's name.
         table: &'static str,
     },
-    /// A number of things, or a track's position.
+    /// A number of things, or a position on a track.
     Count,
     /// 0 or 1.
     Flag,
-    /// A seat relative to the viewer: 0 none, 1 the viewer, 2 the next seat clockwise, and so on; for the
-    /// public 1 is the first seat.
+    /// A seat relative to the viewer: 0 is none, 1 is the viewer, 2 is the next seat clockwise, and so on. For the
+    /// public, 1 is the first seat.
     Seat,
-    /// One of a few named values, in order: value `i` is `names[i]`.
+    /// One of several named values: value `i` is `names[i]`.
     Category {
-        /// The names, by value.
+        /// The names, indexed by value.
         names: Vec<String>,
     },
 }
 
-/// What the places along an axis say.
+/// The meaning of the positions along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize)]
 pub enum AxisOrder {
-    /// Nothing: the values are a bag, which no other field refers to by place. They ascend, and what is empty (0)
-    /// comes last.
+    /// No meaning: the values are a multiset, and no other field refers to their positions. They ascend, and empty
+    /// values (0) come last.
     None,
-    /// Sooner and later: rounds, turns.
+    /// Order in time: rounds, turns.
     Sequence,
-    /// Which it is: seats, cells of a board, rows of a table.
+    /// Identity: seats, cells of a board, rows of a table.
     Places,
 }
 
 /// One dimension of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize)]
 pub struct Axis {
-    /// What is counted along it: `seat`, `round`.
+    /// The unit that the axis counts, such as `seat` or `round`.
     pub name: &'static str,
-    /// How many there are.
+    /// The number of positions.
     pub size: u16,
-    /// What its places say.
+    /// The meaning of the positions.
     pub order: AxisOrder,
-    /// The table whose rows 1, 2, ... are counted along it.
+    /// The table whose rows 1, 2, ... are the positions, if any.
     pub table: Option<&'static str>,
 }
 
-/// What the protocol calls axes of seats.
+/// The names of seat axes in the protocol.
 const SEAT: &str = "seat";
 const OTHER_SEAT: &str = "other seat";
 
 impl Axis {
-    /// An axis of so many, each of which is a place of its own.
+    /// Creates an axis of `size` positions, each with its own identity.
     #[must_use]
     pub const fn new(name: &'static str, size: u8) -> Self {
         Self { name, size: size as u16, order: AxisOrder::Places, table: None }
     }
 
-    /// An axis of so many, one after the other.
+    /// Creates an axis of `size` positions in time order.
     #[must_use]
     pub const fn sequence(name: &'static str, size: u8) -> Self {
         Self { order: AxisOrder::Sequence, ..Self::new(name, size) }
     }
 
-    /// An axis of so many whose order says nothing.
+    /// Creates an axis of `size` positions whose order has no meaning.
     #[must_use]
     pub const fn unordered(name: &'static str, size: u8) -> Self {
         Self { order: AxisOrder::None, ..Self::new(name, size) }
     }
 
-    /// An axis of the first so many rows of a table, without row 0.
+    /// Creates an axis of the first `size` rows of a table, without row 0.
     #[must_use]
     pub const fn rows(name: &'static str, table: &'static str, size: u8) -> Self {
         Self { table: Some(table), ..Self::new(name, size) }
     }
 
-    /// An axis of all seats, the viewer first.
+    /// Creates an axis of all seats, the viewer first.
     #[must_use]
     pub const fn seats(count: u8) -> Self {
         Self::new(SEAT, count)
     }
 
-    /// An axis of all seats but the viewer's, clockwise.
+    /// Creates an axis of all seats but the viewer's, clockwise.
     #[must_use]
     pub const fn other_seats(count: u8) -> Self {
         Self::new(OTHER_SEAT, count)
     }
 
-    /// Whether it is one of these two.
+    /// Returns whether this is an axis of seats: all, or all but the viewer's.
     #[must_use]
     pub fn is_of_seats(&self) -> bool {
         matches!(self.name, SEAT | OTHER_SEAT)
@@ -111,46 +111,46 @@ impl Axis {
 pub struct Field {
     /// The name, in `snake_case`: `lines`.
     pub name: &'static str,
-    /// The dimensions, slowest first; none for a single value.
+    /// The dimensions, outermost first; empty for a single value.
     pub axes: Vec<Axis>,
-    /// The largest value; above 255 each value takes two bytes.
+    /// The largest value. Above 255, each value takes two bytes.
     pub max: u16,
-    /// What few values exceed in ordinary play, to scale by; at most `max`.
+    /// The value that ordinary play seldom exceeds, for scaling; at most `max`.
     pub usual_max: u16,
-    /// How many values of one seat can be the same row at once, for ids.
+    /// For ids, how many values of one seat can be the same row at once.
     pub copies: u8,
-    /// What the values mean.
+    /// The meaning of the values.
     pub kind: FieldKind,
-    /// One sentence for people, with the order of rows and columns.
+    /// A sentence for people. It states the order of rows and columns.
     pub doc: &'static str,
 }
 
 impl Field {
-    /// The sizes of the dimensions, slowest first: `[seats, 8]`; empty for a single value.
+    /// Returns the sizes of the dimensions, outermost first: `[seats, 8]`; empty for a single value.
     pub fn shape(&self) -> impl Iterator<Item = u16> {
         self.axes.iter().map(|axis| axis.size)
     }
 
-    /// How many values the field holds.
+    /// Returns the number of values in the field.
     #[must_use]
     pub fn values(&self) -> usize {
         self.shape().map(usize::from).product()
     }
 
-    /// Bytes of one value: 1, or 2 where the maximum exceeds 255.
+    /// Returns the bytes of one value: 1, or 2 if the maximum exceeds 255.
     #[must_use]
     pub fn width(&self) -> usize {
         if self.max > 255 { 2 } else { 1 }
     }
 
-    /// Bytes of the field.
+    /// Returns the bytes of the field.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.values() * self.width()
     }
 }
 
-/// The fields of a view, in order, without gaps.
+/// The layout of a view: its fields, in order, without gaps.
 #[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize)]
 pub struct ViewLayout {
     /// The fields, in the order of their bytes.
@@ -158,13 +158,13 @@ pub struct ViewLayout {
 }
 
 impl ViewLayout {
-    /// Bytes of a view.
+    /// Returns the bytes of a view.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.fields.iter().map(Field::bytes).sum()
     }
 
-    /// The fields with the byte at which each begins.
+    /// Returns the fields, each with the offset of its first byte.
     pub fn with_offsets(&self) -> impl Iterator<Item = (usize, &Field)> {
         self.fields.iter().scan(0, |next, field| {
             let offset = *next;
@@ -173,10 +173,10 @@ impl ViewLayout {
         })
     }
 
-    /// Whether every field of `view` is as it is described.
+    /// Checks that every field of `view` agrees with its description.
     ///
     /// # Errors
-    /// The first field that is not, and why; or that the length is wrong.
+    /// The first field that does not agree, and why; or a wrong length.
     pub fn check(&self, view: &[u8]) -> Result<(), String> {
         if view.len() != self.bytes() {
             return Err(format!("a view of {} bytes, not {}", view.len(), self.bytes()));

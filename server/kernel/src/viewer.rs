@@ -1,26 +1,25 @@
-//! Who looks at a position, and how seats are counted from there.
+//! The viewer of a position, and seat numbers relative to the viewer.
 
 use crate::{MAX_SEATS, Seat};
 
-/// Who a position is shown to: a seat, or everybody.
+/// The viewer of a position: a seat, or the public.
 ///
-/// The public is told what all at the table may know, and no more than any seat is: it is who spectators,
-/// replays and pictures are for.
+/// The public knows only what every seat at the table knows. Spectators, replays and pictures use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Viewer {
     /// One seat.
     Seat(Seat),
-    /// Everybody: nobody's seat.
+    /// The public. It has no seat.
     Public,
 }
 
 impl Viewer {
-    /// Every seat of a table, then the public.
+    /// Returns every seat of a table, then the public.
     pub fn all(seats: u8) -> impl Iterator<Item = Self> + Clone {
         Seat::all(seats).map(Self::Seat).chain([Self::Public])
     }
 
-    /// The seat that looks, unless it is the public.
+    /// Returns the seat of the viewer; none for the public.
     #[must_use]
     #[inline]
     pub fn seat(self) -> Option<Seat> {
@@ -30,14 +29,14 @@ impl Viewer {
         }
     }
 
-    /// The seat from which seats are counted: the viewer's own, and seat 0 for the public.
+    /// Returns the seat from which relative numbers count: the viewer's own, or seat 0 for the public.
     #[must_use]
     #[inline]
     pub fn first(self) -> Seat {
         self.seat().unwrap_or(Seat::FIRST)
     }
 
-    /// Whether this is `seat`.
+    /// Returns whether the viewer is `seat`.
     #[must_use]
     #[inline]
     pub fn is(self, seat: Seat) -> bool {
@@ -60,7 +59,7 @@ impl From<Seat> for Viewer {
     }
 }
 
-/// All seats of a table of `N` as a viewer counts them: clockwise, its own first.
+/// All seats of a table of `N` in the order of a viewer: its own first, then clockwise.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<const N: usize> {
     viewer: Viewer,
@@ -74,7 +73,7 @@ impl<const N: usize> Around<N> {
         N as u8
     };
 
-    /// The seats as `viewer` counts them.
+    /// Creates the order of seats for `viewer`.
     #[must_use]
     #[inline]
     pub fn new(viewer: Viewer) -> Self {
@@ -86,21 +85,21 @@ impl<const N: usize> Around<N> {
         Self { viewer, seats }
     }
 
-    /// Who looks.
+    /// Returns the viewer.
     #[must_use]
     #[inline]
     pub fn viewer(&self) -> Viewer {
         self.viewer
     }
 
-    /// All seats.
+    /// Returns all seats.
     #[must_use]
     #[inline]
     pub fn seats(&self) -> &[Seat; N] {
         &self.seats
     }
 
-    /// The seats that do not look: all but the viewer's own, and for the public all.
+    /// Returns all seats but the viewer's own; for the public, all seats.
     #[must_use]
     #[inline]
     pub fn others(&self) -> &[Seat] {
@@ -110,14 +109,14 @@ impl<const N: usize> Around<N> {
         }
     }
 
-    /// The number of `seat` from here: 1 for the first seat, 2 for the next one clockwise, and so on.
+    /// Returns the number of `seat` for this viewer: 1 for the first seat, 2 for the next one clockwise, and so on.
     #[must_use]
     #[inline]
     pub fn relative(&self, seat: Seat) -> u8 {
         self.viewer.first().steps_to(seat, Self::COUNT) + 1
     }
 
-    /// The same for a seat that there may not be: 0 is none.
+    /// Returns the same number for an optional seat; 0 is none.
     #[must_use]
     #[inline]
     pub fn relative_or_none(&self, seat: Option<Seat>) -> u8 {
@@ -125,7 +124,7 @@ impl<const N: usize> Around<N> {
     }
 }
 
-/// Runs `body` with the number of seats as a constant, so that what it does for each seat unrolls.
+/// Runs `body` with the number of seats as a constant, so that the compiler unrolls its work for each seat.
 ///
 /// ```
 /// let doubled = |seats: u8| boardwire_kernel::with_seats!(seats, [2, 3, 4], N => [0; N].len() * 2);
@@ -133,7 +132,7 @@ impl<const N: usize> Around<N> {
 /// ```
 ///
 /// # Panics
-/// When the number of seats is not listed.
+/// When the list does not contain the number of seats.
 #[macro_export]
 macro_rules! with_seats {
     ($seats:expr, [$($count:literal),+ $(,)?], $name:ident => $body:expr) => {

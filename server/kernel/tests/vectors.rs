@@ -1,11 +1,11 @@
-//! The test vectors of `docs/determinism.md` are what the kernel computes.
+//! Checks that the kernel computes the test vectors of `docs/determinism.md`.
 #![expect(clippy::disallowed_methods, reason = "the page is a file")]
 
 use std::path::Path;
 
 use boardwire_kernel::{BitSet, Key, RngStream};
 
-/// A seed as a decimal number, or a whole key as 64 hexadecimal digits.
+/// Parses a key: a seed as a decimal number, or 64 hexadecimal digits.
 fn key(text: &str) -> Option<Key> {
     if text.len() < 64 {
         return text.parse::<u64>().ok().map(Key::from);
@@ -15,7 +15,7 @@ fn key(text: &str) -> Option<Key> {
     Some(<[u8; 32]>::try_from(bytes).ok()?.into())
 }
 
-/// The rows `| seed or key | stream | what | result |` of the page.
+/// Returns the rows `| seed or key | stream | what | result |` of the page.
 fn rows(page: &str) -> Vec<[&str; 4]> {
     page.lines()
         .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'))
@@ -29,7 +29,7 @@ fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// What the kernel gives for `what`: a kind and its number, as the page writes them.
+/// Returns the kernel's result for `what`: a kind and its number, as the page writes them.
 fn compute(mut rng: RngStream, what: &str) -> String {
     let (kind, number) = what.split_once(' ').expect("a kind and a number");
     let number: u8 = number.parse().expect("a small number");

@@ -1,4 +1,4 @@
-//! What a file of a network must hold.
+//! The requirements for a network file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use rten::{
     op_registry,
 };
 
-/// The name of the input: views as they are sent, `uint8 [rows, bytes]`.
+/// The name of the input: views as clients receive them, `uint8 [rows, bytes]`.
 const INPUT: &str = "view";
-/// The name of the output: `float [rows, actions]`; the greater, the better.
+/// The name of the output: `float [rows, actions]`. Greater is better.
 const OUTPUT: &str = "logits";
 
-/// A network that reads views of one table and values its actions.
+/// A network that reads views of one table and scores its actions.
 pub(crate) struct Model {
     graph: rten::Model,
     input: NodeId,
     output: NodeId,
-    /// The digest of the facts of its table.
+    /// The spec digest of its table.
     pub(crate) spec: String,
-    /// How many bytes a view has.
+    /// The number of bytes of a view.
     pub(crate) view_bytes: usize,
 }
 
-/// What networks are made of: nothing that draws at random, so that a network repeats, and nothing that loops, so that it
-/// ends. All operators there are would take the linker minutes more.
+/// Returns the operators that networks may use. None is random, so a network is repeatable. None loops, so it ends.
+/// Linking all operators of the library would take minutes longer.
 #[rustfmt::skip]
 fn operators() -> OpRegistry {
     op_registry!(
@@ -40,7 +40,7 @@ fn operators() -> OpRegistry {
 }
 
 impl Model {
-    /// Reads a file.
+    /// Reads a network file.
     pub(crate) fn load(file: &Path) -> Result<Self, String> {
         let model = ModelOptions::with_ops(operators())
             .load_file(file)
@@ -80,11 +80,11 @@ impl Model {
         Ok(Self { input: *input, output, spec, view_bytes, graph: model })
     }
 
-    /// Evaluates rows of views on the threads of `pool`; gives the logits row by row, and how many there are of each.
+    /// Evaluates rows of views on the threads of `pool`. Returns the logits row by row, and their number per row.
     pub(crate) fn logits(&self, views: Vec<u8>, pool: &Arc<ThreadPool>) -> Result<(Vec<f32>, usize), String> {
         let rows = views.len() / self.view_bytes;
         let views = Value::from_shape([rows, self.view_bytes], views).map_err(|error| error.to_string())?;
-        // Without a pool it would be evaluated in one that all evaluations of the process share.
+        // Without a pool, all evaluations of the process would share one.
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
         let run = self.graph.run_n(vec![(self.input, views.into())], [self.output], Some(options));
         let [logits] = run.map_err(|error| format!("it cannot be evaluated: {error}"))?;

@@ -1,6 +1,6 @@
-//! Networks that play: ONNX files that an operator has registered under names, for bots called `policy:NAME`.
+//! Policy networks: ONNX files that an operator registers under names, for bots called `policy:NAME`.
 //!
-//! What a file must hold is told in `docs/policies.md`. A name may stand for several files, each for a table of its own.
+//! `docs/policies.md` specifies the files. One name may stand for several files, each for another table.
 
 mod file;
 mod network;
@@ -25,30 +25,30 @@ use crate::file::Model;
 use crate::network::Network;
 use crate::workers::{Lost, Workers};
 
-/// How long an evaluation may take when nobody says otherwise.
+/// The default timeout of an evaluation.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
-/// The maximum size in bytes of a name.
+/// The maximum size of a name in bytes.
 const MOST_NAME_BYTES: usize = 63;
 
-/// A file cannot be registered.
+/// The error of a file that cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("policy {name}: {file}: {problem}", file = .file.display())]
 pub struct PolicyError {
-    /// The name it was to have.
+    /// The name to register.
     pub name: String,
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it, and what would be right.
+    /// The problem with the file, and the allowed values.
     pub problem: String,
 }
 
-/// The policies that are registered.
+/// The registered policies.
 #[derive(Debug, Default)]
 pub struct Policies {
     by_name: BTreeMap<String, Vec<Arc<Network>>>,
 }
 
-/// Reads a file, which may be made so that this never ends.
+/// Reads a file with a timeout, because a malicious file can make the reader run forever.
 fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
     let own = file.to_owned();
     workers.run(move |_| Model::load(&own)).unwrap_or_else(|lost| {
@@ -60,11 +60,11 @@ fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
 }
 
 impl Policies {
-    /// Reads the networks of these names from these files, and evaluates each twice, on trial. An evaluation may take as
-    /// long as `patience`: one that takes longer is given up.
+    /// Reads networks with these names from these files, and evaluates each twice as a test. `patience` is the timeout of
+    /// an evaluation.
     ///
     /// # Errors
-    /// The first file that is no network that could play, and why.
+    /// The first file that is not a usable network, and why.
     pub fn load(
         files: impl IntoIterator<Item = (String, PathBuf)>,
         patience: Duration,
@@ -88,10 +88,10 @@ impl Policies {
         Ok(Self { by_name })
     }
 
-    /// The policy of this name that plays a table, whose facts have this digest.
+    /// Returns the policy with this name for the table with this spec digest.
     ///
     /// # Errors
-    /// The names there are, if it is none of them; what else the network was made for.
+    /// For an unknown name, the names of policies for this table; otherwise, what the network was made for.
     pub fn find(&self, name: &str, table: &GameInfo, digest: Digest) -> Result<Arc<dyn Policy>, String> {
         let spec = digest.to_string();
         let fits =
@@ -124,7 +124,7 @@ impl Policies {
     }
 }
 
-/// Refuses names that could not be told from what follows them.
+/// Refuses names that could not be separated from the text after them.
 fn checked(name: &str) -> Result<(), String> {
     let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
     if (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(known) {

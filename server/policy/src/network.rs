@@ -1,4 +1,4 @@
-//! A network that many deciders ask at once.
+//! A network that many callers ask at the same time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,28 +11,28 @@ use crate::file::Model;
 use crate::preference::preference;
 use crate::workers::{Lost, Workers};
 
-/// Rows that are evaluated at once, always: with fewer, or more, sums could be added up in another order, and an answer
-/// would depend on who else asks.
+/// The number of rows of every evaluation. With another number, sums could be added up in another order, and an answer
+/// would depend on the other callers.
 const TILE: usize = 16;
 
-/// A network with the questions that it has been asked.
+/// A network with its queue of questions.
 ///
-/// Whoever needs an answer evaluates the oldest questions, whosever they are, until it has been given its own. So no
-/// thread waits for others to ask, and none evaluates fewer questions than there are.
+/// A caller that needs an answer evaluates the oldest questions of all callers until its own question has an answer. So
+/// no thread waits for more questions, and an evaluation takes all waiting questions that fit.
 pub(crate) struct Network {
     name: String,
     model: Arc<Model>,
     actions: usize,
     workers: Arc<Workers>,
-    /// Questions nobody evaluates yet; those who asked may have gone.
+    /// The questions that no thread evaluates yet. Their callers may have dropped them.
     waiting: Mutex<VecDeque<Weak<Row>>>,
-    /// Some have been answered.
+    /// Notified when questions have been answered.
     answered: Condvar,
-    /// Evaluations that have taken too long, and may still go on.
+    /// Evaluations that exceeded the timeout, and may still run.
     late: Mutex<Vec<Weak<()>>>,
 }
 
-/// One question.
+/// One question: one row of an evaluation.
 struct Row {
     view: Vec<u8>,
     legal: ActionSet,
@@ -41,14 +41,14 @@ struct Row {
 
 type Answer = Result<Preference, String>;
 
-/// A question, in the hands of whoever asked it.
+/// A question, as its caller holds it.
 struct Asked {
     network: Arc<Network>,
     row: Arc<Row>,
 }
 
 impl Network {
-    /// Evaluates the model twice, and takes it if it could play.
+    /// Evaluates the model twice, and accepts it if it can play.
     pub(crate) fn new(name: String, model: Model, workers: Arc<Workers>) -> Result<Arc<Self>, String> {
         let mut network = Self {
             name,
@@ -63,11 +63,11 @@ impl Network {
         Ok(Arc::new(network))
     }
 
-    /// How many actions it values. One view is evaluated in two places, beside empty rows and beside others that are not:
-    /// its logits must be the same, or an answer would depend on who else asks.
+    /// Returns the number of actions. It evaluates one view at two positions, beside empty rows and beside other rows. The
+    /// logits must be the same, or an answer would depend on the other callers.
     fn tried(&self) -> Result<usize, String> {
         let bytes = self.model.view_bytes;
-        // Nothing but zeros and ones: a greater byte need not be the number of anything there is.
+        // Only zeros and ones: a greater byte may not be a valid id.
         let made_up = |stream| {
             let mut rng = RngStream::new(0, stream);
             (0..bytes).map(|_| u8::from(rng.below(2) == 1)).collect::<Vec<_>>()
@@ -81,7 +81,7 @@ impl Network {
             Ok::<Vec<u32>, String>(own.collect())
         };
         let alone = among(0, &vec![0; bytes])?;
-        // Neither the first nor the last: it has others before it and behind.
+        // Neither the first nor the last row: it has other rows before it and after it.
         if among(TILE / 2 + 1, &other)? != alone {
             return Err("`logits` of a row follow from its view alone, not from its place or the rows beside it: rows \
                         must not depend on one another"
@@ -90,12 +90,12 @@ impl Network {
         Ok(alone.len())
     }
 
-    /// The digest of the table that it reads.
+    /// Returns the spec digest of its table.
     pub(crate) fn spec(&self) -> &str {
         &self.model.spec
     }
 
-    /// How many bytes it reads, and how many actions it values.
+    /// Returns the number of bytes of a view, and the number of actions.
     pub(crate) fn shape(&self) -> (usize, usize) {
         (self.model.view_bytes, self.actions)
     }
@@ -104,7 +104,7 @@ impl Network {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the oldest questions to be evaluated; those that nobody asks any more are passed over.
+    /// Takes the oldest questions from the queue, and skips questions that their callers have dropped.
     fn take(&self) -> Vec<Arc<Row>> {
         let mut waiting = self.lock();
         std::iter::from_fn(|| waiting.pop_front()).filter_map(|row| row.upgrade()).take(TILE).collect()
@@ -123,7 +123,7 @@ impl Network {
                     row.give(preference(logits, row.legal).map_err(|problem| self.failed(&problem)));
                 }
             }
-            // The guard gives the answers.
+            // The guard answers with an error.
             Ok(_) => {}
             Err(problem) => rows.iter().for_each(|row| row.give(Err(self.failed(&problem)))),
         }
@@ -133,7 +133,7 @@ impl Network {
         format!("policy `{}`: {problem}", self.name)
     }
 
-    /// Evaluates a tile of views.
+    /// Evaluates one tile of views.
     fn logits(&self, views: Vec<u8>) -> Result<(Vec<f32>, usize), String> {
         let slow = || format!("an evaluation takes longer than {:?}", self.workers.patience());
         if self.is_late() {
@@ -156,7 +156,7 @@ impl Network {
         }
     }
 
-    /// Whether an evaluation goes on that nobody waits for any more.
+    /// Returns whether an evaluation that exceeded the timeout still runs.
     fn is_late(&self) -> bool {
         let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
         late.retain(|running| running.strong_count() > 0);
@@ -184,13 +184,13 @@ impl Policy for Network {
 
 impl Row {
     fn give(&self, answer: Answer) {
-        // Only whoever has taken the row gives it an answer, and once.
+        // Only the thread that took the row answers it. The first answer counts.
         let _ = self.answer.set(answer);
     }
 }
 
 impl Question for Asked {
-    /// Evaluates one tile at most.
+    /// Evaluates at most one tile.
     fn advance(&mut self) -> Result<Option<Preference>, String> {
         if self.row.answer.get().is_none() {
             let rows = self.network.take();
@@ -205,7 +205,7 @@ impl Question for Asked {
 }
 
 impl Asked {
-    /// Waits until another thread, which has taken the row, has given it its answer.
+    /// Waits until another thread, which has taken the row, has answered it.
     fn wait(&self) {
         let mut waiting = self.network.lock();
         while self.row.answer.get().is_none() {
@@ -214,7 +214,7 @@ impl Asked {
     }
 }
 
-/// Rows that are being evaluated: none is left without an answer, whatever happens.
+/// Rows under evaluation. On drop, every row without an answer gets an error.
 struct Answering<'a> {
     network: &'a Network,
     rows: &'a [Arc<Row>],
@@ -223,7 +223,7 @@ struct Answering<'a> {
 impl Drop for Answering<'_> {
     fn drop(&mut self) {
         self.rows.iter().for_each(|row| row.give(Err(self.network.failed("its evaluation was lost"))));
-        // Whoever waits has looked for its answer with the lock held.
+        // A waiting caller has checked for its answer while it held this lock.
         let waiting = self.network.lock();
         self.network.answered.notify_all();
         drop(waiting);

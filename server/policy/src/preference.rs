@@ -1,14 +1,14 @@
-//! From logits to what a bot chooses by: whole numbers, so that choosing is exact.
+//! Converts logits to a bot's integer weights, so that a choice is exact.
 
 use boardwire_bots::Preference;
 use boardwire_kernel::ActionSet;
 
-/// The weight of the best action: 256 of them stay within 32 bits.
+/// The weight of the best action. The sum of 256 such weights fits 32 bits.
 const BEST: f64 = (1 << 23) as f64;
 
-/// What the logits of all actions say of those that may be chosen: the softmax over these.
+/// Returns the softmax of the logits over the legal actions.
 ///
-/// An action of 24 million to one against is not chosen any more. A logit of minus infinity says that an action never is.
+/// An action less than 2⁻²⁴ times as likely as the best one has weight 0. A logit of minus infinity excludes its action.
 pub(crate) fn preference(logits: &[f32], legal: ActionSet) -> Result<Preference, String> {
     let mut best: Option<(u8, f32)> = None;
     for action in legal {

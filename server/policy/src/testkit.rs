@@ -1,25 +1,25 @@
-//! Small networks as files, for tests: what any exporter writes, but without one.
+//! Small network files for tests, as an exporter writes them, but without an exporter.
 
 use boardwire_kernel::RngStream;
 use prost::Message;
 
-/// A linear network: `logits = view · weights + bias`, with what its file states beside.
+/// A linear network, `logits = view · weights + bias`, with the metadata of its file.
 #[derive(Debug, Clone)]
 pub struct Linear {
-    /// What the metadata says.
+    /// The entries of the metadata.
     pub metadata: Vec<(String, String)>,
-    /// How many bytes a view has.
+    /// The number of bytes of a view.
     pub view_bytes: usize,
-    /// A row of one weight an action for each byte.
+    /// One row per byte of the view, with one weight per action.
     pub weights: Vec<f32>,
-    /// One an action.
+    /// One value per action.
     pub bias: Vec<f32>,
-    /// Whether the mean over all rows is subtracted from the logits of each, so that it depends on the others.
+    /// Whether to subtract the mean over all rows from the logits of each row, so that it depends on the other rows.
     pub centred: bool,
 }
 
 impl Linear {
-    /// A network of no weights, for a table whose facts have the digest `spec`.
+    /// Creates a network with zero weights, for a table with the spec digest `spec`.
     #[must_use]
     pub fn new(spec: &str, view_bytes: usize, actions: usize) -> Self {
         let stated = [("spec", spec), ("encoding", "bytes"), ("outputs", "logits")];
@@ -33,7 +33,7 @@ impl Linear {
         }
     }
 
-    /// With weights that are neither alike nor simple, -1/16 to 1/16.
+    /// Sets irregular weights from -1/16 to 1/16.
     #[must_use]
     pub fn uneven(mut self, seed: u64) -> Self {
         let mut rng = RngStream::new(seed, 0);
@@ -42,7 +42,7 @@ impl Linear {
         self
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn onnx(&self) -> Vec<u8> {
         let (bytes, actions) = (self.view_bytes, self.bias.len());
@@ -93,7 +93,7 @@ fn size(size: usize) -> i64 {
     i64::try_from(size).expect("it is a size in memory")
 }
 
-/// `[rows, columns]`, with any number of rows.
+/// Describes a tensor `[rows, columns]` with any number of rows.
 fn value(name: &str, kind: i32, columns: usize) -> ValueInfo {
     let rows = Dimension { size: None, name: Some("rows".to_owned()) };
     let columns = Dimension { size: Some(size(columns)), name: None };
@@ -106,7 +106,7 @@ const UINT8: i32 = 2;
 const ATTRIBUTE_INT: i32 = 2;
 const ATTRIBUTE_INTS: i32 = 7;
 
-// The messages of `onnx.proto`, as far as they are used here.
+// The messages of `onnx.proto`, as far as this file uses them.
 
 #[derive(Clone, PartialEq, Message)]
 struct Model {

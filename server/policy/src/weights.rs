@@ -1,4 +1,4 @@
-//! Where a network's weights are, which may be files beside it.
+//! The files with a network's weights, which may be beside the network file.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 
-/// Of a `ModelProto` of ONNX, what says where its weights are.
+/// The part of ONNX's `ModelProto` that states where the weights are.
 #[derive(Message)]
 struct Model {
     #[prost(message, optional, tag = "7")]
@@ -34,7 +34,7 @@ struct Entry {
 }
 
 impl Model {
-    /// The files beside it in which it has weights.
+    /// Returns the names of the weight files beside the network file.
     fn beside(&self) -> BTreeSet<&str> {
         let tensors = self.graph.iter().flat_map(|graph| &graph.initializer);
         let entries = tensors.flat_map(|tensor| &tensor.external_data);
@@ -42,7 +42,7 @@ impl Model {
     }
 }
 
-/// The path of a network's file beside which its weights are: they may be beside a link, or beside the file that it leads to.
+/// Returns the path of a network file with weights beside it. They may be beside a link, or beside the link's target.
 pub(crate) fn located(file: PathBuf) -> PathBuf {
     if !file.is_symlink() {
         return file;
@@ -54,11 +54,11 @@ pub(crate) fn located(file: PathBuf) -> PathBuf {
     if has_weights(&file) { file } else { target().unwrap_or(file) }
 }
 
-/// What tells a network from others in a file of the same name: the BLAKE3 hashes of the file, and of those beside it that have its
-/// weights, as hexadecimal digits.
+/// Returns what distinguishes networks with the same file name: the BLAKE3 hashes of the file and of its weight files
+/// beside it, as hexadecimal digits.
 ///
 /// # Errors
-/// One of the files cannot be read, or is no network.
+/// One of the files cannot be read, or is not a network.
 pub fn hashes(file: &Path) -> io::Result<Vec<String>> {
     let file = located(file.to_owned());
     let named =
@@ -91,7 +91,7 @@ mod tests {
         let two = hashes(&file).expect("it is there");
         assert_eq!((one.len(), &one[0]), (2, &two[0]));
         assert_ne!(one[1], two[1]);
-        // A link in another folder leads to the same weights, unless it has its own beside it.
+        // A link in another folder leads to the same weights, unless the link has its own weights beside it.
         let other = tempfile::tempdir().expect("a folder");
         let link = other.path().join("current.onnx");
         std::os::unix::fs::symlink(&file, &link).expect("room");

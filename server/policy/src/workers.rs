@@ -1,4 +1,4 @@
-//! Threads that evaluate networks, on which others wait only so long.
+//! Threads that evaluate networks. Callers wait for them with a timeout.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rten::ThreadPool;
 
-/// As many threads as evaluations go on at once. Each evaluates on one core: it is those who ask that are many.
+/// The worker threads, one per concurrent evaluation. Each evaluation uses one core, because there are many callers.
 pub(crate) struct Workers {
     patience: Duration,
     idle: Mutex<Vec<Sender<Job>>>,
@@ -14,10 +14,10 @@ pub(crate) struct Workers {
 
 type Job = Box<dyn FnOnce(&Arc<ThreadPool>) + Send>;
 
-/// Why a job gave nothing.
+/// Why a job has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// It takes too long, and goes on all the same.
+    /// It exceeded the timeout, and still runs.
     Late,
     /// It panicked.
     Panicked,
@@ -28,12 +28,12 @@ impl Workers {
         Self { patience, idle: Mutex::default() }
     }
 
-    /// How long they may take.
+    /// Returns the timeout of a job.
     pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Has a worker do something in its pool of one thread, and waits for it.
+    /// Runs a job on a worker, in the worker's pool of one thread, and waits for the result.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Arc<ThreadPool>) -> T + Send + 'static,
@@ -42,10 +42,10 @@ impl Workers {
         let worker = idle.unwrap_or_else(begin);
         let (done, result) = channel();
         let job: Job = Box::new(move |pool| {
-            // Nobody waits for what is late.
+            // No caller waits for a late result.
             let _ = done.send(job(pool));
         });
-        // A worker that has gone drops the job, which is noticed below.
+        // A worker that has ended drops the job. `recv_timeout` below detects that.
         let _ = worker.send(job);
         let result = result.recv_timeout(self.patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => Lost::Late,
@@ -56,10 +56,10 @@ impl Workers {
     }
 }
 
-/// Starts a worker, which ends once nobody can reach it.
+/// Starts a worker. It ends when its sender is dropped.
 fn begin() -> Sender<Job> {
     let (worker, jobs): (_, Receiver<Job>) = channel();
-    // Operators divide among the threads of the pool that they are evaluated in: this one has none but the jobs' own.
+    // Operators use all threads of the pool in which they run. This pool has only the thread of its jobs.
     std::thread::spawn(move || {
         let pool = Arc::new(ThreadPool::with_num_threads(1));
         pool.run(|| jobs.into_iter().for_each(|job| job(&pool)));

@@ -1,6 +1,6 @@
-//! What bots choose: `tests/golden/<game>/greedy.txt` and `mc.txt`, written anew by `make golden`.
+//! Compares the choices of bots with `tests/golden/<game>/greedy.txt` and `mc.txt`. `make golden` rewrites these files.
 //!
-//! Whoever makes estimates, drawn worlds or playouts faster must not change a choice without noticing.
+//! A change that makes estimates, sampled determinizations (worlds) or playouts faster must not change a choice unnoticed.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use boardwire_bots::{Bot, Round};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, RngStream, Seat, testkit};
 
-/// A bot at every seat, at the fewest and, if it is fast, the most seats.
+/// A bot at every seat, at the minimum number of seats. Fast bots also play at the maximum number.
 struct Choices {
     bot: Bot,
     file: &'static str,

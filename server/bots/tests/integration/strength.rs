@@ -1,6 +1,6 @@
-//! How often bots beat others, as data: `tests/strength.tsv`, a line for every pair of a game.
+//! Checks how often bots beat other bots: `tests/strength.tsv` has one line for every pair of bots in a game.
 //!
-//! The bot takes each seat of a deal in turn, against the other one at all other seats; a shared victory is shared.
+//! The bot takes each seat of a deal in turn, against the other bot at all other seats. Tied winners share the victory.
 #![expect(clippy::disallowed_methods, reason = "the table is a file")]
 
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! Every way that chance can fall, one after another.
+//! Enumeration of all sequences of random outcomes.
 
 use super::{Chance, Source};
 
-/// The outcomes of one way that chance can fall: a number with a digit for each draw, of which the last counts up.
+/// One sequence of random outcomes: a number with one digit per draw. The last digit counts up first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Odometer {
     digits: Vec<Digit>,
-    /// How many digits have been given.
+    /// How many digits have been used.
     given: usize,
 }
 
@@ -17,7 +17,7 @@ struct Digit {
 }
 
 impl Odometer {
-    /// The outcome of the next draw; a draw not made before begins at 0.
+    /// Returns the outcome of the next draw. A new draw begins at 0.
     pub(super) fn below(&mut self, n: u32) -> u32 {
         assert!(n > 0, "nothing is below 0");
         if self.given == self.digits.len() {
@@ -29,7 +29,7 @@ impl Odometer {
         digit.value
     }
 
-    /// Every order once, each as likely.
+    /// Shuffles `items`. The enumeration reaches every order once, each with the same probability.
     pub(super) fn shuffle(&mut self, items: &mut [u8]) {
         for last in (1..items.len()).rev() {
             let bound = u32::try_from(last + 1).expect("what is shuffled is short");
@@ -37,19 +37,19 @@ impl Odometer {
         }
     }
 
-    /// How many draws have been made.
+    /// Returns the number of draws so far.
     pub(super) fn given(&self) -> usize {
         self.given
     }
 
-    /// One in how many ways this is.
+    /// Returns `n`, if this sequence has the probability `1 / n`.
     fn one_in(&self) -> u128 {
         self.digits.iter().fold(1u128, |ways, digit| {
             ways.checked_mul(digit.base.into()).expect("chance falls in fewer than 2^128 ways")
         })
     }
 
-    /// Goes on to the next way; says whether there is one.
+    /// Advances to the next sequence. Returns whether there is one.
     fn advance(&mut self) -> bool {
         self.given = 0;
         while let Some(digit) = self.digits.last_mut() {
@@ -64,9 +64,9 @@ impl Odometer {
 }
 
 impl Chance {
-    /// Calls `play` once for every way that chance can fall in it; with each result stands one in how many it is.
+    /// Calls `play` once for every sequence of random outcomes. Returns each result with `n` for its probability `1 / n`.
     ///
-    /// `play` draws from the chance it is given and does the same whenever the same comes.
+    /// `play` draws from its argument. After equal outcomes it must make equal draws.
     ///
     /// ```
     /// use boardwire_kernel::Chance;
@@ -79,7 +79,7 @@ impl Chance {
     /// ```
     ///
     /// # Panics
-    /// When `play` draws differently though the same has come.
+    /// When `play` draws differently after equal outcomes.
     pub fn enumerate<T>(mut play: impl FnMut(&mut Self) -> T) -> Vec<(T, u128)> {
         let mut ways = Vec::new();
         let mut odometer = Odometer::default();

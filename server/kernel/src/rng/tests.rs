@@ -79,7 +79,7 @@ fn below_is_even_within_chance() {
 
 #[test]
 fn below_rejects_words_that_would_favour_small_numbers() {
-    // With n just above 2^31 almost half of all words are rejected: more words than draws are used.
+    // With `n` just above 2^31, `below` rejects almost half of the words. So it uses more words than draws.
     let mut rng = RngStream::new(3, 0);
     for _ in 0..1_000 {
         assert!(rng.below((1 << 31) + 1) <= 1 << 31);

@@ -1,8 +1,8 @@
-//! Episodes in the worlds that a seat may believe itself in.
+//! Episodes in a determinization (world) of a seat's information set.
 
 use crate::{Episode, Game, RngStream, Seat};
 
-/// The same episode with everything that `seat` cannot know drawn anew.
+/// Returns the same episode after a resample of everything that `seat` cannot know.
 #[must_use]
 pub fn determinized<G: Game>(episode: &Episode<G>, seat: Seat, rng: &mut RngStream) -> Episode<G> {
     let mut world = *episode.state();

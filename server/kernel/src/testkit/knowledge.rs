@@ -1,14 +1,14 @@
-//! The laws of knowledge: what a seat can believe, given all it has been shown.
+//! The laws of knowledge: what a seat can infer from everything that it was shown.
 //!
-//! [`worlds_have_histories`] asks of every game that a world drawn by [`resample`](crate::Hidden::resample) could have
-//! come about: replayed from its deal, it shows the seat the same at every earlier ply. It needs a game to say what
-//! that history is ([`Replayable`]), since a state holds no more of its past than knowledge follows from.
+//! [`worlds_have_histories`] checks determinizations (worlds) that [`resample`](crate::Hidden::resample) draws. A
+//! replay of a world from its deal must show the seat the same at every earlier ply. The game must return that
+//! history ([`Replayable`]), because a state holds only the part of its past that determines knowledge.
 //!
-//! [`Posterior`] follows, world by world, how likely each is to a seat: exactly, by every way that chance can fall and
-//! every choice the others can make. [`frequencies_agree`] compares how often `resample` draws each world. A world
-//! is the whole state, with all that is kept of what other seats remember: a resample that gives them memories which
-//! they would have less or more often in play is seen as well. [`knowledge_is_exact`] does both through a whole game
-//! that is small enough; a large one begins at a position of few worlds, with [`Posterior::of`].
+//! [`Posterior`] computes the exact probability of each world for a seat, over all random outcomes and all choices of
+//! the other seats. [`frequencies_agree`] compares it with how often `resample` draws each world. A world is the whole
+//! state, including the memories of other seats. So the comparison also detects wrong frequencies of those memories.
+//! [`knowledge_is_exact`] runs both tests through a whole game, if the game is small enough. For a large game, start
+//! at a position with few worlds, with [`Posterior::of`].
 
 mod frequencies;
 mod history;
@@ -23,11 +23,11 @@ pub use posterior::{Likelihood, Posterior, deals, posterior, usual_likelihood};
 use super::playout::random_play;
 use crate::{BOT_STREAM, Episode, Game, RESAMPLE_STREAM, RngStream, Seat};
 
-/// Plays one random game and follows what every seat can believe; at every ply the worlds drawn for one of them are
-/// counted and compared with that.
+/// Plays one random game and computes what every seat knows. At every ply it draws worlds for one seat and compares
+/// their frequencies with the computed probabilities.
 ///
 /// # Panics
-/// When they are not drawn as often as they are likely; when there are too many worlds to be counted.
+/// When frequencies and probabilities do not agree, or when there are too many worlds to count.
 pub fn knowledge_is_exact<G: Game>(game: &Arc<G>, seed: u64, likelihood: Likelihood<G>) {
     let deals = deals(&**game);
     let mut rng = RngStream::new(seed, RESAMPLE_STREAM);

@@ -1,6 +1,6 @@
-//! The laws every game obeys, checked at every ply of a random game.
+//! The laws of every game, checked at every ply of random games.
 //!
-//! A check gives nothing, or what does not hold; [`Law::require`] makes a panic of that, which names the law.
+//! A check returns nothing, or what does not hold. [`Law::require`] turns that into a panic that names the law.
 
 mod law;
 mod position;
@@ -14,11 +14,11 @@ pub use law::Law;
 use super::playout::random_play;
 use crate::{Audit, Episode, Estimate, RESAMPLE_STREAM, RngStream, Seat, SeatSet, ensure};
 
-/// Plays random games with these seeds and checks every law, at every ply where it speaks of positions.
+/// Plays random games with these seeds and checks every law. It checks the laws about positions at every ply.
 ///
-/// The laws about what seats can know of the past have functions of their own: see
+/// Other functions check the laws about determinizations (worlds) and knowledge of the past: see
 /// [`worlds_have_histories`](super::worlds_have_histories) and [`knowledge_is_exact`](super::knowledge_is_exact).
-/// In a short game resampling may change nothing for a seat by chance: let there be twenty seeds or more.
+/// In a short game, resampling may happen to change nothing for a seat. So use twenty seeds or more.
 ///
 /// # Panics
 /// When the game breaks a law; the message names it.
@@ -27,7 +27,7 @@ pub fn obeys_the_laws<G: Estimate>(game: &Arc<G>, seeds: std::ops::Range<u64>) {
     Law::Described.require(table::names_stay_within_tables(game.info(), &G::TYPE));
     let mut varied = SeatSet::EMPTY;
     seeds.for_each(|seed| law_abiding_game(game, seed, &mut varied));
-    // Where the public sees all that a seat sees, nothing is hidden.
+    // If the public sees all that a seat sees, nothing is hidden.
     let info = game.info();
     if info.layout.fields.len() > info.public_layout.fields.len() {
         for seat in Seat::all(info.seats) {

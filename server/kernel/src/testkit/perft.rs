@@ -1,10 +1,10 @@
-//! Perft-like counts: how many ways a game can go on.
+//! Perft-like counts: the number of action sequences.
 
 use crate::{Chance, Game, apply};
 
 /// Counts the action sequences of `depth` plies from `state`; a sequence ends early with the game.
 ///
-/// The lowest pending seat always chooses next, with chance as it stands: the counts depend on the seed.
+/// The lowest pending seat always chooses next. Each branch copies `chance`, so the counts depend on the seed.
 ///
 /// # Panics
 /// When the game refuses a legal action.

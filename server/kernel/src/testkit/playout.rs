@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use crate::{Episode, Game, RngStream, Seat};
 
-/// A game played to its end, and every choice made in it.
+/// A game played to its end, with every choice.
 #[derive(Debug)]
 pub struct Played<G: Game> {
     /// The episode at its end.
     pub end: Episode<G>,
-    /// Who chose what, ply by ply.
+    /// The seat and the action of each ply.
     pub choices: Vec<(Seat, u8)>,
 }
 
-/// Plays one game at random to its end; the seed gives both its chance and its choices.
+/// Plays one random game to its end. The seed determines random outcomes and choices.
 ///
-/// The lowest pending seat chooses uniformly among its legal actions. `before` sees the episode ahead of
-/// every choice.
+/// The lowest pending seat chooses uniformly among its legal actions. `before` receives the episode before every
+/// choice.
 ///
 /// # Panics
-/// When the game refuses a legal action or offers a pending seat none.
+/// When the game refuses a legal action, or a pending seat has none.
 pub fn random_play<G: Game>(game: &Arc<G>, seed: u64, mut before: impl FnMut(&Episode<G>)) -> Played<G> {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng = RngStream::new(seed, crate::BOT_STREAM);
@@ -35,10 +35,10 @@ pub fn random_play<G: Game>(game: &Arc<G>, seed: u64, mut before: impl FnMut(&Ep
     Played { end: episode, choices }
 }
 
-/// The end of a game [played at random](random_play).
+/// Returns the end of a game [played at random](random_play).
 ///
 /// # Panics
-/// When the game refuses a legal action or offers a pending seat none.
+/// When the game refuses a legal action, or a pending seat has none.
 pub fn random_game<G: Game>(game: &Arc<G>, seed: u64, before: impl FnMut(&Episode<G>)) -> Episode<G> {
     random_play(game, seed, before).end
 }

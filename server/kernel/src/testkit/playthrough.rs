@@ -1,16 +1,16 @@
-//! Golden playthroughs: one random game as text that people can read and tests compare.
+//! Golden playthroughs: one random game as text, for people to read and for tests to compare.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::{BOT_STREAM, Digest, Episode, Game, RngStream, Seat};
 
-/// One random game as text: a header, every action with the digest after it, at the start and at the start
-/// of every simultaneous phase the text and view of the first seat and the digests of the others' views,
-/// and how it ended.
+/// Returns one random game as text: a header, every action with the digest after it, and the result. It adds the
+/// position at the start, at the start of every simultaneous phase and at the end. A position is the text and view of
+/// the first seat, and the digests of the other views.
 ///
 /// # Panics
-/// When the game breaks its contract.
+/// When the game does not behave as [`Game`] requires.
 #[must_use]
 pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
     let info = game.info();
@@ -41,7 +41,7 @@ pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
     out
 }
 
-/// Scores, places and where the points came from.
+/// Writes scores, ranks and the sources of the points.
 fn ending<G: Game>(out: &mut String, episode: &Episode<G>) {
     let Some(end) = episode.outcome() else {
         return out.push_str("truncated\n");
@@ -54,10 +54,10 @@ fn ending<G: Game>(out: &mut String, episode: &Episode<G>) {
     }
 }
 
-/// The text of the first seat's position, its view in hexadecimal, and the digests of the other views.
+/// Writes the text of the first seat's position, its view in hexadecimal, and the digests of the other views.
 ///
-/// A view is only read byte by byte when it has changed, and one of them tells enough then: in full the views
-/// of five seats would be most of the file.
+/// People read a view byte by byte only after a change, and then one view is enough. The full views of five seats
+/// would be most of the file.
 fn position<G: Game>(out: &mut String, episode: &Episode<G>) {
     let game = episode.game();
     let _ = game.text(episode.state(), Seat::FIRST.into(), out);

@@ -1,9 +1,9 @@
-//! All that a viewer is told of a position.
+//! Everything that a viewer is shown of a position.
 
 use crate::{ActionSet, Game, SeatSet, Viewer};
 
-/// Everything a viewer is shown of a position: two positions that differ only in what the viewer may not
-/// know show it the same.
+/// Everything that a viewer is shown of a position. Positions that differ only in what the viewer may not know show
+/// it the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     view: Vec<u8>,
@@ -13,10 +13,10 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What `viewer` is shown of `state`.
+    /// Returns what `viewer` is shown of `state`.
     ///
     /// # Panics
-    /// When the game cannot write to memory.
+    /// When the game fails to write its text.
     pub fn to<G: Game>(game: &G, state: &G::State, viewer: impl Into<Viewer>) -> Self {
         let viewer = viewer.into();
         let mut view = vec![0xff; game.info().layout_for(viewer).bytes()];
@@ -27,7 +27,7 @@ impl Shown {
         Self { view, text, legal, pending: game.pending(state) }
     }
 
-    /// The seats that owe a choice.
+    /// Returns the seats with a pending decision.
     #[must_use]
     pub fn pending(&self) -> SeatSet {
         self.pending

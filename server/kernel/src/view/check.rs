@@ -1,12 +1,12 @@
-//! What a field promises of its values.
+//! The check of a field's values.
 
 use std::collections::BTreeMap;
 
 use super::{Axis, AxisOrder, Field, FieldKind};
 
 impl Field {
-    /// Whether these can be the field's values: none above its maximum, ascending along unordered axes, and no row
-    /// more often than it has copies.
+    /// Checks that no value exceeds the field's maximum, that values ascend along unordered axes, and that no row occurs
+    /// more often than `copies` allows.
     pub(super) fn check(&self, values: &[u16]) -> Result<(), String> {
         let name = self.name;
         if let Some(at) = values.iter().position(|&value| value > self.max) {
@@ -17,7 +17,7 @@ impl Field {
                 continue;
             }
             for line in self.groups(values, |other, _| other == at) {
-                // What is empty comes last.
+                // Empty values (0) come last.
                 if !line.is_sorted_by_key(|value| value.wrapping_sub(1)) {
                     return Err(format!("{name} is {line:?} along {}, not ascending", axis.name));
                 }
@@ -34,7 +34,7 @@ impl Field {
         Ok(())
     }
 
-    /// The values in groups: together are those whose places differ along the chosen axes alone.
+    /// Groups the values. The positions of one group differ only along the chosen axes.
     fn groups(
         &self,
         values: &[u16],

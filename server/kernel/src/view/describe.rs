@@ -1,15 +1,15 @@
-//! Fields described once: the layout and the bytes of a view come from the same lines.
+//! Fields described once: the layout and the bytes of a view come from the same code.
 //!
-//! A game lists its fields in one generic function: to a [`FieldSink`] it hands, field by field, a [`FieldSpec`]
-//! and a closure that writes the field from a position `P`. A [`LayoutBuilder`] keeps the descriptions and calls
-//! no closure; a [`ViewWriter`] gives each closure exactly the bytes of its field. So the two cannot drift.
+//! A game lists its fields in one generic function. For each field, the function passes a [`FieldSpec`] to a
+//! [`FieldSink`], with a closure that writes the field from a position `P`. A [`LayoutBuilder`] keeps the descriptions
+//! and calls no closure. A [`ViewWriter`] gives each closure exactly the bytes of its field. So the two always agree.
 
 use super::{Axis, Field, FieldKind, ViewLayout};
 
-/// The most dimensions a field has.
+/// The maximum number of dimensions of a field.
 const MAX_AXES: usize = 2;
 
-/// The description of one field, cheap to make, since views are written from it at every ply.
+/// The description of one field. It is cheap to create, because every ply writes views from it.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldSpec<'a> {
     name: &'static str,
@@ -40,35 +40,35 @@ impl<'a> FieldSpec<'a> {
         Self { name, axes, rank: 0, kind, max, usual_max: max, copies: 1, is_own: false, doc }
     }
 
-    /// Rows of a table that has `last` of them besides row 0; 0 is none.
+    /// Describes rows of a table that has `last` rows besides row 0; 0 is none.
     #[must_use]
     #[inline]
     pub const fn id(name: &'static str, table: &'static str, last: u8, doc: &'static str) -> Self {
         Self::new(name, Kind::Id(table), last as u16, doc)
     }
 
-    /// Numbers of things.
+    /// Describes numbers of things.
     #[must_use]
     #[inline]
     pub const fn count(name: &'static str, max: u16, doc: &'static str) -> Self {
         Self::new(name, Kind::Count, max, doc)
     }
 
-    /// Zeros and ones.
+    /// Describes zeros and ones.
     #[must_use]
     #[inline]
     pub const fn flag(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Flag, 1, doc)
     }
 
-    /// Seats of a table of `seats`, counted from the viewer; 0 is none.
+    /// Describes seats of a table of `seats`, counted from the viewer; 0 is none.
     #[must_use]
     #[inline]
     pub const fn seat(name: &'static str, seats: u8, doc: &'static str) -> Self {
         Self::new(name, Kind::Seat, seats as u16, doc)
     }
 
-    /// One of a few words.
+    /// Describes values that are each one of these words.
     ///
     /// # Panics
     /// When there are no words.
@@ -79,10 +79,10 @@ impl<'a> FieldSpec<'a> {
         Self::new(name, Kind::Words(words), words.len() as u16 - 1, doc)
     }
 
-    /// One of a few words that follow from the catalogue.
+    /// Describes values that are each one of these names from the catalogue.
     ///
     /// # Panics
-    /// When there are no names, or 65,536.
+    /// When there are no names, or more than 65,536.
     #[must_use]
     #[inline]
     pub fn names(name: &'static str, names: &'a [String], doc: &'static str) -> Self {
@@ -90,10 +90,10 @@ impl<'a> FieldSpec<'a> {
         Self::new(name, Kind::Names(names), max.expect("a category has some names"), doc)
     }
 
-    /// The next dimension, faster than those before.
+    /// Adds the next dimension. It varies faster than the dimensions before it.
     ///
     /// # Panics
-    /// When the field has two already.
+    /// When the field already has two.
     #[must_use]
     #[inline]
     pub const fn by(mut self, axis: Axis) -> Self {
@@ -102,7 +102,7 @@ impl<'a> FieldSpec<'a> {
         self
     }
 
-    /// What few values exceed in ordinary play, where the maximum is far from it.
+    /// Sets the value that ordinary play seldom exceeds. Use it if the maximum is much greater.
     #[must_use]
     #[inline]
     pub const fn usually(mut self, most: u16) -> Self {
@@ -110,7 +110,7 @@ impl<'a> FieldSpec<'a> {
         self
     }
 
-    /// How many values of one seat can be the same row at once, where it is more than one.
+    /// Sets how many values of one seat can be the same row at once. The default is 1.
     #[must_use]
     #[inline]
     pub const fn copies(mut self, most: u8) -> Self {
@@ -118,7 +118,7 @@ impl<'a> FieldSpec<'a> {
         self
     }
 
-    /// What only the viewer may know: the public has no such field.
+    /// Marks the field as known only to the viewer: the public has no such field.
     #[must_use]
     #[inline]
     pub const fn own(mut self) -> Self {
@@ -159,13 +159,13 @@ impl<'a> FieldSpec<'a> {
     }
 }
 
-/// Takes the fields of a view one after another.
+/// Receives the fields of a view one after another.
 pub trait FieldSink<P> {
-    /// Takes the next field, and how it is written from a position.
+    /// Receives the next field, and the closure that writes it from a position.
     fn field(&mut self, spec: FieldSpec<'_>, write: impl FnOnce(&P, &mut FieldWriter<'_>));
 }
 
-/// Makes the layout of a view; needs no position.
+/// Builds the layout of a view. It needs no position.
 #[derive(Debug)]
 pub struct LayoutBuilder {
     is_public: bool,
@@ -173,28 +173,28 @@ pub struct LayoutBuilder {
 }
 
 impl LayoutBuilder {
-    /// Begins the layout for seats, which has every field.
+    /// Starts the layout for seats, which has every field.
     #[must_use]
     pub fn for_seats() -> Self {
         Self { is_public: false, fields: Vec::new() }
     }
 
-    /// Begins the layout for the public, which leaves out what only a seat may know.
+    /// Starts the layout for the public, which omits the fields that only a seat may know.
     #[must_use]
     pub fn for_public() -> Self {
         Self { is_public: true, fields: Vec::new() }
     }
 
-    /// Whether it is the public's.
+    /// Returns whether this is the layout for the public.
     #[must_use]
     pub fn is_public(&self) -> bool {
         self.is_public
     }
 
-    /// The layout of the fields taken.
+    /// Returns the layout of the received fields.
     ///
     /// # Panics
-    /// When two fields share a name: a game's mistake.
+    /// When two fields share a name. This is a bug of the game.
     #[must_use]
     pub fn finish(self) -> ViewLayout {
         for (at, field) in self.fields.iter().enumerate() {
@@ -213,17 +213,17 @@ impl<P> FieldSink<P> for LayoutBuilder {
     }
 }
 
-/// Writes a view from a position into memory the caller owns.
+/// Writes a view from a position into a buffer of the caller.
 #[derive(Debug)]
 pub struct ViewWriter<'a, P> {
     position: &'a P,
     is_public: bool,
-    /// What is still to be written, all zero.
+    /// The bytes that are still to be written, all zero.
     rest: &'a mut [u8],
 }
 
 impl<'a, P> ViewWriter<'a, P> {
-    /// Begins at the first byte of `out`.
+    /// Clears `out` and starts at its first byte.
     #[must_use]
     #[inline]
     pub fn new(position: &'a P, is_public: bool, out: &'a mut [u8]) -> Self {
@@ -234,7 +234,7 @@ impl<'a, P> ViewWriter<'a, P> {
     /// Ends the view.
     ///
     /// # Panics
-    /// When the memory was longer than the fields.
+    /// When the buffer is longer than the fields.
     #[inline]
     pub fn finish(self) {
         assert!(self.rest.is_empty(), "a view is {} bytes shorter than its memory", self.rest.len());
@@ -254,10 +254,10 @@ impl<P> FieldSink<P> for ViewWriter<'_, P> {
     }
 }
 
-/// Writes the values of one field in their order; what is not written is zero.
+/// Writes the values of one field in order. Values that are not written are zero.
 ///
-/// Every method panics when there are more values than the field has, and in tests all but `put_number` in a field whose
-/// values take two bytes: a game's mistake.
+/// Every method panics when there are more values than the field has. With debug assertions, all but `put_number` also
+/// panic in a field of two-byte values. Both are bugs of the game.
 #[derive(Debug)]
 pub struct FieldWriter<'a> {
     rest: &'a mut [u8],
@@ -265,7 +265,7 @@ pub struct FieldWriter<'a> {
 }
 
 impl FieldWriter<'_> {
-    /// What is left of the field, for values that are not written in their order.
+    /// Returns the rest of the field, for values that are written out of order.
     #[inline]
     pub fn rest(&mut self) -> &mut [u8] {
         self.check_narrow();
@@ -307,7 +307,7 @@ impl FieldWriter<'_> {
         self.rest = rest;
     }
 
-    /// Writes ids in their order.
+    /// Writes ids in order.
     #[inline]
     pub fn put_ids(&mut self, ids: impl IntoIterator<Item = u8>) {
         self.check_narrow();

@@ -13,7 +13,7 @@ use crate::testkit::Linear;
 
 const SPEC: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/// A file that lasts as long as the folder with it.
+/// Writes a network to a file that exists as long as the returned folder.
 fn file(network: &Linear) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("network.onnx");
@@ -21,7 +21,7 @@ fn file(network: &Linear) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What a network of this file is called, or why there is none.
+/// Returns the network of this file, or why it is refused.
 fn load(network: &Linear, patience: Duration) -> Result<Arc<Network>, String> {
     let (_folder, path) = file(network);
     Network::new("lion".to_owned(), Model::load(&path)?, Arc::new(Workers::new(patience)))
@@ -31,7 +31,7 @@ fn uneven(view_bytes: usize, actions: usize) -> Linear {
     Linear::new(SPEC, view_bytes, actions).uneven(7)
 }
 
-/// A different view for each number.
+/// Returns a different view for each number.
 fn view(number: usize, bytes: usize) -> Vec<u8> {
     let mut rng = RngStream::new(9, number as u64);
     (0..bytes).map(|_| u8::try_from(rng.below(200)).expect("a byte")).collect()
@@ -41,7 +41,7 @@ fn all(actions: u8) -> ActionSet {
     (0..actions).collect()
 }
 
-/// Advances a question to its end.
+/// Advances a question until it has an answer.
 fn finish(mut question: Box<dyn Question>) -> Answer {
     loop {
         if let Some(preference) = question.advance()? {
@@ -60,7 +60,7 @@ fn an_answer_depends_neither_on_who_else_asks_nor_on_when() {
     assert!(alone.iter().any(|answer| answer.best != alone[0].best), "all views are alike");
     for together in [2, 16, 17, 100] {
         let mut asked: Vec<_> = (0..together).map(ask).collect();
-        // Some lose interest: their rows are others'.
+        // Drop one question: other questions then use its row.
         asked.remove(1);
         let expected = alone[..together].iter().enumerate().filter(|(number, _)| *number != 1);
         for ((number, alone), question) in expected.zip(asked) {
@@ -87,7 +87,7 @@ fn what_is_no_number_spoils_its_own_answer_alone() {
     let mut network = Linear::new(SPEC, 2, 3);
     network.weights = vec![0.0, 0.0, 0.0, f32::INFINITY, 0.0, 0.0];
     let network = load(&network, Duration::from_mins(1)).expect("it can play");
-    // Infinity times nothing is no number.
+    // Infinity times zero is NaN.
     let [bad, good] = [[1, 0], [1, 1]].map(|view| Arc::clone(&network).ask(view.to_vec(), all(3)));
     assert_eq!(finish(bad), Err("policy `lion`: it gave NaN for action 0".to_owned()));
     assert_eq!(finish(good), Err("policy `lion`: it gave inf for action 0".to_owned()));
@@ -118,7 +118,7 @@ fn a_network_whose_rows_look_at_one_another_is_refused() {
     load(&uneven(300, 20), Duration::from_mins(1)).expect("the same without that can play");
 }
 
-/// With its one thread taken, an evaluation that stays there has to wait.
+/// The only thread of the pool is busy, so an evaluation that stays in the pool must wait.
 #[test]
 fn an_evaluation_stays_in_the_pool_that_it_was_given() {
     let (_folder, path) = file(&uneven(300, 20));
@@ -129,7 +129,7 @@ fn an_evaluation_stays_in_the_pool_that_it_was_given() {
         scope.spawn(|| {
             pool.run(move || {
                 taken.send(()).expect("it is waited for");
-                // Until it is released.
+                // Blocks until the test releases it.
                 let _ = held.recv();
             });
         });
@@ -179,7 +179,7 @@ fn a_file_is_told_what_is_wrong_with_it() {
     assert!(load("li:on", path).ends_with("a name is 1 to 63 of a-z, 0-9, `_`, `-` and `.`, not `li:on`"));
 }
 
-/// A file whose only field claims to be longer than any file, and one that takes longer than it may.
+/// One file has only a field that claims to be longer than any file. The other takes longer than its timeout.
 #[test]
 fn a_file_that_cannot_be_read_to_its_end_is_given_up() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -231,7 +231,7 @@ fn table(seats: u8) -> Arc<boardwire_games::faraway::Faraway> {
     testkit::table::<boardwire_games::faraway::Faraway>(seats, &[])
 }
 
-/// The choices of all seats of an episode, and how it ended.
+/// Returns the choices of all seats of an episode, and the digest of its end.
 fn play(policies: &Policies, name: &str, seats: u8) -> (Vec<(Seat, u8)>, Digest) {
     let game = table(seats);
     let (info, digest) = (game.info().clone(), game.info().digest());

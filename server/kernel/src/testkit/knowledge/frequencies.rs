@@ -1,11 +1,11 @@
-//! How often worlds are drawn, against how likely they are.
+//! Compares how often each determinization (world) is drawn with its probability.
 //!
-//! Counts are compared with weights by Pearson's chi-squared statistic, in whole numbers. With `d` degrees of freedom
-//! it exceeds `d + 2 sqrt(d x) + 2 x` with a probability below `e^-x` when all is right (Laurent and Massart 2000);
-//! when it is not, and `y` is the number of draws times the sum of (difference of probabilities)² / probability, it
-//! falls below `d + y - 2 sqrt((d + 2 y) x)` with a probability below `e^-x` (Birgé 2001). A bias that moves a part `b`
-//! of all draws from some worlds to others makes `y` at least the number of draws times `(2 b)²`. So the number of
-//! draws follows from the bias to be seen.
+//! The test is Pearson's chi-squared statistic, in whole numbers. It has `d` degrees of freedom. For correct
+//! frequencies, it exceeds `d + 2 sqrt(d x) + 2 x` with a probability below `e^-x` (Laurent and Massart 2000). For
+//! wrong frequencies, let `y` be the number of draws times the sum of (difference of probabilities)² / probability.
+//! Then it falls below `d + y - 2 sqrt((d + 2 y) x)` with a probability below `e^-x` (Birgé 2001). A bias that moves a
+//! part `b` of all draws between worlds makes `y` at least the number of draws times `(2 b)²`. So the bias to detect
+//! determines the number of draws.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use super::posterior::{Posterior, bytes};
 use crate::testkit::Law;
 use crate::{Audit, Game, RngStream, Seat, ensure};
 
-/// The bias that is seen: one draw in so many that should have been another world. `BOARDWIRE_LAW_BIAS` asks for another.
+/// The bias to detect: one wrong draw in this many. `BOARDWIRE_LAW_BIAS` overrides it.
 const BIAS: u64 = 50;
-/// `x` above: a wrong verdict comes about once in 160,000 comparisons.
+/// The `x` above: about one wrong verdict in 160,000 comparisons.
 const CERTAINTY: u64 = 12;
-/// Worlds are counted together until this many draws are expected of them.
+/// Worlds are merged until the expected number of their draws reaches this.
 const FEWEST: u128 = 16;
-/// Fractions of expected counts are kept to one in `2^16`.
+/// The number of fractional bits of expected counts.
 const SCALE: u32 = 16;
 
-/// How often each world was drawn.
+/// The number of draws of each world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frequencies {
-    /// The draws of each world, by the bytes of its state.
+    /// The draws of each world, keyed by the bytes of its state.
     counts: BTreeMap<Vec<u8>, u64>,
     draws: u64,
 }
 
 impl Frequencies {
-    /// Draws so many worlds for `viewer`, each anew from `state`.
+    /// Draws `draws` worlds for `viewer`, each from a copy of `state`.
     pub fn of<G: Game>(game: &G, state: &G::State, viewer: Seat, draws: u64, rng: &mut RngStream) -> Self {
         let mut counts = BTreeMap::new();
         for _ in 0..draws {
@@ -42,10 +42,10 @@ impl Frequencies {
         Self { counts, draws }
     }
 
-    /// How far these are from how likely the worlds are, in parts of 10,000: the part of all draws that should have
-    /// been another world.
+    /// Returns the total variation distance from the probabilities, in parts of 10,000: the part of all draws that should
+    /// have been another world.
     ///
-    /// Exact frequencies have a distance too, by chance: for `w` worlds about `4,000 sqrt(w / draws)`.
+    /// Exact frequencies also have a distance, by chance: for `w` worlds about `4,000 sqrt(w / draws)`.
     #[must_use]
     pub fn distance<G: Game>(&self, posterior: &Posterior<G>) -> u128 {
         let cells = self.cells(posterior);
@@ -55,10 +55,10 @@ impl Frequencies {
         10_000 * (too_many + (impossible << SCALE)) / (u128::from(self.draws) << SCALE)
     }
 
-    /// Whether these are as `posterior` has them.
+    /// Checks that the frequencies agree with `posterior`.
     ///
     /// # Errors
-    /// A world that cannot be, or by how much they differ.
+    /// An impossible world, or the size of the difference.
     pub fn agree<G: Game>(&self, posterior: &Posterior<G>) -> Audit {
         let likely: BTreeMap<&[u8], u128> = posterior.weights().collect();
         let impossible = self.counts.keys().find(|bytes| !likely.contains_key(bytes.as_slice()));
@@ -80,7 +80,7 @@ impl Frequencies {
         })
     }
 
-    /// The worlds that can be.
+    /// Returns one cell for each possible world.
     fn cells<G: Game>(&self, posterior: &Posterior<G>) -> Vec<Cell> {
         let all = posterior.weights().map(|(_, weight)| weight).sum::<u128>();
         let expected = |weight: u128| {
@@ -95,11 +95,11 @@ impl Frequencies {
     }
 }
 
-/// Draws worlds for the viewer from `state`, so many that a bias of 2 % is seen, or of one part in `BOARDWIRE_LAW_BIAS`, and
-/// compares how often each comes.
+/// Draws worlds for the viewer from `state`, and compares the frequencies with `posterior`. The number of draws is large
+/// enough to detect a bias of 2 %, or of one part in `BOARDWIRE_LAW_BIAS`.
 ///
 /// # Panics
-/// When they do not agree: the message says by how much.
+/// When they do not agree. The message states the size of the difference.
 #[expect(clippy::disallowed_methods, reason = "tests may be asked how precise to be; rules are not")]
 pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
     let bias =
@@ -110,16 +110,16 @@ pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Poster
     Law::Frequencies.require(frequencies.agree(posterior).map_err(place));
 }
 
-/// One or more worlds.
+/// One world, or several merged ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
-    /// In parts of `2^SCALE`.
+    /// The expected number of draws, times `2^SCALE`.
     expected: u128,
     drawn: u128,
 }
 
 impl Cell {
-    /// (drawn - expected)² / expected, in parts of `2^SCALE`.
+    /// Returns (drawn - expected)² / expected, times `2^SCALE`.
     fn square(&self) -> u128 {
         let difference = (self.drawn << SCALE).abs_diff(self.expected);
         difference * difference / self.expected
@@ -135,7 +135,7 @@ impl Cell {
     }
 }
 
-/// The cells, with small ones joined until enough is expected of each.
+/// Merges small cells until the expected number of draws of each is large enough.
 fn pooled(mut cells: Vec<Cell>) -> Vec<Cell> {
     cells.sort_unstable_by_key(|cell| cell.expected);
     let mut pooled: Vec<Cell> = Vec::new();
@@ -153,12 +153,12 @@ fn pooled(mut cells: Vec<Cell>) -> Vec<Cell> {
     pooled
 }
 
-/// By how much chi-squared may exceed its degrees of freedom.
+/// Returns how far chi-squared may exceed its degrees of freedom.
 fn excess(freedom: u64) -> u64 {
     root(4 * freedom * CERTAINTY) + 2 * CERTAINTY
 }
 
-/// How many draws show a bias of one part in `bias` among so many worlds.
+/// Returns the number of draws that detects a bias of one part in `bias` among `worlds` worlds.
 fn draws_needed(worlds: u64, bias: u64) -> u64 {
     let freedom = worlds - 1;
     let mut y = 0;
@@ -168,7 +168,7 @@ fn draws_needed(worlds: u64, bias: u64) -> u64 {
     y * bias * bias / 4
 }
 
-/// The square root, rounded up.
+/// Returns the square root, rounded up.
 fn root(square: u64) -> u64 {
     let root = square.isqrt();
     root + u64::from(root * root < square)

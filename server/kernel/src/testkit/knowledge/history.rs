@@ -1,34 +1,34 @@
-//! How a world came about.
+//! Histories of determinizations (worlds).
 
 use std::sync::Arc;
 
 use crate::testkit::{Law, Shown, random_play};
 use crate::{Audit, Chance, Episode, Game, RESAMPLE_STREAM, RngStream, Seat, Viewer, ensure};
 
-/// How many worlds are drawn for each seat at each ply.
+/// The number of worlds to draw for each seat at each ply.
 const WORLDS: u32 = 3;
 
-/// All that happened from the deal to a position.
+/// Everything that happened from the deal to a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
-    /// The outcomes of chance, stream by stream, as [`Chance::scripted`] takes them.
+    /// The random outcomes, stream by stream, as [`Chance::scripted`] takes them.
     pub outcomes: Vec<Vec<u8>>,
-    /// Who chose what, ply by ply.
+    /// The seat and the action of each ply.
     pub choices: Vec<(Seat, u8)>,
 }
 
-/// A game that can tell how a world came about, for its tests.
+/// A game that can return the history of a world, for its tests.
 pub trait Replayable: Game {
-    /// The history of a `world` that was drawn for `viewer` after these choices of all seats.
+    /// Returns the history of a `world` that was drawn for `viewer` after these choices of all seats.
     ///
-    /// Of the choices the game may use the viewer's own, and those of others as far as `viewer` saw them; what others
-    /// chose unseen, and what chance gave, is as the world has it. Where several histories lead to the world, any that
-    /// the viewer cannot tell from what it saw will do. None says that there is no such history: the law is broken.
+    /// The game may use the viewer's own choices, and those of other seats that `viewer` saw. Unseen choices of other
+    /// seats and random outcomes must come from the world. If several histories lead to the world, the game returns any
+    /// that shows `viewer` what it saw. None means that there is no such history: the game breaks the law.
     fn history(&self, world: &Self::State, choices: &[(Seat, u8)], viewer: Seat) -> Option<History>;
 }
 
-/// Plays one random game, draws worlds for every seat at every ply, and replays each from its deal: at every earlier
-/// ply the seat and the public must be shown what they were shown, and the world must come out.
+/// Plays one random game, draws worlds for every seat at every ply, and replays each from its deal. At every earlier
+/// ply the seat and the public must be shown the same as in the game. The replay must end in the world.
 ///
 /// # Panics
 /// When a world has no such history.
@@ -56,7 +56,7 @@ pub fn worlds_have_histories<G: Replayable>(game: &Arc<G>, seed: u64) {
     }
 }
 
-/// Whether a history shows what was shown, ply by ply, and leads to `world` with all its outcomes used.
+/// Checks that a history shows the same at every ply, and leads to `world` with all its outcomes used.
 fn replay<G: Game>(
     game: &Arc<G>,
     history: &History,

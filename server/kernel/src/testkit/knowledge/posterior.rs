@@ -1,4 +1,4 @@
-//! How likely each world is to a seat, by enumeration.
+//! The exact probability of each determinization (world) for a seat, by enumeration.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use borsh::BorshSerialize;
 use crate::testkit::Shown;
 use crate::{ActionSet, Chance, Game, Seat, SeatSet, Setup, apply};
 
-/// One in how many a choice of another seat is, in a state before it.
+/// A function that returns `n` if a choice of another seat has the probability `1 / n`, in the state before it.
 ///
-/// The last argument says whether several seats chose at once. A game whose hidden choices are of another kind
-/// has a function of its own.
+/// The last argument states whether several seats chose simultaneously. A game with hidden choices of another kind
+/// needs its own function.
 pub type Likelihood<G> = fn(&G, &<G as Setup>::State, Seat, bool) -> u32;
 
-/// Hidden choices of seats that choose at once are each as likely; a choice that all see says no more than that it
-/// could be made.
+/// Returns the likelihood that most games use. A hidden simultaneous choice is uniform over the legal actions. A choice
+/// that all seats see shows only that it was legal.
 pub fn usual_likelihood<G: Game>(game: &G, state: &G::State, seat: Seat, is_simultaneous: bool) -> u32 {
     if is_simultaneous { game.legal(state, seat).len() } else { 1 }
 }
 
-/// Every state that the game can be dealt, with its weight.
+/// Returns every state that the game can deal, with its weight.
 ///
-/// Chance is enumerated: this is for games of some thousand deals.
+/// It enumerates all random outcomes. Use it for games with some thousand deals.
 pub fn deals<G: Game>(game: &G) -> Vec<(G::State, u128)> {
     let mut worlds = Worlds::new();
     for (state, one_in) in Chance::enumerate(|chance| game.deal(chance)) {
@@ -30,11 +30,11 @@ pub fn deals<G: Game>(game: &G) -> Vec<(G::State, u128)> {
     worlds.weighed().into_values().collect()
 }
 
-/// What `viewer` can believe at the end of a game's first plies: the states from the deal on, and the choice that led
-/// from each to the next.
+/// Computes the posterior of `viewer` after the first plies of a game. `states` starts at the deal, and each choice
+/// leads from one state to the next.
 ///
 /// # Panics
-/// When there is no state, or not one more than choices; as [`Posterior::of`] and [`Posterior::follow`].
+/// When there is no state, or not one more than choices; also as [`Posterior::of`] and [`Posterior::follow`].
 pub fn posterior<G: Game>(
     game: &G,
     viewer: Seat,
@@ -51,17 +51,17 @@ pub fn posterior<G: Game>(
     posterior
 }
 
-/// The worlds a seat can believe in, each with its weight: as likely as its share of all weights.
+/// The worlds that a seat considers possible. The probability of a world is its weight divided by the sum of weights.
 pub struct Posterior<G: Game> {
     viewer: Seat,
     worlds: ByBytes<G::State>,
-    /// The seats that choose at once and still owe their choice.
+    /// The seats of a simultaneous choice that have not chosen yet.
     choosing: SeatSet,
 }
 
 impl<G: Game> Posterior<G> {
-    /// What `viewer` believes when it is shown what `truth` shows it, and has thought these states possible so far, in
-    /// these proportions: [`deals`], or the worlds of any position where they can be listed.
+    /// Keeps the prior states that show `viewer` the same as `truth`, with their weights. The prior is [`deals`], or the
+    /// worlds of any position where the caller can list them.
     ///
     /// # Panics
     /// When `truth` is not among the states.
@@ -83,12 +83,12 @@ impl<G: Game> Posterior<G> {
         posterior
     }
 
-    /// What the viewer believes after a choice that really led to `truth`.
+    /// Updates the posterior after a choice that led to the true state `truth`.
     ///
-    /// Of the choice it knows what it made itself; of another seat's, only what it is shown afterwards.
+    /// The viewer knows its own choice. Of another seat's choice it knows only what it is shown afterwards.
     ///
     /// # Panics
-    /// When the choice cannot have led there; when there are too many worlds for 128 bits.
+    /// When the choice cannot lead to `truth`, or when the weights do not fit 128 bits.
     pub fn follow(
         &mut self,
         game: &G,
@@ -122,7 +122,7 @@ impl<G: Game> Posterior<G> {
         self.believes(truth);
         self.choosing = match (several(shown.pending()), self.choosing.len()) {
             (SeatSet::EMPTY, 0 | 1) => SeatSet::EMPTY,
-            // The last of them is still choosing.
+            // The last seats of the group have not chosen yet.
             (SeatSet::EMPTY, _) => {
                 self.choosing.iter().filter(|&seat| shown.pending().contains(seat)).collect()
             }
@@ -138,23 +138,23 @@ impl<G: Game> Posterior<G> {
         );
     }
 
-    /// The seat whose knowledge this is.
+    /// Returns the seat whose knowledge this is.
     #[must_use]
     pub fn viewer(&self) -> Seat {
         self.viewer
     }
 
-    /// The worlds with their weights, in the order of their bytes.
+    /// Returns the worlds with their weights, in the order of their bytes.
     pub fn worlds(&self) -> impl Iterator<Item = (&G::State, u128)> {
         self.worlds.values().map(|(state, weight)| (state, *weight))
     }
 
-    /// The bytes of the worlds with their weights, ascending.
+    /// Returns the bytes of the worlds with their weights, ascending.
     pub fn weights(&self) -> impl Iterator<Item = (&[u8], u128)> {
         self.worlds.iter().map(|(bytes, (_, weight))| (bytes.as_slice(), *weight))
     }
 
-    /// How many worlds there are: at least one, the truth.
+    /// Returns the number of worlds: at least one, the truth.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
@@ -162,23 +162,23 @@ impl<G: Game> Posterior<G> {
     }
 }
 
-/// The seats, if there are several.
+/// Returns the seats if there are several, else none.
 fn several(seats: SeatSet) -> SeatSet {
     if seats.len() > 1 { seats } else { SeatSet::EMPTY }
 }
 
-/// The bytes by which a state is known: unlike states, bytes have an order.
+/// Returns the bytes that identify a state. Unlike states, bytes have an order.
 pub(super) fn bytes<S: BorshSerialize>(state: &S) -> Vec<u8> {
     borsh::to_vec(state).expect("writing to memory does not fail")
 }
 
-/// States with their weights, by their bytes.
+/// States with their weights, keyed by their bytes.
 type ByBytes<S> = BTreeMap<Vec<u8>, (S, u128)>;
 
-/// States with the sums of their weights as fractions, in the making.
+/// States under construction. Each has a weight as a sum of fractions.
 struct Worlds<S>(BTreeMap<Vec<u8>, (S, Fractions)>);
 
-/// By denominator, the numerators added up.
+/// The sum of numerators for each denominator.
 type Fractions = BTreeMap<u128, u128>;
 
 const FEW: &str = "a small game has weights of fewer than 128 bits";
@@ -195,7 +195,7 @@ impl<S: BorshSerialize> Worlds<S> {
         *sum = sum.checked_add(weight).expect(FEW);
     }
 
-    /// The weights as whole numbers in the same proportions, as small as they can be.
+    /// Returns the weights as the smallest whole numbers in the same proportions.
     fn weighed(self) -> ByBytes<S> {
         let denominators = self.0.values().flat_map(|(_, fractions)| fractions.keys());
         let common = denominators.fold(1u128, |common, &denominator| {
@@ -217,7 +217,7 @@ impl<S: BorshSerialize> Worlds<S> {
     }
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 fn divisor(mut one: u128, mut other: u128) -> u128 {
     while other != 0 {
         (one, other) = (other, one % other);

@@ -1,13 +1,13 @@
-//! The laws by name.
+//! The names of the laws.
 
 use std::fmt;
 
 use crate::Audit;
 
-/// Makes the enum of the laws and the list of all of them from one list.
+/// Defines the enum of the laws and the list of all laws.
 macro_rules! laws {
     ($($(#[$doc:meta])* $law:ident = $words:literal),+ $(,)?) => {
-        /// A law that every game obeys; `docs/testing.md` says more of each.
+        /// A law that every game obeys. `docs/testing.md` describes each law.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Law {
             $($(#[$doc])* $law,)+
@@ -17,7 +17,7 @@ macro_rules! laws {
             /// Every law.
             pub const ALL: &[Self] = &[$(Self::$law),+];
 
-            /// The law in a few words, with which the message of a broken one begins.
+            /// Returns the law in a few words. The message for a broken law begins with them.
             #[must_use]
             pub fn words(self) -> &'static str {
                 match self {
@@ -29,59 +29,59 @@ macro_rules! laws {
 }
 
 laws! {
-    /// Indices below the number of actions, actions and labels name one another.
+    /// Indices below the number of actions, actions and labels identify one another.
     RoundTrip = "index, action and label name one another",
-    /// What fields, axes, actions and columns say about tables is so.
+    /// The descriptions of fields, axes, actions and columns agree with the tables.
     Described = "what names a table stays within it",
-    /// The game's own audit refuses no position that is reached.
+    /// The game's audit accepts every reached position.
     Audited = "every position passes its audit",
-    /// A seat of the table owes a choice exactly when it has one.
+    /// A seat of the table is pending exactly when it has a legal action.
     Pending = "a pending seat has a legal action, and others have none",
-    /// There is an outcome exactly when nobody owes a choice.
+    /// There is an outcome exactly when no decision is pending.
     Outcome = "an outcome comes when nobody owes a choice",
-    /// Both methods say the same of every action, for seats that the table does not have as well.
+    /// `is_legal` and `legal` agree on every action, also for seats that the table does not have.
     LegalAgrees = "is_legal says the same as legal",
-    /// A view is as long as its layout, nothing is left of what the memory held, and the values are as their field says.
+    /// A view has the length of its layout, overwrites the buffer, and its values agree with their fields.
     Views = "a view fills its layout and keeps to what it says",
-    /// Nothing but the arguments decides what a game answers.
+    /// The results of a game depend only on the arguments.
     Pure = "equal questions get equal answers",
-    /// Neither the seat whose knowledge is sampled nor the public can tell.
+    /// A sample shows its seat and the public the same as the true state.
     ResampleKeeps = "resample keeps what its seat is shown",
-    /// For every seat of a game with hidden information some sample is not the true state.
+    /// For every seat of a game with hidden information, some sample differs from the true state.
     ResampleVaries = "resample varies what its seat cannot know",
-    /// Equal words of chance give equal samples of two states that the seat cannot tell apart.
+    /// Equal random words give equal samples of two states that the seat cannot distinguish.
     ResampleFollows = "what is sampled follows from what the seat knows alone",
-    /// A position that forgets goes on as one that does not, and so do samples of both.
+    /// `forget` changes neither the further play of a position nor that of its samples.
     Forgets = "what forgets goes on alike",
     /// The order of two simultaneous choices makes no difference.
     CommitsCommute = "commits commute",
-    /// Which choice a seat made shows to nobody else while others owe theirs.
+    /// No other viewer can see a choice while other decisions are pending.
     CommitsHidden = "a commit shows to nobody else",
-    /// A choice that is refused is refused for the right reason, and state and chance stay as they are.
+    /// A choice is refused for the right reason, and state and random streams stay unchanged.
     Refusals = "a refusal changes nothing",
-    /// An episode restored at any ply plays on to the same end.
+    /// An episode restored at any ply continues to the same end.
     Restored = "a restored episode plays on as the original",
     /// A state takes at most 2 KiB.
     Small = "a state is small",
-    /// No game is longer than its table says.
+    /// No game exceeds the maximum number of plies of its table.
     Ends = "play ends within max_plies",
-    /// Every seat's score is explained in full and lies in the table's range.
+    /// The explanation of every score is complete, and every score is in the table's range.
     Scores = "scores are explained and within their range",
-    /// Seed and choices decide everything.
+    /// Seed and choices determine everything.
     Repeatable = "equal seed and choices give equal digests",
-    /// An episode that is restarted is like one that is begun.
+    /// A restarted episode equals a new one.
     Restarted = "a restarted episode is a new one",
-    /// A world that is drawn could have come about, and its seat would have been shown the same all along.
+    /// A sampled determinization (world) has a history in which its seat was shown the same.
     Histories = "every world drawn has a history that showed its seat the same",
-    /// Worlds are drawn with the probabilities that follow from all the seat was shown.
+    /// Worlds are sampled with the probabilities that follow from everything that the seat was shown.
     Frequencies = "worlds are drawn as often as they are likely",
 }
 
 impl Law {
-    /// Does nothing when the law has held.
+    /// Does nothing if the law holds.
     ///
     /// # Panics
-    /// When it has not: with the law and what did not hold.
+    /// When the law does not hold. The message names the law and the problem.
     #[track_caller]
     pub fn require(self, held: Audit) {
         if let Err(broken) = held {

@@ -1,4 +1,4 @@
-//! What holds at every ply.
+//! Checks of one position.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{
     Seat, SeatSet, Setup, Viewer, apply, ensure,
 };
 
-/// The most bytes of a state.
+/// The maximum size of a state in bytes.
 const MOST_BYTES: usize = 2048;
 
 pub(super) fn seats<G: Game>(episode: &Episode<G>) -> impl Iterator<Item = Seat> + use<G> {
@@ -109,7 +109,7 @@ pub(super) fn views_keep_to_their_layout<G: Game>(episode: &Episode<G>) -> Audit
 
 pub(super) fn equal_questions_get_equal_answers<G: Game>(episode: &Episode<G>, rng: &RngStream) -> Audit {
     let (game, state) = (&**episode.game(), episode.state());
-    // One seat at each ply and the public now and then: sampling may take long.
+    // Each ply checks one seat or the public, because sampling may take long.
     let whose = episode.ply() % (u32::from(game.info().seats) + 1);
     let seat = u8::try_from(whose).ok().filter(|&number| number < game.info().seats).map(Seat::new);
     let viewer = seat.map_or(Viewer::Public, Viewer::Seat);
@@ -146,14 +146,14 @@ pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
     Ok(())
 }
 
-/// A state that `seat` cannot tell from the true one.
+/// Returns a state that `seat` cannot distinguish from the true one.
 fn sampled<G: Game>(episode: &Episode<G>, seat: Seat, rng: &mut RngStream) -> G::State {
     let mut sample = *episode.state();
     episode.game().resample(&mut sample, seat, rng);
     sample
 }
 
-/// Whether a seat is given the same samples, whichever of the states that it cannot tell apart is true.
+/// Checks that a seat gets the same samples from all states that it cannot distinguish.
 pub(super) fn what_is_sampled_follows_from_knowledge<G: Game>(
     episode: &Episode<G>,
     rng: &mut RngStream,
@@ -185,7 +185,7 @@ pub(super) fn audit_holds_after_a_sample<G: Game>(episode: &Episode<G>, rng: &mu
     Ok(())
 }
 
-/// What may be asked of a position that forgets: what each seat may choose and what that is worth to it, and how it ended.
+/// The answers that `forget` must not change: legal actions and value for each seat, and the outcome.
 #[derive(Debug, PartialEq)]
 pub(super) struct Answers {
     seats: Vec<(ActionSet, Option<i32>)>,
@@ -217,7 +217,7 @@ pub(super) fn samples_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, r
     Ok(())
 }
 
-/// The position after these choices, and the chance used.
+/// The position after some choices, and the random words used.
 type Reached<G> = (<G as Setup>::State, Vec<u64>);
 
 fn reach<G: Game>(episode: &Episode<G>, choices: &[(Seat, u8)]) -> Result<Reached<G>, String> {
@@ -229,7 +229,7 @@ fn reach<G: Game>(episode: &Episode<G>, choices: &[(Seat, u8)]) -> Result<Reache
     Ok((state, chance.words()))
 }
 
-/// Whether the order of the choices of any two seats that owe one makes no difference.
+/// Checks that the order of the choices of any two pending seats makes no difference.
 pub(super) fn commits_commute<G: Game>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
     let pending: Vec<Seat> = episode.pending().iter().collect();
     for (at, &first) in pending.iter().enumerate() {
@@ -244,7 +244,7 @@ pub(super) fn commits_commute<G: Game>(episode: &Episode<G>, rng: &mut RngStream
     Ok(())
 }
 
-/// Whether two choices of one seat look the same to all others while these still owe theirs.
+/// Checks that two choices of one seat look the same to all other viewers while other decisions are pending.
 pub(super) fn commits_stay_hidden<G: Game>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
     let game = &**episode.game();
     let pending = episode.pending();

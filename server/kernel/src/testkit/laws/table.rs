@@ -1,4 +1,4 @@
-//! What holds of a table before anything is dealt.
+//! Checks of a table before the deal.
 
 use crate::{Audit, ColumnKind, Field, FieldKind, Game, GameInfo, GameType, Table, ensure};
 

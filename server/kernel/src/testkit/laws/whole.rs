@@ -1,4 +1,4 @@
-//! What holds of a whole game.
+//! Checks of a whole game.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use super::position::{Answers, seats};
 use crate::testkit::playout::Played;
 use crate::{Audit, Digest, Episode, Estimate, Game, Seat, ensure};
 
-/// The most episodes that are restored and played on in one game.
+/// The maximum number of episodes to restore in one game.
 const MOST_RESTORED: usize = 64;
-/// The most times that a game goes on forgetfully.
+/// The maximum number of plies from which a game continues after `forget`.
 const MOST_FORGOTTEN: usize = 16;
 
 pub(super) fn play_ends<G: Game>(end: &Episode<G>) -> Audit {
@@ -46,7 +46,7 @@ fn play_on<G: Game>(episode: &mut Episode<G>, (seat, action): (Seat, u8)) -> Aud
     episode.apply(seat, action.into()).map_err(|refused| format!("at ply {ply}: {refused}"))
 }
 
-/// Whether the same seed and choices lead to these digests, one at every ply and one at the end.
+/// Checks that the same seed and choices lead to these digests, one at every ply and one at the end.
 pub(super) fn play_is_repeatable<G: Game>(played: &Played<G>, seed: u64, digests: &[Digest]) -> Audit {
     let mut again = Episode::seeded(Arc::clone(played.end.game()), seed);
     for (&digest, &choice) in digests.iter().zip(&played.choices) {
@@ -56,8 +56,8 @@ pub(super) fn play_is_repeatable<G: Game>(played: &Played<G>, seed: u64, digests
     ensure(again.digest() == played.end.digest(), || "the ends differ")
 }
 
-/// Whether the episodes restored from snapshots come to the same end by the same choices: those of every ply, or in
-/// a long game of every second ply, every third, and so on.
+/// Checks that restored episodes reach the same end by the same choices. It restores the snapshot of every ply, or in a
+/// long game of every second ply, every third, and so on.
 pub(super) fn snapshots_are_played_on<G: Game>(played: &Played<G>, snapshots: &[Vec<u8>]) -> Audit {
     let step = snapshots.len().div_ceil(MOST_RESTORED);
     for (ply, snapshot) in snapshots.iter().enumerate().step_by(step) {
@@ -71,7 +71,7 @@ pub(super) fn snapshots_are_played_on<G: Game>(played: &Played<G>, snapshots: &[
     Ok(())
 }
 
-/// Whether an episode that forgets comes to the same by the same choices, from some plies on.
+/// Checks, from some plies on, that an episode after `forget` gives the same answers for the same choices.
 pub(super) fn what_forgets_goes_on_alike<G: Estimate>(played: &Played<G>, seed: u64) -> Audit {
     let game = played.end.game();
     let step = played.choices.len().div_ceil(MOST_FORGOTTEN);

@@ -1,4 +1,4 @@
-//! What a seat can choose, and the index and label of each choice.
+//! The actions of a seat, with the index and label of each.
 
 use super::catalogue::{CARDS, CardId, Catalogue};
 use crate::{ActionRange, ActionSpace};
@@ -7,14 +7,14 @@ pub(super) const PLAY: ActionRange = ActionRange::rows("play", "cards", CARDS);
 pub(super) const KEEP: ActionRange = ActionRange::single("keep").after(&PLAY);
 pub(super) const BURY: ActionRange = ActionRange::single("bury").after(&KEEP);
 
-/// A choice.
+/// An action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Play this card of the hand.
     Play(CardId),
-    /// Keep the card drawn.
+    /// Keep the drawn card.
     Keep,
-    /// Bury the card drawn under the deck.
+    /// Bury the drawn card under the deck.
     Bury,
 }
 
@@ -33,7 +33,7 @@ impl Action {
         play.or(keep).or(BURY.number(index).map(|_| Self::Bury))
     }
 
-    /// All actions with their labels.
+    /// Returns all actions with their labels.
     pub(super) fn space(catalogue: &Catalogue) -> ActionSpace {
         let name = |card: u8| &catalogue.cards[usize::from(card) - 1].name;
         ActionSpace::new()

@@ -1,4 +1,4 @@
-//! What holds in every position that can be reached.
+//! Checks of what holds in every reachable position.
 
 use super::Toy;
 use super::catalogue::CARDS;
@@ -16,7 +16,7 @@ impl Audits for Toy {
 }
 
 impl Toy {
-    /// Every card is in one place.
+    /// Checks that every card is in one place.
     fn audit_cards(&self, state: &State) -> Audit {
         let mut cards = Conserved::new("card");
         cards.found(state.deck)?;
@@ -32,7 +32,7 @@ impl Toy {
         cards.are_all(&(1..=CARDS).collect::<Cards>())
     }
 
-    /// Every seat has played a card in each round turned up, none in rounds to come, and else one of its hand.
+    /// Checks the plays: every seat has one in each revealed round, none in later rounds, and otherwise a card of its hand.
     fn audit_plays(&self, state: &State) -> Audit {
         let revealed = state.revealed().len();
         let is_seated = |seat: Seat| seat.number() < self.seats;
@@ -57,7 +57,7 @@ impl Toy {
         Ok(())
     }
 
-    /// A card has been drawn in each round turned up, and placed in all but the last of them.
+    /// Checks the draws: one in each revealed round. Only the current round's draw may be open, in [`Phase::Place`].
     fn audit_draws(&self, state: &State) -> Audit {
         for (round, draw) in state.draws.iter().enumerate() {
             let is_open = state.phase == Phase::Place && round == usize::from(state.round);
@@ -76,7 +76,7 @@ impl Toy {
     }
 }
 
-/// Whether the seat of a draw holds its card, or has played it.
+/// Returns whether the seat of a draw holds its card, or has played it.
 fn has_had(state: &State, draw: Draw) -> bool {
     let has_played = state.revealed().iter().any(|plays| plays[draw.seat] == Some(draw.card));
     has_played || state.hands[draw.seat].contains(draw.card)

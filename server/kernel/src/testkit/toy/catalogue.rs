@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::catalogue::{Checked, Small, read, require, unique};
 use crate::{Components, Provenance, Table};
 
-/// How many cards there are.
+/// The number of cards.
 pub const CARDS: u8 = 8;
 
 crate::ids! {
@@ -16,16 +16,16 @@ crate::ids! {
 /// A printed card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Card {
-    /// Its name, in the labels of actions and in texts.
+    /// The name in the labels of actions and in texts.
     pub name: String,
-    /// What it wins a round with, and is worth to who wins it.
+    /// The value. The greatest value wins a round, and each value is worth as many points to the winner.
     pub value: u8,
 }
 
 /// The cards, read and validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
-    /// In the order of their ids, from 1.
+    /// The cards in the order of their ids, from 1.
     pub cards: Vec<Card>,
     source: String,
 }
@@ -57,7 +57,7 @@ impl Components for Catalogue {
             format!("has {} rows, but the rules need {CARDS}", rows.len())
         })?;
         unique("cards.rows", "name", &rows, |row| row.name.clone())?;
-        // Without equal values no round has two winners.
+        // Without equal values no round can have two winners.
         unique("cards.rows", "value", &rows, |row| row.value.get())?;
         let cards = rows.into_iter().map(|row| Card { name: row.name, value: row.value.get() }).collect();
         Ok(Self { cards, source })
@@ -69,7 +69,7 @@ impl Components for Catalogue {
 }
 
 impl Catalogue {
-    /// The cards as an integer matrix.
+    /// Returns the cards as an integer matrix.
     pub(super) fn table(&self) -> Table {
         Table::of("cards", &self.cards).count("value", |card| card.value).finish()
     }

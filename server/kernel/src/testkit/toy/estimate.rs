@@ -1,11 +1,11 @@
-//! A rough value of positions.
+//! A heuristic value of positions.
 
 use super::Toy;
 use super::state::State;
 use crate::{Estimate, Seat};
 
 impl Estimate for Toy {
-    /// The points of a seat, and the most of any other.
+    /// The points of a seat, and the most points of any other seat.
     type Outlook = (i32, i32);
 
     fn outlook(&self, state: &State, seat: Seat) -> Option<(i32, i32)> {

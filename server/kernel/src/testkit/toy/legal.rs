@@ -1,4 +1,4 @@
-//! What a seat may choose.
+//! The legal actions of a seat.
 
 use super::Toy;
 use super::action::{Action, BURY, KEEP, PLAY};

@@ -1,12 +1,12 @@
-//! A small complete game, for the tests of the kernel and as a template for new games.
+//! A small complete game, for the kernel's tests and as a template for new games.
 //!
-//! Eight cards have the values 1 to 8; each seat is dealt two. In each of two rounds all seats secretly choose a
-//! card of their hand and turn them up at once: the greatest value wins the values of all cards played. The winner
-//! then draws a card that it alone sees, and keeps it or buries it under the deck. At the end every card left in
-//! a hand costs its value.
+//! Eight cards have the values 1 to 8. Each seat is dealt two. In each of two rounds all seats secretly choose a card
+//! of their hand and reveal it at once. The greatest value wins the values of all cards played. The winner then draws
+//! a card that only it sees, and keeps it or buries it under the deck. At the end, every card left in a hand costs its
+//! value.
 //!
-//! It uses every part of the contract, and is so small that all its histories can be enumerated. The files have the
-//! same roles in every game; `CONTRIBUTING.md` walks through them.
+//! It uses every part of the game traits. It is so small that tests can enumerate all its histories. The files have
+//! the same roles in every game; `CONTRIBUTING.md` explains them.
 
 mod action;
 mod audit;
@@ -29,9 +29,9 @@ pub use action::Action;
 pub use catalogue::{CARDS, Card, CardId, Catalogue};
 pub use state::{Cards, Draw, Phase, Placement, ROUNDS, State};
 
-/// The stream from which hands are dealt.
+/// The random stream that deals the hands.
 const DEAL_STREAM: usize = 0;
-/// The stream from which the winners of rounds draw.
+/// The random stream from which the winners of rounds draw.
 const DRAW_STREAM: usize = 1;
 
 /// The rules of the toy game at one table.
@@ -40,7 +40,7 @@ pub struct Toy {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
     seats: u8,
-    /// Whether all see a card that is kept.
+    /// Whether all seats see a card that is kept.
     shows_kept: bool,
 }
 
@@ -74,7 +74,7 @@ impl Setup for Toy {
         let (layout, public_layout) = view::layouts(seats);
         let info = GameInfo {
             actions: Action::space(&catalogue.value),
-            // In each round every seat plays a card, and one keeps or buries another.
+            // In each round every seat plays a card, and the winner keeps or buries a card.
             max_plies: u32::from(ROUNDS) * (u32::from(seats) + 1),
             layout,
             public_layout,

@@ -1,7 +1,7 @@
-//! Draws anew what a seat cannot know.
+//! Resamples what a seat cannot know.
 //!
-//! The cards that a viewer has not seen are alike to it: nothing it was shown depends on which of them lies where.
-//! So every way to lay them out is as likely, and each card of a hand is as likely to be the one chosen or once kept.
+//! A viewer cannot distinguish the cards that it has not seen: nothing that it was shown depends on their places. So
+//! all arrangements are equally likely. Each card of a hand is equally likely to be the chosen one, or a kept one.
 
 use super::state::{Draw, Phase, Placement, SEATS, State};
 use super::{CardId, Toy};
@@ -12,7 +12,7 @@ impl Hidden for Toy {
         let others = viewer.round(self.seats).skip(1);
         let lies_unseen =
             |draw: &Draw| draw.placement != Placement::Kept && !self.has_seen(Viewer::Seat(viewer), *draw);
-        // All cards that the viewer has not seen go back into the deck ...
+        // Move all cards that the viewer has not seen back into the deck ...
         let mut unseen: BySeat<u32, SEATS> = BySeat::default();
         for seat in others.clone() {
             let hand = self.hidden_hand(state, seat);
@@ -23,7 +23,7 @@ impl Hidden for Toy {
         for draw in state.draws.iter().flatten().filter(|draw| lies_unseen(draw)) {
             state.deck.insert(draw.card);
         }
-        // ... and as many are drawn from it.
+        // ... and draw as many cards from the deck.
         for seat in others.clone() {
             for _ in 0..unseen[seat] {
                 state.hands[seat].insert(rng.draw(&mut state.deck));
@@ -44,7 +44,7 @@ impl Hidden for Toy {
 }
 
 impl Toy {
-    /// Which of its cards each other seat once kept unseen: any that it holds or has played since.
+    /// Resamples which card each other seat kept unseen: any card that it holds or has played since.
     fn resample_kept(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut had = state.hands;
         for round in (0..state.draws.len()).rev() {

@@ -1,10 +1,10 @@
-//! What a finished game is worth.
+//! The scores of a finished game.
 
 use super::state::{Phase, ROUNDS, SEATS, State};
 use super::{CardId, Catalogue, Toy};
 use crate::{Outcome, ScoreLine, Scoring, Seat};
 
-/// The range of scores: at worst all cards are left in a hand, at best all are won.
+/// Returns the range of scores: at worst all cards are left in a hand, at best all are won.
 pub(super) fn range(catalogue: &Catalogue) -> (i32, i32) {
     let all = catalogue.cards.iter().map(|card| i32::from(card.value)).sum::<i32>();
     (-all, all)
@@ -25,7 +25,7 @@ impl Scoring for Toy {
         }
     }
 
-    /// The rounds that `seat` has won, then the cards left in its hand.
+    /// Returns the rounds that `seat` has won, then the cards left in its hand.
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
         let value = |card: CardId| i32::from(self.card(card).value);
         let rounds = (1..=ROUNDS).zip(state.revealed()).zip(state.draws.iter().flatten());
@@ -42,7 +42,7 @@ impl Scoring for Toy {
 }
 
 impl Toy {
-    /// The points of `seat` if the game ended here.
+    /// Returns the points of `seat` if the game ended here.
     pub(super) fn points(&self, state: &State, seat: Seat) -> i32 {
         self.explain(state, seat).iter().map(|line| line.points).sum()
     }

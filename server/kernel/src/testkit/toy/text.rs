@@ -1,4 +1,4 @@
-//! What a viewer is shown, in words.
+//! The position as one viewer sees it, as text.
 
 use std::fmt::{self, Write};
 
@@ -39,7 +39,7 @@ impl Texts for Toy {
 }
 
 impl Toy {
-    /// What a seat holds and has chosen, as far as `viewer` knows.
+    /// Writes what a seat holds and has chosen, as far as `viewer` knows it.
     fn seat_text(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> fmt::Result {
         let shown = match self.shown_hand(state, seat) {
             Cards::EMPTY => String::new(),

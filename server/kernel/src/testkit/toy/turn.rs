@@ -42,7 +42,7 @@ impl Turns for Toy {
 }
 
 impl Toy {
-    /// Turns up the cards chosen; whose value is the greatest draws a card.
+    /// Reveals the chosen cards. The seat with the greatest value draws a card.
     fn turn_up(&self, state: &mut State, chance: &mut Chance) {
         let plays = *state.plays();
         let played = Seat::all(self.seats).zip(plays.of(self.seats).iter().flatten());
@@ -57,7 +57,7 @@ impl Toy {
         state.phase = Phase::Place;
     }
 
-    /// Puts the card drawn into the hand or under the deck, and ends the round.
+    /// Puts the drawn card into the hand or under the deck, and ends the round.
     fn place(state: &mut State, placement: Placement) {
         let draw = state.draws[usize::from(state.round)].as_mut().expect("the winner has drawn a card");
         draw.placement = placement;

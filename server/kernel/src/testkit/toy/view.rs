@@ -1,4 +1,4 @@
-//! What a viewer is shown, as bytes.
+//! The position as one viewer sees it, as bytes.
 
 use super::Toy;
 use super::catalogue::{CARDS, CardId};
@@ -11,7 +11,7 @@ use crate::{
 const PHASES: &[&str] = &["play", "place", "over"];
 const PLACEMENTS: &[&str] = &["none", "open", "kept", "buried"];
 
-/// A position as one viewer sees it, at a table of `N`.
+/// A position as one viewer sees it, at a table of `N` seats.
 pub(super) struct Sight<'a, const N: usize> {
     toy: &'a Toy,
     state: &'a State,
@@ -19,13 +19,13 @@ pub(super) struct Sight<'a, const N: usize> {
 }
 
 impl<const N: usize> Sight<'_, N> {
-    /// The seat that looks.
+    /// Returns the viewer's seat.
     fn own(&self) -> Seat {
         self.around.viewer().seat().expect("the public has no fields of its own")
     }
 }
 
-/// Every field, in the order of its bytes.
+/// Passes every field to `sink`, in the order of its bytes.
 fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &mut S) {
     let by_seat = Axis::seats(seats);
     let by_round = Axis::sequence("round", ROUNDS);
@@ -91,7 +91,7 @@ fn count(cards: u32) -> u8 {
     u8::try_from(cards).expect("there are eight cards")
 }
 
-/// The layouts for seats and for the public.
+/// Returns the layouts for seats and for the public.
 pub(super) fn layouts(seats: u8) -> (ViewLayout, ViewLayout) {
     let (mut own, mut public) = (LayoutBuilder::for_seats(), LayoutBuilder::for_public());
     with_seats!(seats, [2, 3], N => {

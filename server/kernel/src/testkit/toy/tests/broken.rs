@@ -1,4 +1,4 @@
-//! The toy's broken twins: each does one thing wrong and all else as the toy.
+//! Broken variants of the toy. Each has one flaw, and is otherwise like the toy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct Broken {
     toy: Toy,
     info: GameInfo,
     flaw: Flaw,
-    /// How often something was asked that a game should not count.
+    /// The number of counted calls. A correct game must not count them.
     asked: AtomicU32,
 }
 
@@ -56,12 +56,12 @@ impl Broken {
         self.flaw == flaw
     }
 
-    /// How often this was asked before.
+    /// Returns the number of counted calls before this one.
     fn count(&self) -> u32 {
         self.asked.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The lowest card that the seat after the viewer holds.
+    /// Returns the lowest card that the seat after the viewer holds.
     fn secret(&self, state: &BrokenState, viewer: Viewer) -> u8 {
         let other = viewer.first().clockwise(1, self.info.seats);
         state.toy.hands[other].lowest().unwrap_or(0)
@@ -71,7 +71,7 @@ impl Broken {
         viewer.round(self.info.seats).skip(1)
     }
 
-    /// What goes wrong before the toy draws anew.
+    /// Applies the flaws that come before the toy's resample.
     fn before_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if self.is(Flaw::ResamplesItsOwnHand) {
             exchange_lowest(state, viewer, rng);
@@ -92,7 +92,7 @@ impl Broken {
         }
     }
 
-    /// What goes wrong after the toy has drawn anew.
+    /// Applies flaws to the determinization (world) that the toy has sampled.
     fn after_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut kept = state.draws;
         let is_hidden = |draw: &&mut Draw| draw.seat != viewer && draw.placement == Placement::Kept;
@@ -125,7 +125,7 @@ impl Broken {
     }
 }
 
-/// Exchanges the lowest card of a hand for one of the deck.
+/// Exchanges the lowest card of a hand for a random card of the deck.
 fn exchange_lowest(state: &mut State, seat: Seat, rng: &mut RngStream) {
     if let Some(card) = state.hands[seat].lowest() {
         state.hands[seat].remove(card);

@@ -1,4 +1,4 @@
-//! The state of the toy's broken twins.
+//! The state of the broken variants.
 
 use std::io::{Read, Write};
 
@@ -6,7 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::super::state::State;
 
-/// The toy's state, with what only flaws use.
+/// The toy's state, with data that only flaws use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BrokenState {
     pub(super) toy: State,
@@ -14,9 +14,9 @@ pub(super) struct BrokenState {
     pub(super) mark: u8,
     /// Compared and saved, but not restored.
     pub(super) lost: u8,
-    /// Not even compared.
+    /// Neither compared nor saved.
     pub(super) ignored: u8,
-    /// So many bytes more are saved.
+    /// The number of extra bytes that are saved.
     pub(super) ballast: u16,
 }
 

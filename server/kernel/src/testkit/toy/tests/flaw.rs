@@ -1,106 +1,106 @@
-//! What can be wrong with a game, one thing each.
+//! The flaws of the broken variants.
 
-/// What a broken twin does wrong.
+/// The one thing that a broken variant does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// Nothing: as law-abiding as the toy.
+    /// None: the variant obeys all laws.
     None,
-    /// A column of numbers is said to be one of flags.
+    /// The table describes a column of numbers as flags.
     CallsNumbersFlags,
-    /// An action that can be chosen has no index.
+    /// A legal action has no index.
     ForgetsAnAction,
     /// An action has the index of another.
     EncodesWrongly,
     /// The last action has no label.
     MissesALabel,
-    /// A field of the view claims a card that its table does not have.
+    /// A field of the view has a maximum beyond the rows of its table.
     NamesARowTooMany,
-    /// An axis of the view counts rows of a table that there is not.
+    /// An axis of the view counts rows of a table that does not exist.
     CountsStrangeRows,
-    /// A field is usually more than it ever is.
+    /// The usual maximum of a field exceeds its maximum.
     IsUsuallyTooMuch,
     /// The layout has a field that the view does not write.
     HasAFieldTooMany,
-    /// The last byte of a view is left as it was.
+    /// The view does not write its last byte.
     LeavesAByteUnwritten,
-    /// The size of the deck is greater than its maximum.
+    /// The size of the deck exceeds its maximum.
     ExceedsAMaximum,
-    /// A hand is shown in descending order.
+    /// The view shows a hand in descending order.
     TurnsAHand,
-    /// A hand is shown with one of its cards twice.
+    /// The view shows a hand with one card twice.
     ShowsACardTwice,
     /// The audit refuses the second round.
     RefusesWhatIsReached,
-    /// A seat that the table does not have owes a choice.
+    /// A seat that the table does not have has a pending decision.
     AsksAStranger,
-    /// The winner of a round may do nothing.
+    /// The winner of a round has no legal action.
     OffersNothing,
-    /// A seat may choose again what it has chosen.
+    /// A seat may choose again after its choice.
     OffersMoreThanIsOwed,
     /// The finished game has no outcome.
     HasNoOutcome,
     /// The game has an outcome before its last choice.
     EndsTooSoon,
-    /// `is_legal` lets a seat keep a card when it is to play one.
+    /// `is_legal` lets a seat keep a card when it must play one.
     AllowsMoreThanIsLegal,
-    /// `is_legal` says yes to a seat that the table does not have.
+    /// `is_legal` returns true for a seat that the table does not have.
     AllowsAStranger,
-    /// Every second time `is_legal` lets the first seat keep a card when it is to play one.
+    /// Every second call of `is_legal` lets the first seat keep a card when it must play one.
     MovesOnRefusal,
-    /// The text counts how often it was asked for.
+    /// The text contains the number of its calls.
     CountsQuestions,
-    /// `resample` draws from elsewhere than the words of chance it is given.
+    /// `resample` does not draw from the random stream that it is given.
     DrawsFromElsewhere,
     /// The view shows a seat a card of another hand.
     LeaksInTheView,
     /// The text shows a seat a card of another hand.
     LeaksInTheText,
-    /// The public is shown a card of a hand.
+    /// The view shows the public a card of a hand.
     LeaksToThePublic,
     /// `resample` changes the hand of its own seat.
     ResamplesItsOwnHand,
     /// `resample` loses the cards of the deck.
     ResamplesWhatCannotBe,
-    /// `resample` gives what the audit refuses once something has been chosen.
+    /// After `resample` and another choice, the audit refuses the state.
     ResamplesADeadEnd,
-    /// A position that forgets loses a card of the first hand.
+    /// `forget` loses a card of the first hand.
     ForgetsACard,
-    /// A position that forgets at the end loses a card played.
+    /// At the end of the game, `forget` loses a played card.
     ForgetsTheEnd,
-    /// `resample` leaves everything as it is for the last seat.
+    /// `resample` changes nothing for the last seat.
     NeverResamplesForOne,
-    /// The state remembers who chose last.
+    /// The state remembers which seat chose last.
     RemembersTheOrder,
-    /// The text shows whether a hidden choice is an odd card.
+    /// The text shows whether a hidden choice is a card with an odd number.
     ShowsACommit,
-    /// A part of the state that play depends on is neither compared nor saved.
+    /// A part of the state that affects play is neither compared nor saved.
     ForgetsToSave,
     /// A part of the state is saved, but not restored.
     ForgetsToRestore,
-    /// The state is saved in more than 2 KiB.
+    /// The saved state takes more than 2 KiB.
     SavesTooMuch,
-    /// A game has one ply more than it may.
+    /// A game has one ply more than the maximum.
     LastsTooLong,
-    /// The explanation of a score leaves out its last line.
+    /// The explanation of a score omits its last line.
     ExplainsTooLittle,
-    /// Scores lie outside the range of the table.
+    /// Scores are outside the range of the table.
     ScoresBeyondItsRange,
-    /// The second deal from a seed is not like the first.
+    /// The second deal from a seed differs from the first.
     DealsOtherwiseTheSecondTime,
-    /// The fourth deal from a seed is not like those before.
+    /// The fourth deal from a seed differs from the deals before.
     DealsOtherwiseTheFourthTime,
-    /// A seat is not shown what it has buried, and `resample` draws that anew.
+    /// The view does not show a seat what it has buried, and `resample` changes that card.
     ForgetsWhatItBuried,
-    /// In the worlds drawn, another seat drew a card that it had played before.
+    /// In determinizations (worlds), another seat drew a card that it had played before.
     RemembersTheImpossible,
-    /// The history of a world has one outcome of chance too many.
+    /// The history of a world has one random outcome too many.
     RemembersTooMuch,
-    /// In one world of a thousand another seat drew a card that it had played before.
+    /// In one sampled world of a thousand, another seat drew a card that it had played before.
     SeldomDrawsTheImpossible,
-    /// One world in fifty is the true one.
+    /// One sampled world in fifty is the true one.
     KeepsTheTruth,
-    /// One world in fifty has a high card of another hand exchanged for a low one of the deck.
+    /// One sampled world in fifty exchanges a high card of another hand for a low card of the deck.
     DealsOthersLowCards,
-    /// In the worlds drawn, others remember to have kept the lowest card they can have kept.
+    /// In sampled worlds, other seats remember that they kept the lowest card that they can have kept.
     RemembersTheLowest,
 }

@@ -1,4 +1,4 @@
-//! The toy's hidden things are drawn anew exactly as they are likely.
+//! Checks that the toy samples determinizations (worlds) with their exact probabilities.
 
 use crate::testkit::{
     History, Replayable, every_table, knowledge_is_exact, posterior, random_play, table, usual_likelihood,
@@ -19,7 +19,7 @@ impl Replayable for Toy {
             dealt.extend(had.difference(kept.map(|draw| draw.card).collect::<Cards>()));
         }
         let drawn = world.draws.iter().flatten().map(|draw| draw.card.get()).collect();
-        // Everybody sees what is kept or buried, but the card of a round only when all have chosen.
+        // All seats see whether a card is kept or buried, but a played card only after all have chosen.
         let mut rounds = [0; 3];
         let as_in_the_world = |&(seat, index): &(Seat, u8)| match Action::at(index)? {
             Action::Play(_) => {
@@ -59,7 +59,7 @@ fn worlds_are_every_hand_and_choice_the_other_can_have() {
     let choices = random_play(&toy, 3, |episode| states.push(*episode.state())).choices;
     let worlds = |seat, plies| posterior(&*toy, seat, &states[..=plies], &choices[..plies], usual_likelihood);
     let (first, second) = (Seat::new(0), Seat::new(1));
-    // Two of six cards; then the first seat has chosen one of its two.
+    // The other hand is two of six cards. Then the first seat has chosen one of its two.
     assert_eq!([worlds(first, 0).len(), worlds(first, 1).len(), worlds(second, 1).len()], [15, 15, 30]);
     let posterior = worlds(second, 1);
     assert!(posterior.worlds().all(|(world, weight)| weight == 1 && toy.audit(world).is_ok()));
@@ -68,7 +68,7 @@ fn worlds_are_every_hand_and_choice_the_other_can_have() {
 #[test]
 #[should_panic(expected = "worlds are drawn as often as they are likely")]
 fn a_likelihood_counts() {
-    // Whoever has the ant chooses twice as likely what it chooses.
+    // A choice of a seat with the ant counts as twice as likely.
     let likelihood = |_: &Toy, state: &State, seat: Seat, is_simultaneous: bool| {
         assert_eq!(is_simultaneous, state.phase == Phase::Play, "only cards are played at once");
         if state.hands[seat].contains(1) { 1 } else { 2 }

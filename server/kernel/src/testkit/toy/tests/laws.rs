@@ -1,4 +1,4 @@
-//! Every law can fail: for each there is a broken twin that breaks it.
+//! Every law can fail: for each law, one broken variant breaks it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::testkit::{
 };
 use crate::{Episode, RngStream, Seat};
 
-/// What is wrong, and the law that shows it.
+/// The flaws, each with the law that detects it.
 const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::ForgetsAnAction, Law::RoundTrip),
     (Flaw::EncodesWrongly, Law::RoundTrip),
@@ -59,7 +59,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::DealsOtherwiseTheFourthTime, Law::Restarted),
 ];
 
-/// What the laws of knowledge alone can see.
+/// The flaws of determinizations (worlds) that only the laws of knowledge detect.
 const OF_KNOWLEDGE: &[(Flaw, Law)] = &[
     (Flaw::RemembersTheImpossible, Law::Histories),
     (Flaw::RemembersTooMuch, Law::Histories),
@@ -68,14 +68,14 @@ const OF_KNOWLEDGE: &[(Flaw, Law)] = &[
     (Flaw::RemembersTheLowest, Law::Frequencies),
 ];
 
-/// The message with which `check` panics.
+/// Returns the message with which `check` panics.
 fn panic_of(check: impl FnOnce()) -> Option<String> {
     let payload = catch_unwind(AssertUnwindSafe(check)).err()?;
     let words = payload.downcast::<String>().expect("a law says in words what is broken");
     Some(*words)
 }
 
-/// A table at which kept cards are hidden, with a flaw.
+/// Returns a table with a flaw at which kept cards are hidden.
 fn broken(flaw: Flaw) -> Arc<Broken> {
     Broken::new(&table::<Toy>(2, &[("kept", "hidden")]), flaw)
 }

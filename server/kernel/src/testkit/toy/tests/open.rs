@@ -1,4 +1,4 @@
-//! A game without hidden information, chance or simultaneous choices obeys every law: Nim with one heap.
+//! Nim with one heap: a game without hidden information, randomness or simultaneous choices obeys every law.
 
 use std::fmt;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Choices for Nim {
 
 impl Scoring for Nim {
     fn outcome(&self, state: &State) -> Option<Outcome> {
-        // Who takes the last one wins.
+        // The seat that takes the last one wins.
         let scores = Seat::all(2).map(|seat| i32::from(seat != state.active)).collect::<Vec<_>>();
         (state.heap == 0).then(|| Outcome::ranked(&scores, &[0, 0]))
     }

@@ -1,4 +1,4 @@
-//! What the toy's rules say.
+//! Tests of the toy's rules.
 
 use super::super::state::{Phase, Placement, State};
 use super::super::{Action, CardId, Catalogue, Toy};
@@ -7,7 +7,7 @@ use crate::{Audits, Chance, Episode, Estimate, Loaded, Scoring, Seat, Setup, Tex
 
 const FIRST: Seat = Seat::FIRST;
 
-/// Seat 0 has elk and hen, seat 1 ant and fox; gnu and bee are drawn.
+/// Starts an episode: seat 0 has elk and hen, seat 1 has ant and fox. The draws are gnu and bee.
 fn dealt() -> Episode<Toy> {
     Episode::start(table(2, &[]), Chance::scripted([vec![5, 8, 1, 6], vec![7, 2]]))
 }
@@ -79,7 +79,7 @@ fn a_catalogue_that_cannot_be_is_refused() {
     assert_eq!(refusal(ant, ""), "cards.rows: has 7 rows, but the rules need 8");
 }
 
-/// One thing wrong with a state.
+/// A change that makes one thing wrong in a state.
 type Damage = fn(&mut State);
 
 #[test]

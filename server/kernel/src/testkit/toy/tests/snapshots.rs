@@ -1,4 +1,4 @@
-//! Snapshots that cannot be restored.
+//! Tests of snapshots that cannot be restored.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::super::state::State;
 use crate::testkit::table;
 use crate::{Episode, Key};
 
-/// What a snapshot is made of.
+/// The contents of a snapshot.
 type Parts = (u32, Option<Key>, Vec<u64>, State);
 
 fn dealt() -> (Arc<Toy>, Parts) {
