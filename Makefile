@@ -14,6 +14,8 @@ DOCS_VENV := .venv-docs
 WHEELS_VENV := .venv-wheels
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
+# Words that `make lint` refuses: readers did not understand the sentences that they stand in.
+OLD_WORDS := whoever|anew|befalls?|lest|in earnest|that which|comes? to be|gone on
 # What `make test` runs. Suites that need PyTorch or another large package are in `make ci` alone.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
@@ -158,6 +160,7 @@ pictures: binary
 lint: build
 	# Fails where a place has another version.
 	$(VENV)/bin/bump-my-version bump --dry-run patch
+	@! git grep -nwiIE '$(OLD_WORDS)' -- . ':!CHANGELOG.md' ':!*LICENSE*' ':!Makefile'
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	# As they are published: without what tests ask for.

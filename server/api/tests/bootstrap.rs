@@ -82,7 +82,7 @@ fn the_generated_code_is_fresh() {
     for name in GENERATED {
         let fresh = std::fs::read(aside.path().join(name)).expect("it was just generated");
         let old = std::fs::read(committed().join(name)).unwrap_or_default();
-        assert!(fresh == old, "src/gen/{name} is stale: `make proto` writes it anew");
+        assert!(fresh == old, "src/gen/{name} is stale: run `make proto`");
     }
 }
 

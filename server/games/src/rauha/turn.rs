@@ -210,7 +210,7 @@ impl Rauha {
     }
 
     fn place(&self, state: &mut State, seat: Seat, cell: u8) {
-        let card = state.kept[seat].expect("whoever places keeps a card");
+        let card = state.kept[seat].expect("the placing seat has kept a card");
         let board = &mut state.boards[seat];
         board.crystals -= u16::from(self.biome(card).cost);
         board.cells[usize::from(cell)] = card;

@@ -33,7 +33,7 @@ impl Visitor for Golden {
             let differs = played.lines().zip(golden.lines()).position(|(new, old)| new != old);
             assert!(
                 played == golden,
-                "{} differs from line {}; `make golden GAME={}` writes it anew",
+                "{} differs from line {}; `make golden GAME={}` rewrites it",
                 path.display(),
                 differs.map_or(golden.lines().count(), |line| line + 1),
                 info.id
