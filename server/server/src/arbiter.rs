@@ -1,11 +1,11 @@
-//! The arbiter of one match: it keeps the state, accepts decisions, and answers the seats.
+//! The arbiter of one match: it keeps the state, accepts decisions, and responds to the seats.
 //!
-//! The state of a match follows from its events. `decide` turns a request into events or refuses it, and changes nothing.
-//! `state` applies events: it draws no random values, and reads no clock. The arbiter connects both to callers, clocks, bots
-//! and the journal.
+//! The events of a match determine its state. `decide` turns a request into events or refuses it; it changes no state.
+//! `state` applies events; it draws no random values and reads no clock. The arbiter connects both modules to callers,
+//! clocks, bots and the journal.
 //!
-//! One plain lock protects all state of a match. It is never held across an await. Slow bots think on the thread pool, from a
-//! copy of what their seat knows. Every change wakes the waiting calls, and they check again.
+//! One `std::sync::Mutex` protects all state of a match. No task holds it across an await. Slow bots run on the thread pool,
+//! with a copy of what their seat knows. Every change wakes the waiting calls, and they check again.
 
 mod clock;
 mod commit;
@@ -61,23 +61,23 @@ use timekeeping::Clocks;
 /// A decision as a seat sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// The episode it belongs to.
+    /// The number of the decision's episode.
     pub episode: u32,
     /// The number of the seat's decision in the episode, from 0.
     pub number: u32,
-    /// The action chosen.
+    /// The chosen action.
     pub action: u32,
 }
 
-/// A decision with its arrival time, and what the response must contain.
+/// A decision, its arrival time, and the options for the response.
 #[derive(Debug, Clone, Copy)]
 pub struct Act {
     /// The decision.
     pub decision: Decision,
-    /// When it arrived.
+    /// When the decision arrived at the server.
     pub arrived: tokio::time::Instant,
-    /// How long the agent says that it thought. Within bounds, the seat's clock does not count the rest of the time: it was
-    /// spent on the network.
+    /// The thinking time that the agent reports. The server treats the rest of the time as network delay. Up to a quota, the
+    /// seat's clock does not count this delay.
     pub thought: Option<Duration>,
     /// Whether the call waits until the seat owes its next decision, or the episode is over.
     pub wait: bool,
@@ -92,7 +92,7 @@ impl From<Decision> for Act {
     }
 }
 
-/// One match.
+/// A match: its fixed settings, its state behind a lock, and its bots' work.
 pub struct Arbiter {
     identity: Identity,
     table: Arc<Table>,
@@ -101,17 +101,17 @@ pub struct Arbiter {
     changed: Notify,
     /// The owner of the bots' work in the thread pool.
     owner: Owner,
-    /// The number of the round that bots think about; 0 for none.
+    /// The number of the round that bots think about; 0 if no bot thinks.
     round: AtomicU64,
-    /// The most waiting calls of a seat.
+    /// The maximum number of waiting calls of one seat.
     waiting_limit: usize,
 }
 
-/// The id and the secrets of a match, which never change.
+/// The id and the secrets of a match. They never change.
 struct Identity {
     id: String,
     host: secret::Secret,
-    /// Lets spectators watch a private match.
+    /// The token with which spectators can watch a private match.
     spectator: secret::Secret,
     created: SystemTime,
 }
@@ -120,16 +120,16 @@ struct Inner {
     state: State,
     tickets: Vec<Ticket>,
     clocks: Clocks,
-    /// None without a journal.
+    /// `None` if the server has no journal.
     log: Option<Log>,
-    /// How many rounds of bots have started.
+    /// The number of rounds of bots that have started.
     rounds: u64,
-    /// The round to hand to the thread pool when the lock is released.
+    /// The round that goes to the thread pool when the lock is released.
     new_round: Option<Box<dyn Round>>,
     /// Whether the match has changed since the lock was taken.
     has_changed: bool,
     last_used: Instant,
-    /// The key of the first episode, the seeds after it, and all events so far.
+    /// The key of the first episode and the source of later seeds. `events` has all events so far.
     #[cfg(test)]
     first: (EpisodeKey, secret::Seeds),
     #[cfg(test)]
@@ -137,7 +137,7 @@ struct Inner {
 }
 
 impl Arbiter {
-    /// Creates a match and deals its first episode; [`begin`](Self::begin) starts it. Its bots think on behalf of `owner`.
+    /// Creates a match. Deals its first episode unless deals are fair. [`Self::begin`] starts it. Its bots work for `owner`.
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, waiting_limit: usize) -> Self {
         let [host, spectator] = [(); 2].map(|()| secret::Secret::fresh());
@@ -177,19 +177,19 @@ impl Arbiter {
         Self { identity, table, settings, inner, changed, owner, round, waiting_limit }
     }
 
-    /// The match's id.
+    /// Returns the match's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.identity.id
     }
 
-    /// The table of the match.
+    /// Returns the table of the match.
     #[must_use]
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// The settings that the match was created with.
+    /// Returns the settings that the match was created with.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -199,7 +199,7 @@ impl Arbiter {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When the match was last used; none while a call waits or bots think.
+    /// Returns when the match was last used. `None` while a call waits or bots think.
     #[must_use]
     pub fn idle_since(&self) -> Option<Instant> {
         let inner = self.lock();
@@ -207,13 +207,13 @@ impl Arbiter {
         (!in_use).then_some(inner.last_used)
     }
 
-    /// Locks the match for a change. Afterwards a new round of bots starts and waiting calls wake up.
+    /// Locks the match and applies a change. Then starts a new round of bots, if there is one, and wakes the waiting calls.
     fn change<T>(self: &Arc<Self>, change: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = change(&mut inner);
         let (round, number) = (inner.new_round.take(), inner.rounds);
         let has_changed = std::mem::take(&mut inner.has_changed);
-        // Unlock first: the pool may drop other work at once, and that work takes the lock.
+        // Unlock first: the pool may drop other work at once, and dropping that work takes the lock.
         drop(inner);
         if let Some(round) = round {
             self.owner.spawn(BotRound::new(self, number, round));
@@ -224,8 +224,8 @@ impl Arbiter {
         result
     }
 
-    /// The observation of a seat. With `wait` the call first waits until no bot thinks and the seat owes a decision, or until
-    /// the episode is over.
+    /// Returns a seat's observation. With `wait` the call first waits until no bot thinks and the seat owes a decision, or
+    /// until the episode is over.
     ///
     /// # Errors
     /// The token belongs to no seat; the match is closed; the seat has too many waiting calls.
@@ -239,7 +239,7 @@ impl Arbiter {
         self.respond_when(auth, false, ready).await
     }
 
-    /// The observation of a seat; none if the call has to wait.
+    /// Returns a seat's observation, or `None` if the call has to wait.
     fn observe_if_ready(
         &self,
         inner: &Inner,
@@ -251,7 +251,7 @@ impl Arbiter {
         if !wait {
             state.check_dealt()?;
         }
-        // A call that waits also waits for bots: otherwise the observation would depend on how fast they think.
+        // A call that waits also waits for bots. Otherwise the observation would depend on how fast they think.
         let due = state.pending().contains(seat) && !self.bots_think();
         let ready = !wait || state.is_over() || due;
         Ok(ready.then(|| Observation {
@@ -260,7 +260,7 @@ impl Arbiter {
         }))
     }
 
-    /// What a seat that owes a decision knows, when no bot thinks.
+    /// Waits until no bot thinks. Returns the information set of a seat that owes a decision.
     ///
     /// # Errors
     /// The token belongs to no seat; the seat owes no decision; the episode is over; the match is closed; the seat has too
@@ -273,11 +273,11 @@ impl Arbiter {
         self.respond_when(auth, false, ready).await
     }
 
-    /// Makes the decision of a seat when no bot thinks, and returns the seat's next observation. A repeated decision with the
-    /// same action changes nothing.
+    /// Applies a seat's decision once no bot thinks, and returns the seat's next observation. Idempotent: a repeated
+    /// decision with the same action changes nothing.
     ///
     /// # Errors
-    /// The token belongs to no seat; the decision is not due or too late; the action is not legal; the match is closed; the
+    /// The token belongs to no seat; the decision is not due or is late; the action is not legal; the match is closed; the
     /// seat has too many waiting calls.
     pub async fn act(
         self: &Arc<Self>,
@@ -323,16 +323,16 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Opens a seat's secret for the deals. The call waits until all agents have joined. After the last seat's secret the
-    /// first episode is dealt. A repeated call changes nothing.
+    /// Receives the secret that a seat has committed to for fair deals. The call waits until all agents have joined. After
+    /// the last seat's secret the server deals the first episode. Idempotent: a repeated call changes nothing.
     ///
     /// # Errors
-    /// The token belongs to no seat; the server deals alone; the secret does not match the seat's commitment; the match is
-    /// closed; the seat has too many waiting calls.
+    /// The token belongs to no seat; the match has no fair deals; the secret does not match the seat's commitment; the match
+    /// is closed; the seat has too many waiting calls.
     pub async fn open(self: &Arc<Self>, auth: impl Into<Auth>, part: Contribution) -> Result<(), Error> {
         let ready = |inner: &mut Inner, role| {
             let Some(events) = inner.state.open(self.seat_of(role)?, part)? else { return Ok(None) };
-            // A repeated call must not restart bots that think.
+            // A repeated call must not restart the bots' thinking.
             if !events.is_empty() {
                 self.commit(inner, events)?;
                 self.settle(inner);
@@ -342,7 +342,7 @@ impl Arbiter {
         self.respond_when(auth, false, ready).await
     }
 
-    /// Starts the match: plays what needs no agent, and starts the clocks.
+    /// Starts the match: makes all decisions that need no agent, and starts the clocks.
     pub fn begin(self: &Arc<Self>) {
         let is_gathering = self.change(|inner| {
             self.settle(inner);

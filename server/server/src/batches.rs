@@ -1,7 +1,7 @@
 //! All batches and searches of a server, each leased to one owner.
 //!
-//! A lease ends when its owner closes it, when its connection ends (unless the owner asked to keep it), or when no call was under
-//! way for the idle time. The places of a search count as environments.
+//! A lease ends when its owner closes it, when its connection ends (unless the owner asked to keep it), or after the idle
+//! timeout without an open call. Each slot of a search counts as one environment.
 
 mod lease;
 
@@ -21,16 +21,16 @@ use crate::secret;
 use lease::Lease;
 pub use lease::{InUse, Leased};
 
-/// How many batches and environments a server holds, and for how long.
+/// The limits on batches and environments, and their idle timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// The most open batches and searches; callers of one origin may have three quarters of them.
+    /// The maximum number of open batches and searches. Callers of one origin may have three quarters of them.
     pub batches: usize,
-    /// The most environments of all of them.
+    /// The maximum number of environments in all batches and searches together.
     pub environments: usize,
-    /// The most environments of callers of one origin.
+    /// The maximum number of environments of the callers of one origin.
     pub per_caller: usize,
-    /// How long an unused batch or search stays open.
+    /// The idle timeout of a batch or search.
     pub idle: Duration,
 }
 
@@ -40,18 +40,18 @@ impl Default for BatchLimits {
     }
 }
 
-/// A connection to a client, by its number since the server started.
+/// A client's connection, identified by its number since the server started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub(crate) u64);
 
-/// The batches and searches of a server.
+/// The open batches and searches of a server.
 pub struct Batches {
     limits: BatchLimits,
     key: SnapshotKey,
-    /// Whether the operator gave the key, so that it outlives the process.
+    /// Whether the operator gave the key, so that it stays the same after a restart.
     has_lasting_key: bool,
     pool: Arc<Pool>,
-    /// Owns the work of the pool that frees memory.
+    /// The owner of the pool's work that frees memory.
     memory_owner: Owner,
     requests: RequestCache<(Arc<dyn Leased>, String)>,
     open: Arc<Quota>,
@@ -62,26 +62,26 @@ pub struct Batches {
 #[derive(Default)]
 struct OpenLeases {
     leases: BTreeMap<String, Lease>,
-    /// How many connections there were.
+    /// The number of connections since the server started.
     peers: u64,
     connected: BTreeSet<Peer>,
     stopped: bool,
 }
 
-/// Who opens a lease, and how.
+/// The terms of a new lease: its connection, its caller's origin, and the id of its request.
 #[derive(Debug, Clone)]
 pub struct LeaseTerms {
-    /// The connection that the lease ends with.
+    /// The connection whose end also ends the lease. `None` if the lease outlives its connection.
     pub peer: Option<Peer>,
     /// The caller's origin.
     pub origin: Origin,
-    /// The request, if it may be repeated.
+    /// The id of the request, if the caller may retry it.
     pub request: Option<RequestId>,
 }
 
 impl Batches {
-    /// Holds batches within `limits`, which `pool` steps. Snapshots are authenticated with `key`; without one, with a key that only
-    /// this process has.
+    /// Creates an empty set of batches within `limits`, which `pool` steps. `key` authenticates their snapshots. If it is
+    /// `None`, the process generates a key that no other process has.
     #[must_use]
     pub fn new(limits: BatchLimits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
         Self {
@@ -97,19 +97,19 @@ impl Batches {
         }
     }
 
-    /// The key of this server's snapshots.
+    /// Returns the key that authenticates this server's snapshots.
     #[must_use]
     pub fn key(&self) -> &SnapshotKey {
         &self.key
     }
 
-    /// How many batches and environments the server holds, and for how long.
+    /// Returns the limits on batches and environments.
     #[must_use]
     pub fn limits(&self) -> &BatchLimits {
         &self.limits
     }
 
-    /// Whether servers with the same key accept each other's snapshots.
+    /// Returns whether the operator gave the snapshot key. Servers with the same key accept each other's snapshots.
     #[must_use]
     pub fn has_lasting_snapshots(&self) -> bool {
         self.has_lasting_key
@@ -119,12 +119,12 @@ impl Batches {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leases the batch or search that `make` creates in the pool to the holder of `token`, and returns both. A repeated request
-    /// gets the same lease, which then ends with the connection of the repetition. If the caller disconnects before `make` is done,
-    /// nothing remains.
+    /// Creates a batch or search with `make` in the pool, and leases it to the holder of `token`. Returns it with its token.
+    /// A retry of the request gets the same lease. From then on, the lease ends with the connection of the retry. If the
+    /// caller disconnects before `make` is done, nothing remains.
     ///
     /// # Errors
-    /// A full or stopping server, a request id of another request; the errors of `make`, which runs only if there is room.
+    /// The server is full or stops; another request has the request id; `make` fails. `make` runs only if there is room.
     pub async fn open<K: Leased, F>(
         &self,
         terms: LeaseTerms,
@@ -171,7 +171,7 @@ impl Batches {
         Ok((leased, token))
     }
 
-    /// Makes a lease end with this connection, which may have ended already.
+    /// Makes a lease end with this connection: at once, if the connection has ended already.
     fn bind_to_connection<K: Leased>(&self, leased: &K, peer: Option<Peer>) -> Result<(), Error> {
         let mut inner = self.lock();
         let is_connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
@@ -185,10 +185,10 @@ impl Batches {
         Ok(())
     }
 
-    /// The batch or search with this id, for a call of the holder of its token.
+    /// Returns the batch or search with this id. `token` must be its owner's.
     ///
     /// # Errors
-    /// No such batch or search, a missing or wrong token, or a stopping server.
+    /// The id is unknown, the token is missing or wrong, or the server stops.
     pub fn find<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, Error> {
         let token = token.ok_or(Error::TokenMissing)?;
         let inner = self.lock();
@@ -213,30 +213,30 @@ impl Batches {
         Ok(())
     }
 
-    /// How many batches and searches are open.
+    /// Returns the number of open batches and searches.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().leases.len()
     }
 
-    /// How much work of batches, searches and bots waits for a thread.
+    /// Returns the number of tasks of batches, searches and bots that wait for a pool thread.
     pub(crate) fn queued(&self) -> usize {
         self.pool.queued()
     }
 
-    /// Whether no batch or search is open.
+    /// Returns whether no batch or search is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many environments are open or being opened.
+    /// Returns the number of environments that are open or being opened.
     #[must_use]
     pub fn environments(&self) -> usize {
         self.environments.taken()
     }
 
-    /// Numbers a new connection.
+    /// Registers a new connection and numbers it.
     pub(crate) fn connect(self: &Arc<Self>) -> Connected {
         let mut inner = self.lock();
         inner.peers += 1;
@@ -245,7 +245,7 @@ impl Batches {
         Connected { batches: Arc::clone(self), peer }
     }
 
-    /// Ends the leases that were idle for too long at `now`.
+    /// Ends the leases whose idle timeout has passed at `now`.
     pub fn expire(&self, now: Instant) {
         let limit = self.limits.idle;
         self.drop_leases(|_, lease| lease.idle(now).is_some_and(|idle| idle >= limit));
@@ -256,7 +256,7 @@ impl Batches {
         let is_stopping = inner.stopped;
         let ended: Vec<_> = inner.leases.extract_if(.., |id, lease| ends(id, lease)).collect();
         for request in ended.iter().filter_map(|(_, lease)| lease.request) {
-            // Under the lock: a repeated request opens a new lease instead of looking for this one.
+            // Under the lock: a retry of the request then opens a new lease instead of looking for this one.
             self.requests.forget(request);
         }
         drop(inner);
@@ -274,7 +274,7 @@ impl Batches {
     }
 }
 
-/// A connection; dropping it ends its leases.
+/// A registered connection. Dropping it ends its leases.
 pub(crate) struct Connected {
     batches: Arc<Batches>,
     pub(crate) peer: Peer,
@@ -287,7 +287,7 @@ impl Drop for Connected {
     }
 }
 
-/// The batch or search, if it is of this kind.
+/// Returns the batch or search if it has the type `K`.
 fn of_kind<K: Leased>(leased: &Arc<dyn Leased>) -> Option<Arc<K>> {
     let any: Arc<dyn Any + Send + Sync> = Arc::clone(leased) as _;
     any.downcast().ok()

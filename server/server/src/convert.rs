@@ -1,11 +1,11 @@
-//! Conversions of times and seats to messages, and back.
+//! Converts times and seats to messages, and back.
 
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::Error;
 use boardwire_kernel::SeatSet;
 
-/// Reads a duration of up to `max`; zero if none is given.
+/// Reads a duration of up to `max`. Returns zero if none is given.
 pub(crate) fn duration(
     field: &'static str,
     given: Option<prost_types::Duration>,
@@ -19,22 +19,22 @@ pub(crate) fn duration(
     })
 }
 
-/// Reads a duration; none if it is negative, since the library cannot convert and print every negative one.
+/// Reads a duration. Returns `None` if it is negative, since the library cannot convert and print every negative one.
 pub(crate) fn elapsed(given: prost_types::Duration) -> Option<Duration> {
     if given.seconds < 0 || given.nanos < 0 { None } else { given.try_into().ok() }
 }
 
-/// A duration as a message; none for zero.
+/// Converts a duration to a message. Returns `None` for zero.
 pub(crate) fn time(time: Duration) -> Option<prost_types::Duration> {
     if time.is_zero() { None } else { time.try_into().ok() }
 }
 
-/// A time as a message, without the fraction: that would show how long a bot thought, or that it had no choice.
+/// Converts a time to a message, in whole seconds. A fraction would show how long a bot thought, or that it had no choice.
 pub(crate) fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
     prost_types::Timestamp { nanos: 0, ..at.into() }
 }
 
-/// The numbers of seats, as in messages.
+/// Returns the numbers of seats, as in messages.
 pub(crate) fn numbers(seats: SeatSet) -> Vec<u32> {
     seats.iter().map(|seat| seat.number().into()).collect()
 }

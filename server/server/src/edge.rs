@@ -1,7 +1,7 @@
-//! The edge of the server: everything between a listener and the services.
+//! The edge of the server: all code between a listener and the services.
 //!
-//! This module [accepts](accept), [counts](connections) and [drives](serve) connections. One function admits and answers
-//! each [call](call). One [ledger](ledger) charges the memory that each caller makes the server hold.
+//! This module [accepts](accept), [counts](connections) and [drives](serve) connections. One function admits each
+//! [call](call) and responds to it. One [ledger](ledger) counts the memory that the server holds for each caller.
 
 mod accept;
 mod accounts;
@@ -50,21 +50,21 @@ use rates::Rates;
 /// The limits on connections and calls. Each is a flag of `boardwire serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// The most open connections.
+    /// The maximum number of open connections.
     pub connections: usize,
-    /// The most open connections from one origin.
+    /// The maximum number of open connections from one origin.
     pub connections_per_caller: usize,
-    /// The most concurrent calls on one connection.
+    /// The maximum number of concurrent calls on one connection.
     pub connection_streams: u32,
     /// The maximum size in bytes of responses and unfinished messages that one connection may hold.
     pub connection_bytes: usize,
-    /// The most bytes that the server may hold for connections, calls, responses and unfinished messages.
+    /// The maximum bytes that the server may hold for connections, calls, responses and unfinished messages.
     pub bytes: usize,
-    /// The most calls of one origin in a second; 0 for no limit.
+    /// The maximum number of calls per second of one origin; 0 for no limit.
     pub rate: u32,
-    /// The most time until a connection has sent its HTTP/2 preface, and a call its message.
+    /// The timeout for the HTTP/2 preface of a connection, and for the message of a call.
     pub handshake_timeout: Duration,
-    /// The most time that open calls have to end once the server stops.
+    /// The time that open calls have to end once the server stops.
     pub drain_timeout: Duration,
 }
 
@@ -83,14 +83,14 @@ impl Default for Bounds {
     }
 }
 
-/// Who may call, and how much.
+/// The callers that the server accepts, and their limits.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     /// The limits on connections and calls.
     pub bounds: Bounds,
-    /// The accounts that may call; without it, every client that can connect.
+    /// The accounts that may call. If `None`, every client that can connect may call.
     pub accounts: Option<Arc<Accounts>>,
-    /// The proxies whose connections begin with a header that names the client.
+    /// The addresses of trusted proxies. Their connections begin with a header that names the client.
     pub proxies: Arc<[IpAddr]>,
     /// The host names, besides addresses and `localhost`, under which the server serves pages.
     pub page_hosts: Arc<[String]>,
@@ -111,13 +111,13 @@ pub(crate) struct Edge {
     stopping: watch::Receiver<bool>,
     connections: Arc<Connections>,
     ledger: Ledger,
-    /// Room for health checks while the ledger is full.
+    /// The ledger for health checks while the main ledger is full.
     health: Ledger,
     rates: Rates,
     methods: Methods,
 }
 
-/// The most concurrent health checks while the ledger is full.
+/// The maximum number of concurrent health checks while the ledger is full.
 const HEALTH_CHECKS: usize = 64;
 
 impl Edge {
@@ -147,7 +147,7 @@ impl Edge {
         let _ = self.stopping.clone().wait_for(|stop| *stop).await;
     }
 
-    /// The number of open connections.
+    /// Returns the number of open connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.len()
     }

@@ -1,4 +1,4 @@
-//! Forms of values in the journal, for serde.
+//! The formats of values in the journal, for serde.
 
 use serde::{Deserialize, Deserializer, Serializer};
 
@@ -66,14 +66,14 @@ pub(crate) mod number {
     }
 }
 
-/// A time as microseconds since 1970, until the year 9999.
+/// A time as microseconds since 1970, up to the year 9999.
 pub(crate) mod time {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use super::{Deserialize, Deserializer, Serializer};
     use serde::de::Error as _;
 
-    /// The last time that a message can hold.
+    /// The latest time that a message can hold.
     const LATEST: u64 = 253_402_300_799_999_999;
 
     pub(crate) fn serialize<S: Serializer>(at: &SystemTime, to: S) -> Result<S::Ok, S::Error> {

@@ -1,7 +1,7 @@
-//! Measures how long the process was held up: stopped, without a processor, or waiting for the journal's disk.
+//! Measures how long the process was held up: suspended, without CPU time, or waiting for the journal's disk.
 //!
-//! No player's clock may count this time. A thread that should wake often measures how late it wakes. The thread serves no
-//! callers, so that load alone does not delay it.
+//! No player's clock may count this time. A thread that should wake at short intervals measures how late it wakes. It serves
+//! no callers, so that load alone does not delay it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-/// How often the thread wakes.
+/// The time between two wake-ups of the thread.
 const WAKE_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest lag for which [`settle`] waits.
 const MAX_LAG: Duration = Duration::from_secs(2);
 
-/// The total time held up, and when the thread woke last, if it runs.
+/// The total held-up time, and when the thread last woke. `None` if no thread runs.
 static HELD_UP: Mutex<(Duration, Option<Instant>)> = Mutex::new((Duration::ZERO, None));
-/// How many microseconds the last measured task waited for a thread.
+/// The time in microseconds that the last measured task waited for a runtime thread.
 static LAG: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a test simulates time on this thread.
+/// Returns whether a test simulates time on this thread.
 fn is_simulated() -> bool {
     #[cfg(test)]
     return tests::IS_SIMULATED.get();
@@ -29,7 +29,7 @@ fn is_simulated() -> bool {
     false
 }
 
-/// The total time that this process has been held up.
+/// Returns the total held-up time of this process.
 pub(crate) fn so_far() -> Duration {
     if is_simulated() {
         return Duration::ZERO;
@@ -38,12 +38,12 @@ pub(crate) fn so_far() -> Duration {
     total + last.map_or(Duration::ZERO, |last| late(last.elapsed()))
 }
 
-/// How late the thread is that woke last this long ago; zero for a small delay.
+/// Returns how late the thread is if it last woke `since` ago. A small delay counts as zero.
 fn late(since: Duration) -> Duration {
     if since > 2 * WAKE_INTERVAL { since.saturating_sub(WAKE_INTERVAL) } else { Duration::ZERO }
 }
 
-/// Resolves when the server has handled what arrived before: a decision may have arrived in time and still wait for a thread.
+/// Waits until the server has handled earlier messages: a decision may have arrived in time and still wait for a thread.
 pub(crate) async fn settle() {
     let lag = Duration::from_micros(LAG.load(Ordering::Relaxed)).min(MAX_LAG);
     if !is_simulated() && lag > Duration::from_millis(1) {
@@ -55,7 +55,7 @@ pub(crate) async fn settle() {
     }
 }
 
-/// Measures until this is dropped.
+/// A running measurement. Dropping it ends the thread.
 pub(crate) struct Watch(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
 
 impl Drop for Watch {
@@ -69,8 +69,8 @@ impl Drop for Watch {
     }
 }
 
-/// Starts the thread. At each wake-up it asks whether the journal's disk `stalls`: the server shows no decision before it is
-/// written.
+/// Starts the thread. At each wake-up it calls `stalls`, which returns whether the journal's disk stalls. Stalled time
+/// counts as held up: the server shows no decision before it is written.
 ///
 /// # Errors
 /// The thread cannot be started.
@@ -89,7 +89,7 @@ pub(crate) fn watch(stalls: impl Fn() -> bool + Send + 'static) -> std::io::Resu
                 held_up.0 += if stalls { since } else { late(since) };
             }
             drop(held_up);
-            // Spawned from outside the runtime, the task runs after all tasks that wait already.
+            // The task is spawned from outside the runtime, so it runs after all tasks that wait already.
             runtime.spawn(async move {
                 let micros = u64::try_from(now.elapsed().as_micros()).unwrap_or(u64::MAX);
                 LAG.store(micros, Ordering::Relaxed);
@@ -110,7 +110,7 @@ pub(crate) mod tests {
         pub(super) static IS_SIMULATED: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Turns off the measurement for this thread, whose time is simulated.
+    /// Turns off the measurement for this thread, on which a test simulates time.
     pub(crate) fn ignore() {
         IS_SIMULATED.set(true);
     }

@@ -1,6 +1,6 @@
-//! Hexadecimal digits.
+//! Converts bytes to hexadecimal digits and back.
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
@@ -10,7 +10,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes of hexadecimal digits; none of another text.
+/// Parses hexadecimal digits. Returns `None` for any other text.
 pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| {
         let is_byte = pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);

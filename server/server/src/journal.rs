@@ -1,8 +1,8 @@
 //! The journal: a file that records every event of every match, so that matches survive a crash of the server.
 //!
 //! A match submits one line for each event and continues. One thread writes all waiting lines at once, so that many matches
-//! share one wait for the disk. The server answers a call only when all lines behind the answer are written. While the disk
-//! fails or does not answer, calls get an error, decisions are refused, and the thread retries until it succeeds.
+//! share one wait for the disk. A response waits until the lines that it depends on are written. While the disk fails or
+//! does not respond, calls get an error, the server refuses decisions, and the thread retries until it succeeds.
 
 mod store;
 mod tail;
@@ -22,32 +22,32 @@ use store::Writer;
 
 /// The time between two runs of [`Writer::tend`], and between two attempts of a failed write.
 const TEND_INTERVAL: Duration = Duration::from_secs(1);
-/// Clocks stop when one write has lasted this many ticks, 2 s. Load alone must not cause that: a machine with two cores
+/// Clocks stop when one write has lasted this many ticks (2 s). Load alone must not cause that: a machine with two cores
 /// writes [`MAX_WAITING_LINES`] in less than a second.
 const SLOW_TICKS: u32 = 40;
-/// The journal fails when one write has lasted this many ticks, 5 s.
+/// The journal fails when one write has lasted this many ticks (5 s).
 const STUCK_TICKS: u32 = 100;
 const NO_ANSWER: &str = "the disk does not answer";
-/// Decisions are refused while this many lines wait.
+/// The server refuses decisions while this many lines wait.
 const MAX_WAITING_LINES: usize = 1 << 16;
 
-/// When written lines survive a loss of power. A crash of the server never loses a line that it has answered with.
+/// When written lines survive a power failure. A crash of the server alone loses no line that a response has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sync {
-    /// Before the server answers with them.
+    /// Before the server sends a response that shows them.
     #[default]
     Always,
-    /// Within a second.
+    /// Within one second.
     Interval,
 }
 
-/// How safely and how long matches are kept.
+/// The durability of the journal, and how long it keeps matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// When written lines survive a loss of power.
+    /// When written lines survive a power failure.
     pub sync: Sync,
-    /// How long ended matches are kept; without it for ever.
+    /// How long the journal keeps ended matches. `None`: forever.
     pub ended: Option<Duration>,
 }
 
@@ -60,9 +60,9 @@ impl Default for Retention {
 /// An open match, as the journal has recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedMatch {
-    /// Its id.
+    /// The match's id.
     pub id: String,
-    /// What it was created with, then its events.
+    /// The settings and secrets that the match was created with, then its events.
     pub lines: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct SavedMatch {
 pub struct Damage {
     /// The damaged match; empty if it is unknown.
     pub id: String,
-    /// What is wrong.
+    /// The problem, as text.
     pub problem: String,
 }
 
@@ -85,18 +85,18 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// A line to be written.
+/// A line for the journal.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    /// Its match.
+    /// The match's id.
     pub(crate) id: Arc<str>,
-    /// Its number in the match, from 0.
+    /// The number of the line in the match, from 0.
     pub(crate) number: u32,
-    /// Its text.
+    /// The text of the line.
     pub(crate) line: String,
     /// The hash over all lines of the match up to and including this one.
     pub(crate) head: [u8; 32],
-    /// Whether the match continues after it.
+    /// Whether the match is still open after this line.
     pub(crate) open: bool,
 }
 
@@ -107,17 +107,17 @@ pub(crate) fn chained(head: &[u8; 32], line: &str) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// A journal that is being written.
+/// A journal that accepts lines, and its writer's thread.
 #[derive(Debug)]
 pub struct Journal {
     shared: Arc<Shared>,
-    /// Dead when the writer's thread has ended.
+    /// Upgrades only while the writer's thread runs.
     progress_sender: Weak<watch::Sender<Progress>>,
     progress: watch::Receiver<Progress>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the callers and the writer's thread share.
+/// The state that callers and the writer's thread share.
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
@@ -128,19 +128,19 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Queue {
     entries: Vec<Entry>,
-    /// How many entries were ever submitted.
+    /// The number of entries submitted so far.
     submitted: u64,
     closing: bool,
-    /// How many ticks the current write has lasted; none between writes.
+    /// The number of ticks that the current write has lasted. `None` between writes.
     ticks: Option<u32>,
 }
 
-/// How far the writer's thread is.
+/// The progress of the writer's thread.
 #[derive(Debug, Clone, Default)]
 struct Progress {
-    /// How many entries are written.
+    /// The number of written entries.
     entries: u64,
-    /// The error of the last write, if it failed.
+    /// The error, if the last write failed or is stuck.
     problem: Option<String>,
 }
 
@@ -151,7 +151,7 @@ impl Progress {
 }
 
 impl JournalReader {
-    /// Drops the damaged matches, then starts the thread that writes the journal.
+    /// Marks the damaged matches as lost, then starts the thread that writes the journal.
     ///
     /// # Errors
     /// The file cannot be written, or the thread cannot be started.
@@ -172,7 +172,7 @@ impl JournalReader {
 }
 
 impl Journal {
-    /// Submits entries, which are written all or none. Returns how many entries were ever submitted.
+    /// Submits entries. The thread writes all of them or none. Returns the number of entries submitted so far.
     pub(crate) fn submit(&self, entries: Vec<Entry>) -> u64 {
         let mut queue = self.shared.lock();
         queue.submitted += entries.len() as u64;
@@ -181,21 +181,21 @@ impl Journal {
         queue.submitted
     }
 
-    /// How many entries were ever submitted.
+    /// Returns the number of entries submitted so far.
     pub(crate) fn submitted(&self) -> u64 {
         self.shared.lock().submitted
     }
 
-    /// How many entries wait to be written.
+    /// Returns the number of entries that wait to be written.
     pub(crate) fn lag(&self) -> usize {
         let written = self.progress.borrow().entries;
         usize::try_from(self.submitted().saturating_sub(written)).unwrap_or(usize::MAX)
     }
 
-    /// Checks that the journal takes lines now.
+    /// Checks that the journal accepts lines now.
     ///
     /// # Errors
-    /// The disk fails or does not answer, too many lines wait, or the writer's thread has ended.
+    /// The disk fails or does not respond, too many lines wait, or the writer's thread has ended.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.progress.borrow().check()?;
         if self.progress_sender.strong_count() == 0 {
@@ -208,14 +208,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Counts a tick of the current write; to be called every 50 ms. Returns whether the write is so slow that clocks stop.
+    /// Counts a tick of the current write. Call it every 50 ms. Returns whether the write is so slow that clocks stop.
     pub(crate) fn tick(&self) -> bool {
         let mut queue = self.shared.lock();
         let lines = queue.entries.len();
         let Some(ticks) = &mut queue.ticks else { return false };
         *ticks += 1;
         let ticks = *ticks;
-        // Under the lock: the writer clears the problem only after this write, when it can lock the queue.
+        // Under the lock: the writer clears the problem only after this write, for which it must lock the queue.
         let sender = self.progress_sender.upgrade().filter(|_| ticks == STUCK_TICKS);
         if let Some(sender) = &sender {
             sender.send_modify(|progress| progress.problem = Some(NO_ANSWER.to_owned()));
@@ -227,10 +227,10 @@ impl Journal {
         ticks >= SLOW_TICKS
     }
 
-    /// Waits until this many entries are written.
+    /// Waits until `entries` entries are written.
     ///
     /// # Errors
-    /// The disk fails or does not answer, or the writer's thread has ended.
+    /// The disk fails or does not respond, or the writer's thread has ended.
     pub(crate) async fn written(&self, entries: u64) -> Result<(), Error> {
         let mut progress = self.progress.clone();
         let is_ready = |progress: &Progress| progress.entries >= entries || progress.problem.is_some();
@@ -238,7 +238,7 @@ impl Journal {
         if progress.entries >= entries { Ok(()) } else { progress.check() }
     }
 
-    /// The error when the writer's thread has ended.
+    /// Returns the error when the writer's thread has ended.
     fn ended(&self) -> Error {
         if self.shared.lock().closing {
             return Error::ShuttingDown;
@@ -262,13 +262,13 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `wakes`, at most for [`TEND_INTERVAL`].
+    /// Waits until `wakes` returns true, at most for [`TEND_INTERVAL`].
     fn wait(&self, wakes: impl Fn(&Queue) -> bool) -> MutexGuard<'_, Queue> {
         let waited = self.changed.wait_timeout_while(self.lock(), TEND_INTERVAL, |queue| !wakes(queue));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Writes until the journal is closed.
+    /// Runs the writer's thread: writes until the journal is closed.
     fn write(&self, mut writer: Writer, progress: &watch::Sender<Progress>) {
         let mut tended = Instant::now();
         loop {

@@ -1,9 +1,9 @@
-//! Boardwire's gRPC service: matches between mutually distrusting seats.
+//! Boardwire's gRPC server: matches between seats that do not trust each other, and batches of environments.
 //!
-//! [`run`] serves on given listeners until a shutdown. [`Matches`](matches::Matches) holds every match, each behind its own lock,
-//! and [`Batches`](batches::Batches) every batch of environments. One [`Pool`](boardwire_batch::pool::Pool) of threads does the long
-//! work of both. Handlers in `rpc/` parse, call one method and convert; they decide nothing. A response to a seat depends only on the
-//! seat's [observation](arbiter::Observation).
+//! [`run`] serves on given listeners until a shutdown. [`Matches`](matches::Matches) holds the matches, each behind its own
+//! lock. [`Batches`](batches::Batches) holds the batches. One [thread pool](boardwire_batch::pool::Pool) does the long work
+//! of both. Handlers in `rpc/` parse, call one method and convert; they decide nothing. A response to a seat depends only on
+//! the seat's [observation](arbiter::Observation).
 
 pub mod arbiter;
 pub mod batches;

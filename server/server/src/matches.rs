@@ -1,4 +1,4 @@
-//! All matches of a server, which its calls share.
+//! All matches of a server. All calls share them.
 
 mod register;
 
@@ -18,18 +18,18 @@ use crate::quota::Quota;
 use crate::requests::{RequestCache, RequestId};
 use register::{OpenMatch, Register};
 
-/// How many matches a server holds, and for how long.
+/// The limits on matches, and their timeouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchLimits {
-    /// The most open matches.
+    /// The maximum number of open matches.
     pub matches: usize,
-    /// The most open matches that callers of one origin created.
+    /// The maximum number of open matches that callers of one origin created.
     pub per_caller: usize,
-    /// The most waiting calls of one seat.
+    /// The maximum number of waiting calls of one seat.
     pub waiting: usize,
-    /// How long an unused match stays open.
+    /// The idle timeout of an open match.
     pub idle: Duration,
-    /// How long agents may take to open their contributions to fair deals, once all have joined.
+    /// The time that agents have to open their secrets for fair deals, once all have joined.
     pub opening: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Default for MatchLimits {
     }
 }
 
-/// How many matches one task of the pool examines for a page, and how many tasks a page takes at most.
+/// The number of matches that one task of the pool examines for a page, and the maximum number of tasks per page.
 const CHUNK: usize = 250;
 const MAX_CHUNKS: usize = 40;
 
@@ -53,7 +53,7 @@ const MAX_CHUNKS: usize = 40;
 pub struct Page<T> {
     /// The descriptions of the listed matches.
     pub matches: Vec<T>,
-    /// The id of the last match examined; none on the last page.
+    /// The id of the last examined match. `None` on the last page.
     pub last: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// Holds matches of the games of `tables` within `limits`; their bots think in `pool`.
+    /// Creates an empty set of matches of the games of `tables`, within `limits`. Their bots run in `pool`.
     #[must_use]
     pub fn new(tables: Tables, limits: MatchLimits, pool: Arc<Pool>) -> Self {
         Self {
@@ -91,13 +91,13 @@ impl Matches {
         Self { journal: Some(journal), ..self }
     }
 
-    /// The games served.
+    /// Returns the games that the server serves.
     #[must_use]
     pub fn tables(&self) -> &Tables {
         &self.tables
     }
 
-    /// How many matches the server holds, and for how long.
+    /// Returns the limits on matches.
     #[must_use]
     pub fn limits(&self) -> &MatchLimits {
         &self.limits
@@ -107,10 +107,10 @@ impl Matches {
         self.register.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a match and deals its first episode. A repeated `request` gets the same match while it is open.
+    /// Creates a match and deals its first episode. A retry of `request` gets the same match while it is open.
     ///
     /// # Errors
-    /// Invalid settings, a request id of another request, a full or stopping server, or a failing journal.
+    /// The settings are invalid; `request` has the id of another request; the server is full or stops; the journal fails.
     pub async fn create(
         &self,
         request: Option<RequestId>,
@@ -132,7 +132,7 @@ impl Matches {
             if *self.stopped.borrow() {
                 return Err(Error::ShuttingDown);
             }
-            // Only now: the next server continues every match in the journal.
+            // Only now: the server continues every match of the journal after a restart.
             if let Some(journal) = &self.journal {
                 arbiter = arbiter.kept_in(journal);
             }
@@ -146,23 +146,23 @@ impl Matches {
             Some(request) => self.requests.once(request, deal).await?,
             None => deal.await?,
         };
-        // After `once`: if this fails, the match exists, and a repeated request waits for the same match.
+        // After `once`: if this fails, the match exists, and a retry of the request waits for the same match.
         arbiter.kept().await?;
         Ok(arbiter)
     }
 
-    /// Checks whether a match of a journal can continue here.
+    /// Checks whether this server can continue a match of a journal.
     ///
     /// # Errors
-    /// What is wrong with it, or why it cannot continue here.
+    /// The match is damaged, or this server cannot continue it. The text says why.
     pub fn check(&self, saved: &SavedMatch) -> Result<(), String> {
         self.restored(saved, None).map(drop)
     }
 
-    /// Opens a match of the journal. It and its clocks stand still until all matches [`begin`](Self::begin).
+    /// Opens a match of the journal. The match and its clocks are paused until [`begin`](Self::begin).
     ///
     /// # Errors
-    /// What is wrong with it, or why it cannot continue here.
+    /// The match is damaged, or this server cannot continue it. The text says why.
     pub fn restore(&self, saved: &SavedMatch) -> Result<(), String> {
         let journal = self.journal.as_ref().ok_or("the server has no journal")?;
         let arbiter = Arc::new(self.restored(saved, Some(journal))?);
@@ -176,7 +176,7 @@ impl Matches {
         Arbiter::restored(saved, &self.tables, owner, self.limits.waiting, journal)
     }
 
-    /// Lets the restored matches continue. To be called once agents can reach the server, and before a match is created.
+    /// Continues the restored matches. Call this once agents can reach the server, and before you create a match.
     pub fn begin(&self) {
         for arbiter in self.all_open() {
             arbiter.begin();
@@ -198,27 +198,27 @@ impl Matches {
         }
     }
 
-    /// How many events wait to be written.
+    /// Returns the number of events that wait to be written.
     pub(crate) fn journal_lag(&self) -> usize {
         self.journal.as_ref().map_or(0, |journal| journal.lag())
     }
 
-    /// Whether events cannot be recorded now.
+    /// Returns whether the journal cannot record events now.
     #[must_use]
     pub fn journal_fails(&self) -> bool {
         self.check_journal().is_err()
     }
 
-    /// Counts a tick of the journal's current write; to be called every 50 ms. Returns whether the write is so slow that clocks
+    /// Counts a tick of the journal's current write. Call it every 50 ms. Returns whether the write is so slow that clocks
     /// stop. After 100 ticks of one write the journal fails.
     pub fn look_at_journal(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.tick())
     }
 
-    /// The match with this id, open or closed recently.
+    /// Returns the match with this id, if it is open or was closed recently.
     ///
     /// # Errors
-    /// No such match.
+    /// There is no such match.
     pub fn find(&self, id: &str) -> Result<Arc<Arbiter>, Error> {
         let register = self.lock();
         let closed = || register.closed.iter().find(|arbiter| arbiter.id() == id);
@@ -226,7 +226,7 @@ impl Matches {
         arbiter.map(Arc::clone).ok_or_else(|| Error::MatchUnknown { match_id: id.to_owned() })
     }
 
-    /// The match with this id, for its host.
+    /// Returns the match with this id if `token` is its host's.
     fn find_for_host(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, Error> {
         let arbiter = self.find(id)?;
         if arbiter.role(token)? != Role::Host {
@@ -235,11 +235,11 @@ impl Matches {
         Ok(arbiter)
     }
 
-    /// A page of up to `size` matches whose ids follow `after`, as `describe` describes them. It omits private matches, and matches
-    /// for which `describe` returns none. A page may be short if it omits many.
+    /// Returns up to `size` descriptions of matches whose ids follow `after`. `describe` makes them. Omits private matches,
+    /// and matches for which `describe` returns `None`. A page that omits many may be short.
     ///
     /// # Errors
-    /// An internal error of the pool.
+    /// An internal error: the pool returned no result.
     pub async fn list<T: Send + 'static>(
         self: &Arc<Self>,
         origin: Origin,
@@ -264,7 +264,7 @@ impl Matches {
         Ok(page)
     }
 
-    /// Adds the matches after `after` to a page; returns whether the page is finished.
+    /// Adds the matches after `after` to a page. Returns whether the page is finished.
     fn add_chunk<T>(
         &self,
         page: &mut Page<T>,
@@ -299,16 +299,16 @@ impl Matches {
         false
     }
 
-    /// An owner of work in the pool, on behalf of a caller.
+    /// Returns an owner of work in the pool for a caller.
     pub(crate) fn owner(&self, origin: Origin) -> Owner {
         self.pool.group(origin.number()).owner()
     }
 
-    /// Closes a match for its host; closing it again changes nothing.
+    /// Closes a match for its host. Idempotent: closing it again changes nothing.
     ///
     /// # Errors
-    /// No such match, a token that is not its host's, or a failing journal. A stopping server with a journal refuses: the next
-    /// server continues the match.
+    /// There is no such match, the token is not its host's, or the journal fails. A stopping server with a journal refuses:
+    /// after the restart, the server continues the match.
     pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, Error> {
         let arbiter = self.find_for_host(id, token)?;
         self.check_journal()?;
@@ -320,12 +320,11 @@ impl Matches {
         Ok(arbiter)
     }
 
-    /// Checks that events can be recorded now.
     fn check_journal(&self) -> Result<(), Error> {
         self.journal.as_ref().map_or(Ok(()), |journal| journal.check())
     }
 
-    /// Closes the matches that were unused for too long at `now`, and moves ended matches to the closed ones.
+    /// Closes the matches whose idle timeout has passed at `now`, and moves ended matches to the closed ones.
     pub fn expire(&self, now: Instant) {
         let limit = self.limits.idle;
         let (ended, open): (Vec<_>, Vec<_>) =
@@ -341,7 +340,7 @@ impl Matches {
             (now.saturating_duration_since(since) >= limit).then_some((since, arbiter))
         };
         let mut idle: Vec<_> = open.into_iter().filter_map(idle).collect();
-        // Ordered by age, the closed matches share few memory pages, and the pages of the rest can be freed.
+        // Ordered by age, the closed matches share few memory pages. The allocator can then free the remaining pages.
         idle.sort_by_key(|(since, _)| *since);
         for (_, arbiter) in idle {
             tracing::info!(match_id = arbiter.id(), "match expired");
@@ -350,22 +349,21 @@ impl Matches {
         }
     }
 
-    /// Moves an ended match to the closed ones.
     fn move_to_closed(&self, arbiter: &Arbiter) {
         let moved = self.lock().move_to_closed(arbiter);
-        // The forgotten match is dropped after the register is unlocked.
+        // The forgotten match is dropped only after the register is unlocked.
         if let Some((Some(request), _forgotten)) = moved {
             self.requests.forget(request);
         }
     }
 
-    /// How many matches are open.
+    /// Returns the number of open matches.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().open.len()
     }
 
-    /// Whether no match is open.
+    /// Returns whether no match is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -383,13 +381,13 @@ impl Matches {
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut stopped = self.stopped.subscribe();
         async move {
-            // An error means that the matches were dropped, and the server with them.
+            // An error means that the server and its matches no longer exist.
             let _ = stopped.wait_for(|stopped| *stopped).await;
         }
     }
 }
 
-/// The error when the pool returned no result for its work.
+/// Returns the error for work of the pool that returned no result.
 pub(crate) fn pool_failed(result: &str) -> Error {
     Error::Internal { place: "the pool".to_owned(), what: format!("{result} was not made") }
 }

@@ -1,4 +1,4 @@
-//! The origin of a connection or call: a user of this machine, a host, or an account. Limits by caller count by origin.
+//! The origin of a connection or call: a user of this machine, a host, or an account. Limits per caller apply per origin.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash, Hasher};
@@ -11,19 +11,19 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 /// The origin of a connection or call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// A user of this machine, by number: the peer of a Unix socket.
+    /// A user of this machine, by user id: the peer of a Unix socket.
     User(u32),
     /// A host, by address: the peer of a TCP socket.
     Host(IpAddr),
-    /// An account, by its token.
+    /// An account, proved by its token.
     Account(Account),
     /// The operating system does not name the peer.
     Unknown,
 }
 
 impl Origin {
-    /// The host at `address`. All loopback addresses are one host. So is an IPv6 network of 64 bits, since a single host commonly
-    /// owns all of it.
+    /// Returns the origin of the host at `address`. All loopback addresses are one host. An IPv6 /64 network is one host
+    /// too, since a single host commonly owns all of it.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self::Host(match address.to_canonical() {
@@ -34,22 +34,22 @@ impl Origin {
         })
     }
 
-    /// The part of a server-wide limit that one origin may use: three quarters, so that other origins have the rest.
+    /// Returns the part of a server-wide limit that one origin may use: three quarters. The rest is for other origins.
     pub(crate) const fn share(limit: usize) -> usize {
         limit - limit / 4
     }
 
-    /// Whether it is an account or a user of this machine.
+    /// Returns whether the origin is an account or a user of this machine.
     pub(crate) fn is_known(self) -> bool {
         matches!(self, Self::User(_) | Self::Account(_))
     }
 
-    /// A number for this origin: its hash.
+    /// Returns a number for this origin: its hash.
     pub(crate) fn number(self) -> u64 {
         BuildHasherDefault::<DefaultHasher>::default().hash_one(self)
     }
 
-    /// The quotas that replace the server's limits for this origin.
+    /// Returns the quotas that replace the server's limits for this origin.
     pub(crate) fn quotas(self) -> Quotas {
         if let Self::Account(account) = self { account.quotas() } else { Quotas::default() }
     }
@@ -66,14 +66,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The quotas of an account; each replaces a limit of the server.
+/// The quotas of an account. Each replaces a limit of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Quotas {
-    /// The most open matches.
+    /// The maximum number of open matches.
     pub(crate) matches: Option<usize>,
-    /// The most environments.
+    /// The maximum number of environments.
     pub(crate) environments: Option<usize>,
-    /// The most calls a second; 0 for no limit.
+    /// The maximum number of calls per second; 0 for no limit.
     pub(crate) calls: Option<u32>,
 }
 
@@ -81,14 +81,14 @@ pub(crate) struct Quotas {
 #[derive(Debug, Clone, Copy)]
 pub struct Account(&'static AccountState);
 
-/// An account's name and quotas. It is never freed: accounts are few, and limits count for them as long as the process lasts.
+/// An account's name and quotas. The server never frees it: accounts are few, and limits count until the process ends.
 #[derive(Debug)]
 struct AccountState {
     name: String,
     terms: RwLock<AccountTerms>,
 }
 
-/// The quotas of an account until the file is read again, and the limiter for its calls.
+/// The quotas of an account from the last read of the file, and the rate limiter for its calls.
 #[derive(Debug, Clone, Default)]
 struct AccountTerms {
     quotas: Quotas,
@@ -100,7 +100,7 @@ impl Account {
         Self(Box::leak(Box::new(AccountState { name: name.to_owned(), terms: RwLock::default() })))
     }
 
-    /// Its name.
+    /// Returns the account's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         &self.0.name
@@ -114,7 +114,7 @@ impl Account {
         self.terms().quotas
     }
 
-    /// The limiter for its calls, if it has a quota for them.
+    /// Returns the rate limiter for the account's calls, if it has a quota for them.
     pub(crate) fn rate(self) -> Option<Arc<DefaultDirectRateLimiter>> {
         self.terms().rate
     }

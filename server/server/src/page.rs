@@ -1,4 +1,4 @@
-//! Pages for browsers: the replay of a match in one file, and the page that follows the matches of a server.
+//! Pages for browsers: the replay of a match in one file, and the watch page, which shows the matches of a server.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The script of every page.
 const SCRIPT: &str = include_str!("page/page.js");
-/// The script of the page that follows matches.
+/// The script of the watch page.
 const WATCH_SCRIPT: &str = concat!(include_str!("page/page.js"), include_str!("page/watch.js"));
-/// Lets the page that follows matches connect to its own server.
+/// The addition to the policy that lets the watch page connect to its own server.
 const CONNECT: &str = "; connect-src 'self'";
 
-/// The replay of an ended match as a page: every position as each viewer saw it. Equal texts are stored once.
+/// The replay page of an ended match: every position as each viewer saw it. Equal texts are stored once.
 #[derive(Debug, Serialize)]
 pub struct ReplayPage {
     title: String,
@@ -40,7 +40,7 @@ pub struct ReplayPage {
 /// One position.
 #[derive(Debug, Serialize)]
 struct Frame {
-    /// The decision that led to it.
+    /// The decision that led to the position.
     caption: String,
     /// The position as each viewer sees it.
     views: Vec<View>,
@@ -51,9 +51,9 @@ struct Frame {
 struct View {
     height: u32,
     name: String,
-    /// The numbers of the picture's parts, and their places.
+    /// The parts of the picture: for each the index in `parts`, and its x and y.
     drawn: Vec<(usize, u32, u32)>,
-    /// The numbers of the lines that describe it.
+    /// The lines that describe the position, as indices in `lines`.
     text: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// The number of a text, which is added if it is new.
+    /// Returns the index of a text. Adds the text if it is new.
     fn number(&mut self, text: &str) -> usize {
         if let Some(&number) = self.numbers.get(text) {
             return number;
@@ -79,7 +79,7 @@ impl Texts {
 }
 
 impl ReplayPage {
-    /// A page without positions, of a match of these players, for these viewers.
+    /// Creates a page without positions, for a match of these players and for these viewers.
     #[must_use]
     pub fn new(info: &GameInfo, players: &[String], about: String, seen_by: Vec<Viewer>) -> Self {
         let name = |viewer: &Viewer| match viewer {
@@ -100,10 +100,10 @@ impl ReplayPage {
         }
     }
 
-    /// Adds a position, to which `caption` led.
+    /// Adds a position. `caption` describes the decision that led to it.
     ///
     /// # Errors
-    /// The position is of another table.
+    /// The position belongs to another table.
     pub fn show(&mut self, info: &GameInfo, play: &dyn Play, caption: String) -> Result<(), String> {
         let mut views = Vec::new();
         for viewer in self.seen_by.clone() {
@@ -115,10 +115,10 @@ impl ReplayPage {
         Ok(())
     }
 
-    /// Adds a position of which only the view of the only viewer is known.
+    /// Adds a position to a page with one viewer, from that viewer's view alone.
     ///
     /// # Errors
-    /// The view is of another table.
+    /// The view belongs to another table.
     pub fn show_view(&mut self, info: &GameInfo, view: &[u8], caption: String) -> Result<(), String> {
         let views = vec![self.view(info, self.seen_by[0], view, "")?];
         self.frames.push(Frame { caption, views });
@@ -149,21 +149,21 @@ impl ReplayPage {
         }
     }
 
-    /// The page.
+    /// Returns the page as HTML.
     #[must_use]
     pub fn html(&self) -> String {
-        // A `<` could end the script element.
+        // A `<` in a text could end the script element.
         let data = serde_json::to_string(self).expect("texts and numbers").replace('<', "\\u003c");
         page(SCRIPT, &data, "")
     }
 }
 
-/// The page that follows the matches of its server, and its policy as a header, which also forbids frames.
+/// Returns the watch page, and its content security policy as a header. The header also forbids frames.
 pub(crate) fn watch() -> (String, String) {
     (page(WATCH_SCRIPT, "null", CONNECT), policy(WATCH_SCRIPT, CONNECT) + "; frame-ancestors 'none'")
 }
 
-/// A content security policy that allows only the page's own script and style, and the `additions`.
+/// Returns a content security policy that allows only the page's own script and style, and the `additions`.
 fn policy(script: &str, additions: &str) -> String {
     let hash = |text: &str| BASE64.encode(digest(&SHA256, text.as_bytes()));
     let (script, style) = (hash(script), hash(STYLE));

@@ -1,4 +1,4 @@
-//! Quotas: limits on open matches, batches or environments, for the whole server and by origin.
+//! Quotas: limits on open matches, batches or environments, for the whole server and per origin.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use boardwire_api::Error;
 
 use crate::origin::Origin;
 
-/// A limited number of matches, batches or environments.
+/// A limit on the number of matches, batches or environments.
 pub(crate) struct Quota {
     what: &'static str,
     limit: usize,
@@ -20,7 +20,7 @@ struct Usage {
     by_origin: HashMap<Origin, usize>,
 }
 
-/// The share of a match or batch in a quota; dropping it gives the share back.
+/// The part of a quota that a match or batch uses. Dropping it returns the part.
 pub(crate) struct Share {
     quota: Arc<Quota>,
     origin: Origin,
@@ -28,7 +28,7 @@ pub(crate) struct Share {
 }
 
 impl Quota {
-    /// At most `limit` of `what`, which error texts name.
+    /// Creates a quota of at most `limit` of `what`. Errors contain `what`.
     pub(crate) fn new(what: &'static str, limit: usize) -> Arc<Self> {
         Arc::new(Self { what, limit, usage: Mutex::default() })
     }
@@ -37,15 +37,15 @@ impl Quota {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number in use.
+    /// Returns the number in use.
     pub(crate) fn taken(&self) -> usize {
         self.lock().all
     }
 
-    /// Takes `count` for a caller from `origin`, which may have `own_limit` in all.
+    /// Takes `count` for a caller from `origin`. All callers from this origin together may use `own_limit`.
     ///
     /// # Errors
-    /// The origin would exceed its limit; or all callers the quota's, for which `full` makes the error from limit and use.
+    /// The origin would exceed `own_limit`. Or all origins would exceed the quota's limit: `full(limit, used)` is the error.
     pub(crate) fn take(
         self: &Arc<Self>,
         origin: Origin,
@@ -64,7 +64,7 @@ impl Quota {
         Ok(self.add(&mut usage, origin, count))
     }
 
-    /// Takes one without a limit, for something that exists already.
+    /// Takes one without checking a limit, for a match that exists already.
     pub(crate) fn overdraw(self: &Arc<Self>, origin: Origin) -> Share {
         self.add(&mut self.lock(), origin, 1)
     }

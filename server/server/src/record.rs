@@ -22,16 +22,16 @@ pub(crate) struct Record {
     pub(crate) episode: u32,
     /// The sequence number of its first frame. The frames of a match are numbered from 1, across episodes.
     pub(crate) first: u64,
-    /// Secret: the arbiter uses it, no seat may see it.
+    /// Secret: the arbiter uses it, but no seat may see it.
     pub(crate) key: EpisodeKey,
     pub(crate) commitment: [u8; 32],
-    /// The server's secret for this deal, where deals are fair.
+    /// The server's secret for this deal, if deals are fair.
     pub(crate) server_part: Option<Contribution>,
-    /// When it was dealt; none before the deal.
+    /// When the episode was dealt. `None` before the deal.
     pub(crate) dealt: Option<SystemTime>,
     pub(crate) moves: Vec<Move>,
     pub(crate) forfeited: Option<Forfeited>,
-    /// When the last action was applied; before the first action, when the episode was dealt.
+    /// When the last action was applied. Before the first action: when the episode was dealt.
     pub(crate) acted: SystemTime,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Move {
     pub(crate) seat: Seat,
     pub(crate) action: u8,
     pub(crate) cause: Cause,
-    /// How long the seat thought, if it has a clock.
+    /// How long the decision took, if the seat has a clock.
     pub(crate) took: Option<DecisionTime>,
     pub(crate) at: SystemTime,
 }
@@ -53,14 +53,14 @@ impl Move {
     }
 }
 
-/// The head after a decision: BLAKE3, keyed with the episode's key, of the previous head, the seat, the action and its cause.
-/// The first head is the commitment. Without the key a head reveals nothing about a hidden choice.
+/// Returns the hash chain's head after a decision: BLAKE3, keyed with the episode's key, of the previous head, the seat, the
+/// action and its cause. The first head is the commitment. Without the key, a head reveals nothing about a hidden choice.
 fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
     let Move { seat, action, cause, .. } = *played;
     chained(key, head, &[seat.number(), action, number(cause.to_message())])
 }
 
-/// The head after a forfeit: the same hash of the previous head, the seat and the reason.
+/// Returns the head after a forfeit: the same keyed hash, of the previous head, the seat and the reason.
 fn after_forfeit(key: &[u8; 32], head: &[u8; 32], forfeited: Forfeited) -> [u8; 32] {
     chained(key, head, &[forfeited.seat.number(), number(forfeited.why)])
 }
@@ -74,7 +74,7 @@ fn number(value: impl Into<i32>) -> u8 {
 }
 
 impl Record {
-    /// An episode that has just been dealt, in the match with this id at the table with this digest.
+    /// Creates the record of an episode dealt at `at`, in the match with this id at the table with this digest.
     pub(crate) fn new(
         (match_id, spec): (&str, &Digest),
         episode: u32,
@@ -86,7 +86,7 @@ impl Record {
         Self { episode, first, key, commitment, dealt: Some(at), ..Self::undealt(at) }
     }
 
-    /// The first episode of a match, before it is dealt.
+    /// Creates the record of the first episode of a match, before its deal.
     pub(crate) fn undealt(at: SystemTime) -> Self {
         Self {
             episode: 0,
@@ -101,19 +101,19 @@ impl Record {
         }
     }
 
-    /// When the position of the frame with this sequence number was reached.
+    /// Returns when the match reached the position of the frame with this sequence number.
     pub(crate) fn frame_time(&self, sequence: u64) -> SystemTime {
         let index = usize::try_from(sequence - self.first).unwrap_or(usize::MAX);
         let played = index.checked_sub(1).map(|at| self.moves.get(at).map(|played| played.at));
         played.unwrap_or(self.dealt).unwrap_or(self.acted)
     }
 
-    /// The number of frames: one for the deal, one for each decision, one for a forfeit.
+    /// Returns the number of frames: one for the deal, one for each decision, one for a forfeit.
     pub(crate) fn frame_count(&self) -> u64 {
         u64::from(self.dealt.is_some()) + self.moves.len() as u64 + u64::from(self.forfeited.is_some())
     }
 
-    /// The sequence number after its last frame.
+    /// Returns the sequence number after the last frame.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.frame_count()
     }
@@ -121,7 +121,7 @@ impl Record {
     /// Removes everything after `time` except the deal. Returns whether it removed anything.
     pub(crate) fn cut(&mut self, time: SystemTime) -> bool {
         let frames = self.frame_count();
-        // Everything after the first late decision goes, also where the system's clock was set back later.
+        // Removes the first decision after `time` and all later ones, even if the system's clock was set back between them.
         if let Some(late) = self.moves.iter().position(|played| played.at > time) {
             self.moves.truncate(late);
             self.forfeited = None;
@@ -130,7 +130,7 @@ impl Record {
         frames != self.frame_count()
     }
 
-    /// The head of the hash chain after the last decision or forfeit.
+    /// Returns the head of the hash chain after the last decision or forfeit.
     pub(crate) fn head(&self) -> [u8; 32] {
         let key = self.key.key.as_bytes();
         let played =
@@ -143,22 +143,22 @@ impl Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InvalidEvent(pub(crate) String);
 
-/// Who chose an action.
+/// The cause of an action: the player that chose it, or why the engine chose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The seat's agent.
+    /// The seat's agent chose it.
     Agent,
     /// The engine replaced an illegal action.
     Substituted {
         /// The action that the seat's agent chose.
         given: u32,
-        /// The position in the seat's substitute stream after the draw, in words.
+        /// The position in the seat's substitute stream of random numbers after the draw, in words.
         words: u64,
     },
-    /// The seat's bot.
+    /// The seat's bot chose it.
     Bot {
-        /// The position in the bot's stream after the choice, in words.
+        /// The position in the bot's stream of random numbers after the choice, in words.
         words: u64,
     },
     /// The engine played the only legal action.
@@ -183,7 +183,7 @@ pub struct Forfeited {
 }
 
 impl Cause {
-    /// The cause as a message, without the stream positions.
+    /// Converts the cause to a message, without the stream positions.
     pub(crate) fn to_message(self) -> ActionCause {
         match self {
             Self::Agent => ActionCause::Agent,
@@ -198,14 +198,14 @@ impl Cause {
 /// How long a decision took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionTime {
-    /// From when the server could first show the decision until its action arrived.
+    /// The time from when the server could first show the decision until its action arrived.
     pub all: Duration,
-    /// The part of it spent on the network, which the clock does not count.
+    /// The part of `all` spent on the network. The clock does not count it.
     pub refund: Duration,
 }
 
 impl DecisionTime {
-    /// The time that the seat's clock counts.
+    /// Returns the time that the seat's clock counts.
     #[must_use]
     pub fn charged(self) -> Duration {
         self.all.saturating_sub(self.refund)

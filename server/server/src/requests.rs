@@ -1,4 +1,4 @@
-//! Requests that a caller may safely repeat: the server executes each once.
+//! Idempotent requests: a caller may retry one, and the server executes it once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,22 +9,22 @@ use uuid::{Uuid, Variant};
 
 use crate::origin::Origin;
 
-/// Identifies a request that may be repeated.
+/// Identifies a request that the caller may retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId {
     /// The id that the caller chose.
     pub id: Uuid,
     /// The digest of the whole request.
     pub digest: [u8; 32],
-    /// The caller's origin, if it names the caller.
+    /// The caller's origin if it identifies the caller, else [`Origin::Unknown`].
     pub origin: Origin,
 }
 
 impl RequestId {
-    /// Reads the id of a request; none of an empty text.
+    /// Reads the id of a request. Returns `None` for an empty text.
     ///
     /// # Errors
-    /// The text is not a random UUID: two callers may choose the same fixed one.
+    /// The text is not a random UUID. Two callers could choose the same fixed UUID.
     pub fn parse(text: &str) -> Result<Option<Uuid>, Error> {
         if text.is_empty() {
             return Ok(None);
@@ -37,7 +37,7 @@ impl RequestId {
     }
 }
 
-/// The results of requests that may be repeated.
+/// The cached results of requests that callers may retry.
 pub(crate) struct RequestCache<T>(Mutex<HashMap<Uuid, Entry<T>>>);
 
 struct Entry<T> {
@@ -51,7 +51,7 @@ impl<T> Default for RequestCache<T> {
     }
 }
 
-/// A request in execution. If it ends without a result, this removes it from the cache.
+/// A call that executes a request or waits for it. The last one removes a request without a result from the cache.
 struct Execution<'a, T: Clone> {
     cache: &'a RequestCache<T>,
     id: Uuid,
@@ -61,7 +61,7 @@ struct Execution<'a, T: Clone> {
 impl<T: Clone> Drop for Execution<'_, T> {
     fn drop(&mut self) {
         let mut entries = self.cache.lock();
-        // Two references are the cache's and this one: no other call executes the request.
+        // The cache and this call hold two references. If there are no more, no other call executes the request.
         if !self.result.initialized() && Arc::strong_count(&self.result) <= 2 {
             entries.remove(&self.id);
         }
@@ -73,12 +73,12 @@ impl<T: Clone> RequestCache<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets the result of a request.
+    /// Removes the result of a request from the cache.
     pub(crate) fn forget(&self, id: Uuid) {
         self.lock().remove(&id);
     }
 
-    /// Returns the result of a request; the first call executes it with `make`, and simultaneous calls wait for it.
+    /// Returns the result of a request. The first call executes it with `make`; concurrent calls wait for the result.
     ///
     /// # Errors
     /// The id belongs to another request or to another caller; the errors of `make`.

@@ -1,4 +1,4 @@
-//! The gRPC services: each handler parses, calls one method and converts.
+//! The gRPC services. Each handler parses the request, calls one method and converts the result.
 #![expect(clippy::unused_async, reason = "every handler is asynchronous, even one that waits for nothing")]
 
 mod batch;
@@ -24,13 +24,11 @@ use crate::matches::Matches;
 use crate::origin::Origin;
 use crate::requests::RequestId;
 
-/// The handlers of the protocol's services.
 pub(crate) struct Handlers {
     matches: Arc<Matches>,
     batches: Arc<Batches>,
 }
 
-/// All methods.
 pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &Arc<Health>) -> Methods {
     let handlers = Arc::new(Handlers { matches: Arc::clone(matches), batches: Arc::clone(batches) });
     let [reflection, alpha_reflection] = reflection::services();
@@ -44,13 +42,13 @@ pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &A
         .with(alpha_reflection)
 }
 
-/// The maximum size in bytes of a message to a client that accepts `requested` bytes; 0 for gRPC's default.
+/// Returns the maximum bytes of a message to a client that accepts `requested` bytes. 0 means gRPC's default.
 fn message_bytes(requested: u32) -> usize {
     const GRPC_DEFAULT: usize = 4 << 20;
     if requested == 0 { GRPC_DEFAULT } else { MAX_MESSAGE_BYTES.min(requested as usize) }
 }
 
-/// Identifies a request that may be repeated. `token` is the caller's token if the request needs one.
+/// Identifies a request that the caller may retry. `token` is the caller's token if the request needs one.
 fn request_id(
     id: &str,
     caller: &Caller,
@@ -58,7 +56,7 @@ fn request_id(
     request: &impl Message,
 ) -> Result<Option<RequestId>, Error> {
     let Some(id) = RequestId::parse(id)? else { return Ok(None) };
-    // A host may repeat the request from another address. Users of this machine and accounts do not change.
+    // A host may retry from another address. The origin of a user of this machine or of an account does not change.
     let origin = match caller.origin() {
         origin @ (Origin::User(_) | Origin::Account(_)) => origin,
         _ => Origin::Unknown,

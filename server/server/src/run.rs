@@ -1,4 +1,4 @@
-//! Serving on given listeners until a shutdown.
+//! Serves on given listeners until a shutdown.
 
 use std::future::Future;
 use std::num::NonZero;
@@ -28,14 +28,14 @@ pub enum Listener {
     Tls(TcpListener, Arc<Tls>),
     /// A Unix socket.
     Unix(UnixSocket),
-    /// A TCP socket that serves browsers the page for watching matches.
+    /// A TCP socket that serves the watch page to browsers.
     WatchPage(TcpListener),
-    /// A TCP socket for Prometheus.
+    /// A TCP socket that serves metrics to Prometheus.
     Metrics(TcpListener),
 }
 
-/// A runtime whose threads read and write connections. It uses half of the cores: threads that step batches and local clients
-/// need the other half.
+/// Creates the runtime whose threads read and write connections. It uses half of the cores. The pool threads, which step
+/// batches, and local clients need the other half.
 ///
 /// # Errors
 /// The threads cannot be started.
@@ -44,7 +44,7 @@ pub fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(cores.div_ceil(2)).enable_all().build()
 }
 
-/// Serves `matches` and `batches` on all `listeners` until `shutdown` resolves. Then calls under way may take the drain timeout
+/// Serves `matches` and `batches` on all `listeners` until `shutdown` resolves. Then open calls may take the drain timeout
 /// of `access` to end.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub async fn run(
     run_serving(access.into(), matches, batches, shutdown, serve_all).await
 }
 
-/// Does the same with the tasks that `serve_all` starts in place of listeners.
+/// Does the same as [`run`], but `serve_all` starts the tasks that serve.
 pub(crate) async fn run_serving(
     access: Access,
     matches: Arc<Matches>,
@@ -110,7 +110,7 @@ pub(crate) async fn run_serving(
     })
 }
 
-/// Ends unused matches and leases, for ever.
+/// Ends matches and leases after their idle timeouts. Never returns.
 async fn expire(matches: &Matches, batches: &Batches) {
     let idle = matches.limits().idle.min(batches.limits().idle);
     let mut interval = tokio::time::interval((idle / 8).max(Duration::from_millis(10)));
@@ -121,8 +121,8 @@ async fn expire(matches: &Matches, batches: &Batches) {
     }
 }
 
-/// Makes the allocator return freed memory to the system, for ever. `mimalloc` does so only when a large block is freed, which
-/// does not happen in an idle server.
+/// Makes the allocator return freed memory to the system. Never returns. `mimalloc` does so only when a large block is
+/// freed, which does not happen in an idle server.
 async fn return_memory() {
     let mut interval = tokio::time::interval(Duration::from_secs(1));
     loop {

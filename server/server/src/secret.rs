@@ -1,4 +1,4 @@
-//! Secrets of the server: seeds, salts and tokens, drawn from the operating system; and small files of the operator.
+//! The server's secrets (seeds, salts and tokens, drawn from the operating system), and small files of the operator.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::forms;
 use crate::hex::hex;
 
-/// The random stream of a given seed that yields the seeds of later episodes: `2^34`.
+/// The stream of random numbers under a given seed that yields the seeds of later episodes: `2^34`.
 const EPISODE_STREAM: u64 = 4 << 32;
 /// The maximum size in bytes of a file of keys, certificates, accounts or settings.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Random bytes from the operating system.
+/// Returns random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
@@ -27,7 +27,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 /// Reads a small file of the operator.
 ///
 /// # Errors
-/// The file cannot be read, or has more than 1 MiB.
+/// The file cannot be read, or is larger than 1 MiB.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
@@ -45,29 +45,29 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// An error about a file of the operator.
+/// Returns the text of an error about a file of the operator.
 pub(crate) fn about_file(what: &str, path: &Path, problem: impl Display) -> String {
     format!("{what} {}: {problem}", path.display())
 }
 
-/// A fresh seed for a batch, whose owner learns it.
+/// Returns a random seed for a batch. The batch's owner learns it.
 #[must_use]
 pub fn seed() -> u64 {
     u64::from_le_bytes(random())
 }
 
-/// A fresh unguessable name: 32 hexadecimal digits.
+/// Returns a random name that cannot be guessed: 32 hexadecimal digits.
 #[must_use]
 pub fn word() -> String {
     hex(&random::<16>())
 }
 
-/// The digest to look a secret up by: the time of a lookup reveals nothing about the secret.
+/// Returns the digest to look a secret up by. The time of such a lookup reveals nothing about the secret.
 pub(crate) fn digest(secret: &str) -> [u8; 32] {
     *blake3::hash(secret.as_bytes()).as_bytes()
 }
 
-/// Whether two secrets are equal, in a time that does not reveal where they differ.
+/// Returns whether two secrets are equal, in a time that does not reveal where they differ.
 pub(crate) fn same(given: &str, secret: &str) -> bool {
     blake3::hash(given.as_bytes()) == blake3::hash(secret.as_bytes())
 }
@@ -77,18 +77,17 @@ pub(crate) fn same(given: &str, secret: &str) -> bool {
 pub(crate) struct Secret {
     /// The secret; empty if it is unknown.
     pub(crate) secret: String,
-    /// Its digest.
     pub(crate) digest: [u8; 32],
 }
 
 impl Secret {
-    /// A fresh secret.
+    /// Creates a random secret.
     pub(crate) fn fresh() -> Self {
         let secret = word();
         Self { digest: digest(&secret), secret }
     }
 
-    /// An unknown secret with this digest.
+    /// Creates a secret of which only the digest is known.
     pub(crate) fn by(digest: [u8; 32]) -> Self {
         Self { secret: String::new(), digest }
     }
@@ -98,9 +97,9 @@ impl Secret {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedSource {
-    /// The operating system.
+    /// The operating system drew it.
     Drawn,
-    /// The host gave it, or it follows from a given seed.
+    /// The host or the agent gave it, or it follows from a given seed.
     Given(u64),
 }
 
@@ -108,14 +107,14 @@ pub enum SeedSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Seeds {
-    /// The operating system, for each episode 256 bits: too many for a search.
+    /// The operating system draws 256 bits for each episode: too many for a search.
     Drawn,
     /// A given seed, and the number of the next episode; see [`episode_seed`].
     Given { seed: u64, next: u32 },
 }
 
-/// The seed of an episode of a match with a given `seed`: episode 0 uses it, episode N the words `2 N` and `2 N + 1` of its
-/// stream `2^34`.
+/// Returns the seed of an episode of a match with a given `seed`. Episode 0 uses `seed` itself. Episode N uses words `2 N`
+/// and `2 N + 1` of stream `2^34` under `seed`.
 #[must_use]
 pub fn episode_seed(seed: u64, episode: u32) -> u64 {
     if episode == 0 {
@@ -125,7 +124,7 @@ pub fn episode_seed(seed: u64, episode: u32) -> u64 {
 }
 
 impl Seeds {
-    /// The source, and the key of the first episode.
+    /// Returns the source of seeds, and the key and seed source of the first episode.
     pub(crate) fn begin(given: Option<u64>) -> (Self, Key, SeedSource) {
         match given {
             Some(seed) => (Self::Given { seed, next: 1 }, seed.into(), SeedSource::Given(seed)),
@@ -133,7 +132,7 @@ impl Seeds {
         }
     }
 
-    /// The key of the next episode.
+    /// Returns the key and the seed source of the next episode.
     pub(crate) fn next(&mut self) -> (Key, SeedSource) {
         match self {
             Self::Drawn => (random().into(), SeedSource::Drawn),
@@ -147,7 +146,6 @@ impl Seeds {
 }
 
 impl SeedSource {
-    /// The source as a message.
     pub(crate) fn to_message(self) -> v1::SeedSource {
         match self {
             Self::Drawn => v1::SeedSource::Drawn,
@@ -170,7 +168,7 @@ pub struct EpisodeKey {
 }
 
 impl EpisodeKey {
-    /// The key as a message, with the server's contribution to it if the deal was fair.
+    /// Converts the key to a message, with the server's contribution if the deal was fair.
     pub(crate) fn to_message(self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
         v1::SeedOpening {
             seed: if let SeedSource::Given(seed) = self.source { Some(seed) } else { None },
@@ -180,18 +178,18 @@ impl EpisodeKey {
         }
     }
 
-    /// A placeholder for an episode that is not dealt yet.
+    /// Returns a placeholder for an episode that is not dealt yet.
     pub(crate) fn nothing() -> Self {
         Self { source: SeedSource::Drawn, key: [0; 32].into(), salt: [0; 16] }
     }
 
-    /// A key with a fresh salt.
+    /// Creates an episode key with a random salt.
     pub(crate) fn new(key: Key, source: SeedSource) -> Self {
         Self { source, key, salt: random() }
     }
 
-    /// The commitment to the key: BLAKE3 of the match's id, the episode (4 bytes, little-endian), the spec digest, the key and
-    /// the salt.
+    /// Returns the commitment to the key: BLAKE3 of the match's id, the episode (4 bytes, little-endian), the spec digest,
+    /// the key and the salt.
     pub(crate) fn commitment(&self, match_id: &str, episode: u32, spec: &Digest) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(match_id.as_bytes()).update(&episode.to_le_bytes()).update(spec.as_bytes());
@@ -224,7 +222,7 @@ mod tests {
         assert_eq!(word().len(), 32);
     }
 
-    /// A player could search 64 bits for the seed that explains the first view.
+    /// With 64 bits, a player could search for the seed that explains the first view.
     #[test]
     fn drawn_keys_have_256_bits() {
         let (mut seeds, ..) = Seeds::begin(None);

@@ -1,7 +1,7 @@
 //! Matches over simulated networks: a seed decides when agents and spectators are disconnected, delayed and restarted.
 //!
-//! Time and network are simulated, so a run is short and repeatable. Whatever happens to the network, a match ends as without
-//! faults, and a spectator sees every position once.
+//! Time and network are simulated, so a run is short and deterministic. Network faults do not change the result of a match,
+//! and a spectator sees every position once.
 
 mod world;
 
@@ -17,9 +17,8 @@ use crate::arbiter::{Audience, Phase};
 use crate::edge::Bounds;
 use world::World;
 
-/// The address of the server.
 const ADDRESS: (&str, u16) = ("server", 50051);
-/// The longest duration of a match, in simulated time.
+/// The maximum duration of a match, in simulated time.
 const MAX_DURATION: Duration = Duration::from_hours(1);
 
 /// The hosts of the clients.
@@ -61,11 +60,11 @@ struct Outcome {
     played: Vec<(u32, u32)>,
     /// The frames that the spectator received.
     frames: Vec<Frame>,
-    /// How many faults there were.
+    /// The number of injected faults.
     faults: u32,
 }
 
-/// Simulates a match with the faults of a seed, or without faults.
+/// Simulates a match, with faults from a seed or without faults.
 fn outcome(game: &'static str, fault_seed: Option<u64>) -> Outcome {
     let world = World::new(game, Duration::ZERO);
     let mut sim = simulated(&world, fault_seed.unwrap_or_default());
@@ -93,7 +92,7 @@ enum Fault {
     Crashed(Duration),
 }
 
-/// Ends faults that are over, and begins some at random; returns how many it began.
+/// Ends the faults that are over, and starts some at random. Returns the number of started faults.
 fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fault>; 3]) -> u32 {
     let (now, mut begun) = (sim.elapsed(), 0);
     for (name, fault) in CLIENTS.into_iter().zip(active) {
@@ -128,7 +127,7 @@ fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fa
     begun
 }
 
-/// `BOARDWIRE_SIMULATIONS` sets the number of seeds.
+/// The environment variable `BOARDWIRE_SIMULATIONS` sets the number of seeds.
 #[test]
 fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
     crate::held_up::tests::ignore();

@@ -11,10 +11,10 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 
 use crate::telemetry;
 
-/// The domain of every reason.
+/// The domain of all error reasons.
 pub(crate) const DOMAIN: &str = "boardwire.v1";
 
-/// The status of an error, for the trailers of a call. Counts the refusal, and logs an internal error.
+/// Converts an error to a status, for the trailers of a call. Counts the refusal, and logs an internal error.
 pub(crate) fn status(error: &Error) -> Status {
     if let Error::Internal { place, what } = error {
         tracing::error!(place, what, "internal error");
@@ -34,7 +34,7 @@ pub(crate) fn status(error: &Error) -> Status {
     Status::with_error_details(tonic::Code::from_i32(code as i32), message, details)
 }
 
-/// The same status, for a message of a stream.
+/// Converts an error to the same status as a message, for a response on a stream.
 pub(crate) fn message(error: &Error) -> tonic_types::Status {
     tonic_types::Status::decode(status(error).details()).expect("it was encoded just now")
 }

@@ -10,7 +10,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::held_up;
 
-/// The recorded metrics, if the server records them.
+/// The handle of the recorder. Empty unless the server records metrics.
 static RECORDED: OnceLock<PrometheusHandle> = OnceLock::new();
 
 /// The time between two samples of the gauges.
@@ -32,7 +32,7 @@ const HELD_UP: &str = "boardwire_held_up_seconds";
 /// Starts to record metrics.
 ///
 /// # Errors
-/// The process records metrics already.
+/// The process already records metrics.
 pub fn begin() -> anyhow::Result<()> {
     let builder = PrometheusBuilder::new();
     let builder = builder.set_buckets_for_metric(Matcher::Full(REQUESTS.to_owned()), &BUCKETS)?;
@@ -53,7 +53,7 @@ pub fn begin() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The metrics in Prometheus' text format.
+/// Returns the metrics in Prometheus' text format.
 pub(crate) fn page() -> String {
     RECORDED.get().map(PrometheusHandle::render).unwrap_or_default()
 }
@@ -64,7 +64,7 @@ pub(crate) fn refused(reason: &'static str) {
     }
 }
 
-/// Measures the duration of a successful request. `waits` says that its response may have to wait for another player.
+/// Records the duration of a successful request. `waits`: whether its response may have to wait for another player.
 pub(crate) async fn timed<T, E>(
     method: &'static str,
     waits: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Counts {
     pub(crate) journal_lag: usize,
 }
 
-/// Samples the gauges from `count`, forever.
+/// Samples the gauges from `count`. Never returns.
 pub(crate) async fn follow(count: impl Fn() -> Counts) {
     let Some(handle) = RECORDED.get() else { return std::future::pending().await };
     let mut interval = tokio::time::interval(SAMPLE_INTERVAL);

@@ -1,4 +1,4 @@
-//! The vectors in `tests/vectors`, against which clients in any language are tested. `make golden` writes them.
+//! The test vectors in `tests/vectors`, for clients in any language. `make golden` writes them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn tables() -> Tables {
     Tables::new(Registry::standard())
 }
 
-/// Compares a file with the vectors, or writes it.
+/// Compares a file with the vectors. If `BOARDWIRE_BLESS` is set, writes the file first.
 fn check_file(name: &str, vectors: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(name);
     let text = lines(vectors, 4) + "\n";
@@ -33,7 +33,7 @@ fn check_file(name: &str, vectors: &Value) {
     assert!(text == stored, "tests/vectors/{name} is stale: run `make golden`");
 }
 
-/// JSON with a line for each member, down to a depth.
+/// Formats JSON with one line for each member, down to a depth.
 fn lines(value: &Value, depth: usize) -> String {
     let join =
         |open: &str, members: Vec<String>, close: &str| format!("{open}\n{}\n{close}", members.join(",\n"));
@@ -51,7 +51,7 @@ fn lines(value: &Value, depth: usize) -> String {
     }
 }
 
-/// The values of a view by field, in the order of their bytes.
+/// Returns the values of a view by field, in the order of their bytes.
 fn values(fields: &[v1::ViewField], view: &[u8]) -> Value {
     let decode = |field: &v1::ViewField| {
         let count: u32 = field.axes.iter().map(|axis| axis.size).product();
@@ -137,7 +137,7 @@ fn position(
     position
 }
 
-/// Messages with the rows of batches, encoded and decoded.
+/// The `Step` messages of batches, encoded and decoded.
 #[test]
 fn steps_of_batches() {
     let tables = tables();
@@ -164,7 +164,7 @@ fn steps_of_batches() {
             rows = runtime
                 .block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))
                 .expect("it is legal");
-            // The first step, and the first that ends an episode.
+            // Keeps the first step, and the next step that ends an episode.
             if steps.len() == 1 || !rows.ended().is_empty() {
                 steps.push(step(&table, &messages::step(rows.clone())));
             }
@@ -203,7 +203,7 @@ fn step(table: &Table, step: &v1::Step) -> Value {
     })
 }
 
-/// Random streams, draws, the seeds of episodes, and deals.
+/// Streams of random numbers, draws, the seeds of episodes, and deals.
 #[test]
 fn seeds_and_deals() {
     let tables = tables();

@@ -1,6 +1,6 @@
-//! The clocks of seats: their settings, and the time that is left in an episode.
+//! The clocks of seats: their settings, and the time left in an episode.
 //!
-//! Both follow from events: each decision has the time that it took, and the end of a seat's time is an event of its own.
+//! Both follow from events. The event of a decision has the time that it took, and a timeout is an event of its own.
 
 use std::time::Duration;
 
@@ -13,38 +13,38 @@ use boardwire_bots::{Bot, UnknownBot};
 use crate::convert::{duration, time};
 use crate::record::DecisionTime;
 
-/// The longest limit, bank and increment of a clock.
+/// The maximum limit, bank and increment of a clock.
 pub(super) const MAX_CLOCK: Duration = Duration::from_hours(24);
 const MAX_STRIKES: u32 = 100;
-/// The quota for network time, in gains: at the beginning of an episode, and at most.
+/// The quota for network time as a multiple of `Clock::gain`: at the start of an episode, and at most.
 const FIRST_GAINS: u32 = 3;
 const MAX_GAINS: u32 = 7;
 
-/// How long a seat may think, and what happens when its time has run out.
+/// How long a seat may think, and what the engine does at a timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
     /// The time for each decision before the bank is used.
     pub limit: Duration,
     /// The time for the whole episode, used by decisions that take longer than the limit.
     pub bank: Duration,
-    /// The time that every decision in time adds to the bank.
+    /// The time that each decision made in time adds to the bank.
     pub increment: Duration,
-    /// How often in an episode the clock restarts a decision whose time has run out.
+    /// How many timeouts of an episode the engine forgives: it restarts the clock of the decision.
     pub strikes: u32,
-    /// What happens when no strike is left.
+    /// What the engine does at a timeout if no strike is left.
     pub on_timeout: OnTimeout,
 }
 
-/// What happens when a seat's time has run out.
+/// What the engine does when a seat's time has run out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnTimeout {
     /// The episode ends; the seat is last.
     Forfeit,
     /// The engine plays the legal action with the lowest index.
     FirstLegal,
-    /// The engine plays a legal action, drawn from the episode's key.
+    /// The engine plays a random legal action; the episode's key determines it.
     SeededLegal,
-    /// A bot decides from what the seat knows.
+    /// A bot decides from the seat's information set.
     Bot(Bot),
 }
 
@@ -68,20 +68,20 @@ impl OnTimeout {
     }
 }
 
-/// What a seat has left in an episode, beside the limit of the present decision.
+/// The time and strikes that a seat has left in an episode, besides the limit of its present decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TimeBank {
     pub(super) bank: Duration,
-    /// The most network time that the clock can still refund.
+    /// The maximum network time that the clock still refunds.
     pub(super) quota: Duration,
     pub(super) strikes: u32,
 }
 
 impl Clock {
-    /// The clock of each seat, from a list of none, one for all, or one for each seat.
+    /// Returns the clock of each seat. The list `given` is empty, or has one clock for all seats or one for each seat.
     ///
     /// # Errors
-    /// The list has another length; a time is out of range; there is no such bot.
+    /// The list has another length; a time is out of range; the bot does not exist.
     pub(super) fn read_all(
         given: &[v1::Clock],
         players: &[Player],
@@ -128,7 +128,7 @@ impl Clock {
     /// Checks the ranges of a clock.
     ///
     /// # Errors
-    /// A time is too long, all times are zero, or there are too many strikes.
+    /// A time is too long, limit and bank are both zero, or there are too many strikes.
     pub fn check(&self) -> Result<(), Error> {
         let Self { limit, bank, increment, strikes, .. } = self;
         if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > MAX_CLOCK) {
@@ -145,8 +145,8 @@ impl Clock {
         Ok(())
     }
 
-    /// The network time that the clock refunds for each decision; a seat can save it up. It follows lichess's rule for lag
-    /// compensation, with smaller amounts.
+    /// Returns the network time that each decision adds to the seat's quota. The rule is lichess's lag compensation, with
+    /// smaller amounts.
     fn gain(&self) -> Duration {
         let expected = self.bank + 40 * (self.limit + self.increment);
         (Duration::from_millis(50) + expected / 250).min(Duration::from_secs(1))
@@ -154,7 +154,7 @@ impl Clock {
 }
 
 impl TimeBank {
-    /// The bank at the beginning of an episode.
+    /// Creates the bank for the start of an episode; without a clock everything is zero.
     pub(super) fn new(clock: Option<&Clock>) -> Self {
         clock.map_or_else(Self::default, |clock| Self {
             bank: clock.bank,
@@ -163,14 +163,14 @@ impl TimeBank {
         })
     }
 
-    /// Charges a decision that was made in time.
+    /// Charges the time of a decision made in time, then adds the increment and the network quota.
     pub(super) fn charge(&mut self, clock: &Clock, took: DecisionTime) {
         let beyond = took.charged().saturating_sub(clock.limit);
         self.bank = (self.bank.saturating_sub(beyond) + clock.increment).min(MAX_CLOCK);
         self.quota = (self.quota.saturating_sub(took.refund) + clock.gain()).min(MAX_GAINS * clock.gain());
     }
 
-    /// Uses a strike after the time has run out. Without one, empties the bank and returns false.
+    /// Uses one strike after a timeout and returns true. If no strike is left, empties the bank and returns false.
     pub(super) fn forgive(&mut self) -> bool {
         let is_forgiven = self.strikes > 0;
         if is_forgiven {
@@ -181,7 +181,7 @@ impl TimeBank {
         is_forgiven
     }
 
-    /// The time for one decision.
+    /// Returns the maximum time for one decision.
     pub(super) fn available(&self, clock: &Clock) -> Duration {
         clock.limit + self.bank
     }

@@ -1,4 +1,4 @@
-//! Commits events, and plays everything that needs no agent. Slow bots think on the thread pool.
+//! Commits events, and plays all steps that need no agent. Slow bots think on the thread pool.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use super::{Arbiter, CloseReason, Inner, log};
 use crate::record::InvalidEvent;
 
 impl Arbiter {
-    /// Plays what follows a change without an agent. Slow bots start to think when the lock is released.
+    /// Plays all steps that need no agent after a change. Slow bots start to think when the caller releases the lock.
     pub(super) fn settle(&self, inner: &mut Inner) {
         let round = self.play_bots(inner).unwrap_or_else(|fault| {
             self.bot_failed(inner, fault);
@@ -31,7 +31,7 @@ impl Arbiter {
         (inner.new_round, inner.has_changed) = (round, true);
     }
 
-    /// Commits all events that need no agent and almost no time. Returns the round of bots that have to think.
+    /// Commits all events that need no agent and are quick to compute. Returns the round of slow bots that must think next.
     fn play_bots(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
         loop {
             match inner.state.next(&self.settings)? {
@@ -45,7 +45,7 @@ impl Arbiter {
     /// Commits the events that a call causes.
     ///
     /// # Errors
-    /// The journal cannot be written: then the match does not change.
+    /// The journal cannot be written, and then the match does not change; or an event contradicts the events before it.
     pub(super) fn commit(
         &self,
         inner: &mut Inner,
@@ -57,8 +57,8 @@ impl Arbiter {
         })
     }
 
-    /// Commits the choices of a round of bots. The journal gets them together: with a part of them, the other bots would
-    /// choose differently after a restart.
+    /// Commits the choices of a round of bots. The journal writes all of them or none: with only some of them, the other
+    /// bots would choose differently after a restart.
     pub(super) fn commit_round(&self, inner: &mut Inner, events: Vec<EventKind>) -> Result<(), BotFault> {
         let applied = events.into_iter().try_for_each(|what| {
             let seat = what.seat().unwrap_or(Seat::FIRST);
@@ -88,23 +88,23 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Closes the match: without the bot it cannot continue.
+    /// Logs the fault and closes the match, which cannot continue without the bot.
     pub(super) fn bot_failed(&self, inner: &mut Inner, BotFault { seat, what }: BotFault) {
         tracing::error!(match_id = self.identity.id, seat = seat.number(), what, "a bot failed");
         self.end(inner, CloseReason::BotFailed { seat, what });
     }
 
-    /// The error of a match whose events contradict each other.
+    /// Returns the internal error for an event that contradicts the events before it.
     pub(super) fn internal(&self, InvalidEvent(what): InvalidEvent) -> Error {
         Error::Internal { place: self.table.rules.info().id.to_owned(), what }
     }
 }
 
-/// The pool's work for one round of bots.
+/// The work of the thread pool for one round of bots.
 pub(super) struct BotRound {
     arbiter: Arc<Arbiter>,
     number: u64,
-    /// None once all bots have chosen, or the match needs the round no longer.
+    /// `None` when all bots have chosen, or when the match no longer needs the round.
     round: Option<Box<dyn Round>>,
 }
 
@@ -113,12 +113,12 @@ impl BotRound {
         Self { arbiter: Arc::clone(arbiter), number, round: Some(round) }
     }
 
-    /// Whether the match still waits for this round.
+    /// Returns whether the match still waits for this round.
     fn is_wanted(&self) -> bool {
         self.arbiter.round.load(Ordering::Relaxed) == self.number
     }
 
-    /// Runs `finish` on the match, unless the match no longer waits for this round.
+    /// Runs `finish` on the match, unless the match is closed or no longer waits for this round.
     fn finish(&self, finish: impl FnOnce(&mut Inner) -> Result<(), BotFault>) {
         self.arbiter.change(|inner| {
             if self.is_wanted()
@@ -160,7 +160,7 @@ impl Work for BotRound {
 }
 
 impl Drop for BotRound {
-    /// Ends the match when a bot panicked: no call may wait for its choice.
+    /// Closes the match if a bot panicked, so that no call waits for its choice.
     fn drop(&mut self) {
         if let Some(round) = &self.round
             && self.is_wanted()

@@ -1,4 +1,4 @@
-//! Turns requests into events or refuses them, and finds the events that need no agent. Nothing here changes the state.
+//! Turns requests into events or errors, and finds the events that need no agent. No function here changes the state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,14 +20,14 @@ use crate::secret::Seeds;
 /// The next step that needs no agent.
 pub(super) enum Next {
     Nothing,
-    /// Events that take almost no time.
+    /// Events that were quick to compute.
     Events(Vec<EventKind>),
-    /// Bots have to think first.
+    /// Slow bots must think first.
     Think(Box<dyn Round>),
 }
 
 impl State {
-    /// The event of a seat's decision; none if the seat repeats its last decision.
+    /// Returns the event of a seat's decision; `None` if the seat repeats its last decision (a retry).
     pub(super) fn act(
         &self,
         table: &Table,
@@ -54,7 +54,7 @@ impl State {
         self.judge_action(table, settings, seat, action).map(Some)
     }
 
-    /// The event of an action, by the match's policy for illegal actions.
+    /// Returns the event of an action. The match's policy decides what happens to an illegal action.
     fn judge_action(
         &self,
         table: &Table,
@@ -95,7 +95,7 @@ impl State {
         Error::NotYourTurn { seat: seat.number(), pending: self.pending().to_string() }
     }
 
-    /// The event that ends an episode against a seat; none if the seat has already forfeited it.
+    /// Returns the event with which a seat forfeits an episode; `None` if the seat has already forfeited it.
     pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<EventKind>, Error> {
         check_at_most(self.present.episode, episode)?;
         self.check_dealt()?;
@@ -109,12 +109,12 @@ impl State {
         Ok(Some(EventKind::Forfeited { forfeited, given: None }))
     }
 
-    /// Fails until the present episode is over.
+    /// Returns an error if the present episode is not over.
     pub(super) fn check_over(&self) -> Result<(), Error> {
         if self.is_over() { Ok(()) } else { Err(Error::EpisodeNotOver { episode: self.present.episode }) }
     }
 
-    /// The event that deals the next episode, from the given seed if there is one.
+    /// Returns the event that deals the next episode, from the seed `given` if there is one.
     pub(super) fn deal(&self, given: Option<u64>) -> EventKind {
         let episode = if self.is_gathering() { 0 } else { self.present.episode + 1 };
         if let Some(opened) = self.deals.key(&self.id, episode) {
@@ -130,7 +130,7 @@ impl State {
         EventKind::Dealt { opened: EpisodeKey::new(key, source), seeds }
     }
 
-    /// What a seat that owes a decision knows.
+    /// Returns the information set of a seat that owes a decision.
     pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, Error> {
         self.check_dealt()?;
         if self.pending().contains(seat) {
@@ -142,10 +142,10 @@ impl State {
         }
     }
 
-    /// The next step that needs no agent: a deal, a late decision, the choices of bots, or a forced choice to skip.
+    /// Returns the next step that needs no agent: a deal, a late decision, bots' choices, or a forced decision to skip.
     ///
-    /// Bots go first, in rounds: the match accepts no decision of an agent before they have chosen. What they know therefore
-    /// does not depend on when that decision arrives.
+    /// Bots choose first, in rounds, and only then does the match accept an agent's decision. So the arrival time of that
+    /// decision does not change what the bots know.
     pub(super) fn next(&self, settings: &Settings) -> Result<Next, BotFault> {
         if self.is_gathering() {
             let all_have_opened = self.is_opening() && self.missing().is_empty();
@@ -176,7 +176,7 @@ impl State {
         Ok(Next::Events(self.bot_events(round.choices())))
     }
 
-    /// The pending seats for which a bot chooses.
+    /// Returns the pending seats for which a bot chooses, with their bots.
     fn bots_to_move(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
         let bot = |seat: Seat| match &settings.players[seat.index()] {
             Player::Bot(bot) => Some((seat, bot.clone())),
@@ -190,7 +190,7 @@ impl State {
         self.pending().iter().filter_map(bot).collect()
     }
 
-    /// The event for a seat whose time has run out, unless a bot chooses for it.
+    /// Returns the event for a seat whose time has run out, unless a bot decides for it.
     fn late_event(&self, settings: &Settings) -> Option<EventKind> {
         let late: SeatSet =
             self.pending().iter().filter(|seat| self.by_seat[seat.index()].is_expired).collect();
@@ -198,7 +198,7 @@ impl State {
         let is_lost = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
         let losers: SeatSet = late.iter().filter(is_lost).collect();
         if let Some(first) = losers.lowest() {
-            // One seat alone loses an episode: if the time of several has run out at once, each is as likely.
+            // Only one seat loses an episode. If several run out of time at once, each is equally likely to lose.
             let drawn = self.substitute_rng(first).below(losers.len());
             let seat = losers.iter().nth(drawn as usize)?;
             let forfeited = Forfeited { seat, why: Forfeit::Time };
@@ -215,7 +215,7 @@ impl State {
         Some(EventKind::Played { seat, action, cause, took: None })
     }
 
-    /// The events of the bots' choices, in the order of their seats.
+    /// Returns the events of the bots' choices, ordered by seat.
     pub(super) fn bot_events(&self, mut choices: Vec<Choice>) -> Vec<EventKind> {
         choices.sort_unstable_by_key(|choice| choice.seat);
         let played = |Choice { seat, action, rng }| {
@@ -227,7 +227,7 @@ impl State {
         choices.into_iter().map(played).collect()
     }
 
-    /// The event of a forced choice that the match skips. It has one agent only, so no other agent can learn from it.
+    /// Returns the event of a forced decision that the match skips. With one agent only, no other agent learns from it.
     fn forced_event(&self, settings: &Settings) -> Option<EventKind> {
         if !settings.skip_forced || self.is_over() {
             return None;
@@ -240,7 +240,7 @@ impl State {
     }
 }
 
-/// Refuses an episode after `latest`, the last one that the caller may know of.
+/// Returns an error if `episode` is after `latest`, the last episode that the caller may know.
 pub(super) fn check_at_most(latest: u32, episode: u32) -> Result<(), Error> {
     if episode <= latest {
         Ok(())

@@ -1,4 +1,4 @@
-//! How the episodes of a match begin and end early, and how the match is closed.
+//! Starts episodes, ends them early, and closes the match.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,12 +13,12 @@ use super::event::EventKind;
 use super::{Arbiter, Auth, Extras, Forfeit, Inner, Observation, Role, Settings};
 use crate::record::Forfeited;
 
-/// How a seat asks for the next episode.
+/// A seat's request for the next episode.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reset {
-    /// The seed of the next episode, from a seat that may give it.
+    /// The seed of the next episode, if the seat may give one.
     pub seed: Option<u64>,
-    /// The episode that the seat leaves, by default the present one. With it a repeated request begins no further episode.
+    /// The episode that the seat leaves, by default the present one. If it is given, a retry starts no further episode.
     pub leave: Option<u32>,
     /// Whether the call waits until the seat owes a decision, or the episode is over.
     pub wait: bool,
@@ -26,15 +26,15 @@ pub struct Reset {
     pub extras: Extras,
 }
 
-/// Why a match has been closed.
+/// The reason why a match is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloseReason {
     /// The host closed it.
     Host,
-    /// No caller used it for too long.
+    /// No caller used the match for too long.
     Idle {
-        /// The longest time without a call.
+        /// The maximum time without a call.
         limit: Duration,
     },
     /// A bot failed.
@@ -44,19 +44,19 @@ pub enum CloseReason {
         /// The problem.
         what: String,
     },
-    /// Agents did not open their secrets for the deal in time: they forfeit the match.
+    /// Agents did not open (reveal) their secrets for the deal in time, so they forfeit the match.
     Withheld {
         /// Their seats.
         seats: SeatSet,
     },
-    /// All its episodes have been played; the last observation can still be read.
+    /// All episodes have been played; seats can still read the last observation.
     Finished,
     /// The server stops.
     ShuttingDown,
 }
 
 impl CloseReason {
-    /// Whether the match is over. When the server stops it is not: the next server continues a match that is in the journal.
+    /// Returns whether the match has ended. A shutdown does not end it: the next server continues a match from the journal.
     #[must_use]
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::ShuttingDown)
@@ -75,12 +75,12 @@ impl CloseReason {
 }
 
 impl Arbiter {
-    /// Begins the next episode for the host: at any time, or after the end of the present one where deals are fair. Where only
-    /// the host begins episodes, the call waits until every agent has asked for the next one.
+    /// Starts the next episode for the host: at any time, but with fair deals only after the end of the present one. With
+    /// `host_begins`, the call waits after the end of an episode until every agent has asked for the next one.
     ///
     /// # Errors
-    /// The caller is not the host; a seed is given where deals are fair; the episode is not over or has not begun; the match
-    /// is closed.
+    /// The caller is not the host. A seed is given with fair deals. The episode is not over or has not begun. The match is
+    /// closed.
     pub async fn reset_match(
         self: &Arc<Self>,
         auth: impl Into<Auth>,
@@ -106,13 +106,13 @@ impl Arbiter {
         self.respond_when(auth, false, ready).await
     }
 
-    /// Asks for the next episode on behalf of a seat, waits for it, and returns its first observation as
-    /// [`observe`](Self::observe) does. An episode begins at once for an agent that plays against bots alone. Otherwise it
-    /// begins when every agent has asked for it, or when the host begins it.
+    /// Asks for the next episode for a seat, waits until it starts, and returns its first observation as
+    /// [`observe`](Self::observe) does. For an agent that plays against bots alone and may leave, it starts at once.
+    /// Otherwise it starts when every agent has asked for it, or when the host starts it.
     ///
     /// # Errors
-    /// The token belongs to no seat; the seat may not give a seed; the episode is not over or has not begun; the match is
-    /// closed; the seat has too many waiting calls.
+    /// The token belongs to no seat. The seat may not give a seed. The episode is not over or has not begun. The match is
+    /// closed. The seat has too many waiting calls.
     pub async fn reset(
         self: &Arc<Self>,
         auth: impl Into<Auth>,
@@ -123,7 +123,7 @@ impl Arbiter {
             let seat = self.seat_of(role)?;
             if left_episode.is_none() {
                 left_episode = leave.or(Some(inner.state.present.episode));
-                // The vote counts once, and the last vote begins the next episode.
+                // A vote counts once, and the last vote starts the next episode.
                 if !self.is_left(inner, seed, leave)? && self.count_vote(inner, seat, seed)? {
                     self.begin_next(inner, seed)?;
                 }
@@ -136,7 +136,7 @@ impl Arbiter {
         self.respond_when(auth, true, ready).await
     }
 
-    /// Whether the match has left the episode `leave` already. Otherwise checks that a next episode may begin.
+    /// Returns whether the match has already left the episode `leave`. If not, checks that a next episode may start.
     fn is_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
         let present = inner.state.present.episode;
         if let Some(episode) = leave {
@@ -159,16 +159,16 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Counts the vote of `seat` for the next episode. Returns whether that may begin now.
+    /// Counts the vote of `seat` for the next episode. Returns whether that episode may start now.
     fn count_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
         let Settings { seat_may_seed, host_begins, .. } = self.settings;
         let agents = self.settings.agents();
         let alone = agents.len() == 1;
-        // The caller can compute every card from a seed.
+        // A seat that knows the seed can compute every card.
         if seed.is_some() && !(alone && seat_may_seed) {
             return Err(self.host_only());
         }
-        // Where episodes are counted, an agent cannot leave an episode that it dislikes.
+        // Where episodes are counted, an agent must not abandon an episode that goes badly.
         if alone && self.settings.may_leave() {
             return Ok(true);
         }
@@ -178,11 +178,11 @@ impl Arbiter {
         Ok(!host_begins && inner.state.votes == agents)
     }
 
-    /// Ends the present episode when no bot thinks: the calling seat resigns, or the host names a seat that loses. Returns the
-    /// calling seat's observation.
+    /// Ends the present episode as soon as no bot thinks: the calling seat resigns, or the host names a seat that loses.
+    /// Returns the calling seat's observation.
     ///
     /// # Errors
-    /// The seat is not the caller's, or not an agent's; the episode is over or has not begun; the match is closed; the seat
+    /// The seat is not the caller's, or not an agent's. The episode is over or has not begun. The match is closed. The seat
     /// has too many waiting calls.
     pub async fn resign(
         self: &Arc<Self>,
@@ -225,7 +225,7 @@ impl Arbiter {
         self.owner.cancel();
     }
 
-    /// Whether the match is closed and no server will continue it. Nothing about it is secret then.
+    /// Returns whether the match is closed and no server will continue it. From then on nothing about it is secret.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.lock().state.has_ended()
@@ -237,7 +237,7 @@ impl Arbiter {
         }
     }
 
-    /// Fails when the match is closed.
+    /// Returns an error if the match is closed.
     pub(super) fn check_open(&self, inner: &Inner) -> Result<(), Error> {
         let Some(reason) = &inner.state.closed else { return Ok(()) };
         let id = self.identity.id.clone();

@@ -14,8 +14,8 @@ use crate::secret::Seeds;
 
 /// An event and its time.
 ///
-/// The state of a match follows from its id, its settings and its events in order, and from nothing else. Every random draw,
-/// every choice of a bot and every time is therefore part of an event.
+/// Only the id, the settings and the events in order determine the state of a match. So every random draw, every choice of a
+/// bot and every time is part of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Event {
     #[serde(with = "forms::time")]
@@ -34,7 +34,7 @@ pub(super) enum EventKind {
         token: [u8; 32],
         /// The id of the join request.
         request: Option<Uuid>,
-        /// The agent's commitment, where deals are fair.
+        /// The agent's commitment, if deals are fair.
         #[serde(default, with = "forms::hex_option", skip_serializing_if = "Option::is_none")]
         bound: Option<Contribution>,
     },
@@ -45,13 +45,13 @@ pub(super) enum EventKind {
         #[serde(with = "forms::hex")]
         invitation: [u8; 32],
     },
-    /// A seat opened its secret for the deals.
+    /// A seat opened (revealed) its secret for the deals.
     Opened {
         seat: Seat,
         #[serde(with = "forms::hex")]
         part: Contribution,
     },
-    /// An episode was dealt from the key `opened`; the next one is dealt from `seeds`.
+    /// An episode was dealt from the key `opened`; the key of the next one comes from `seeds`.
     Dealt { opened: EpisodeKey, seeds: Seeds },
     /// An action was played.
     Played {

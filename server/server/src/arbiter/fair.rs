@@ -1,12 +1,11 @@
-//! Fair deals: every party contributes a secret, and none can choose what is dealt.
+//! Fair deals: every party contributes a secret, so no party can choose the deal (a commit-reveal scheme).
 //!
-//! The server commits to all its secrets when the match is created, and every agent commits to a secret when it joins. Agents
-//! open their secrets only after all have joined. Then the first episode is dealt from all secrets. So the server commits
-//! before it can know the agents' secrets, and no agent can know the server's or another agent's. An agent that does not open
-//! its secret loses.
+//! The server commits to all its secrets when the match is created. Each agent commits to a secret when it joins. When all
+//! have joined, agents open (reveal) their secrets, and the first episode is dealt from all secrets. So no party knows
+//! another party's secret when it commits. An agent that does not open its secret loses the match.
 //!
-//! The server's secret for episode `e` is its root, hashed `EPISODES - 1 - e` times; its commitment is the root, hashed `EPISODES`
-//! times. The secret of an episode is shown at its end, and reveals nothing about the secret of the next one.
+//! The server's secret for episode `e` is its root, hashed `EPISODES - 1 - e` times. The server commits to the root hashed
+//! `EPISODES` times. It shows an episode's secret at the end of the episode, which reveals nothing about the next secret.
 
 use std::time::Duration;
 
@@ -21,10 +20,10 @@ use crate::record::InvalidEvent;
 use crate::record::fair::{Contribution, EPISODES, commitment_to, hashed, key};
 use crate::secret::{self, Seeds};
 
-/// The default time in which agents must open their secrets, after all have joined.
+/// The default timeout for agents to open their secrets, after all have joined.
 pub const OPENING_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The secret from which all the server's secrets for a match follow.
+/// The secret from which the server derives all its secrets for a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Root(#[serde(with = "crate::forms::hex")] Contribution);
 
@@ -39,12 +38,12 @@ struct Fair {
     opened: Vec<Option<Contribution>>,
 }
 
-/// How a match is dealt: fair, or by the server alone. Only this file knows which.
+/// How a match is dealt: with fair deals, or by the server alone (`None`). Only this file reads the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deals(Option<Fair>);
 
 impl Deals {
-    /// The deals of a new match, with the key of its first episode and the source of later keys.
+    /// Returns the deals of a new match, the key of its first episode, and the source of later keys.
     pub(super) fn first(settings: &Settings) -> (Self, EpisodeKey, Seeds) {
         if settings.fair_deals {
             let deals = Self::restored(Some(Root(secret::random())), settings.players.len());
@@ -54,7 +53,7 @@ impl Deals {
         (Self(None), EpisodeKey::new(key, source), seeds)
     }
 
-    /// The deals of a match from a journal, before any agent has joined.
+    /// Returns the deals of a match from a journal, before any agent has joined.
     pub(super) fn restored(root: Option<Root>, seats: usize) -> Self {
         Self(root.map(|root| Fair {
             root,
@@ -64,27 +63,27 @@ impl Deals {
         }))
     }
 
-    /// The secret that the journal stores, to restore them; none where the server deals alone.
+    /// Returns the root secret, which the journal stores for a restart; `None` where the server deals alone.
     pub(super) fn root(&self) -> Option<Root> {
         self.0.as_ref().map(|fair| fair.root)
     }
 
-    /// Stores the commitment of an agent that has joined, or removes it when the agent has lost its seat.
+    /// Stores the commitment of an agent that has joined, or removes it when the agent loses its seat.
     pub(super) fn bind(&mut self, seat: Seat, bound: Option<Contribution>) {
         if let Some(fair) = &mut self.0 {
             fair.bound[seat.index()] = bound;
         }
     }
 
-    /// The commitment of a seat.
+    /// Returns the commitment of a seat.
     pub(super) fn bound(&self, seat: Seat) -> Option<Contribution> {
         self.0.as_ref().and_then(|fair| fair.bound[seat.index()])
     }
 
-    /// The commitment to store for an agent that joins with `given`.
+    /// Returns the commitment to store for an agent that joins with `given`.
     ///
     /// # Errors
-    /// Deals are fair, and there is no commitment.
+    /// Deals are fair, and `given` has no commitment.
     pub(super) fn binding(&self, given: Option<Contribution>) -> Result<Option<Contribution>, Error> {
         if self.0.is_some() && given.is_none() {
             let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
@@ -100,7 +99,7 @@ impl Deals {
         Ok(())
     }
 
-    /// The server's secret for an episode; none where the server deals alone.
+    /// Returns the server's secret for an episode; `None` where the server deals alone.
     ///
     /// # Errors
     /// Deals are fair, and the server has no secret for so late an episode.
@@ -113,7 +112,7 @@ impl Deals {
         Ok(Some(hashed(fair.root.0, later)))
     }
 
-    /// The key of an episode from the secrets of all parties; none where the server deals alone.
+    /// Returns the key of an episode, derived from the secrets of all parties; `None` where the server deals alone.
     pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<EpisodeKey> {
         let opened = (0..).zip(&self.0.as_ref()?.opened);
         let agents: Vec<_> = opened.filter_map(|(seat, part)| Some((Seat::new(seat), (*part)?))).collect();
@@ -123,12 +122,12 @@ impl Deals {
 }
 
 impl Settings {
-    /// Whether an agent that plays against bots alone may leave an episode before its end.
+    /// Returns whether an agent that plays against bots alone may leave an episode before its end.
     pub(super) fn may_leave(&self) -> bool {
         !self.fair_deals && !self.host_begins && self.episodes == 0
     }
 
-    /// Refuses settings that fair deals exclude.
+    /// Returns an error if other settings exclude fair deals.
     pub(super) fn check_fair(&self) -> Result<(), Error> {
         if !self.fair_deals {
             return Ok(());
@@ -145,7 +144,7 @@ impl Settings {
 }
 
 impl State {
-    /// What callers may know about a fair deal; none where the server deals alone. Secrets of agents are shown after the deal.
+    /// Returns what callers may know about a fair deal, without agents' secrets before the deal; `None` without fair deals.
     pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
         let fair = self.deals.0.as_ref()?;
         let bytes = |part: &Option<Contribution>| part.map(|part| part.to_vec().into()).unwrap_or_default();
@@ -157,12 +156,12 @@ impl State {
         })
     }
 
-    /// Whether agents have yet to join or to open their secrets before the first deal.
+    /// Returns whether agents must still join or open their secrets before the first deal.
     pub(super) fn is_gathering(&self) -> bool {
         self.present.dealt.is_none()
     }
 
-    /// The agents' seats that have yet to join. When all have joined, those that have yet to open their secrets.
+    /// Returns the agents' seats that have not joined. When all have joined: the seats that have not opened their secrets.
     pub(super) fn missing(&self) -> SeatSet {
         let Some(fair) = &self.deals.0 else { return SeatSet::EMPTY };
         let without = |parts: &[Option<Contribution>]| -> SeatSet {
@@ -172,12 +171,12 @@ impl State {
         if unbound.is_empty() { without(&fair.opened) } else { unbound }
     }
 
-    /// Whether all agents have joined, and the first episode is not dealt yet.
+    /// Returns whether all agents have joined, and the first episode is not dealt yet.
     pub(super) fn is_opening(&self) -> bool {
         self.is_gathering() && self.agents.iter().all(|seat| self.deals.bound(seat).is_some())
     }
 
-    /// Fails before the first deal.
+    /// Returns an error before the first deal.
     pub(super) fn check_dealt(&self) -> Result<(), Error> {
         if !self.is_gathering() {
             return Ok(());
@@ -186,7 +185,7 @@ impl State {
         Err(Error::NotDealt { missing: self.missing().to_string(), to })
     }
 
-    /// The events when a seat opens its secret: empty when it repeats that. None until all agents have joined.
+    /// Returns the events of a seat that opens its secret; empty for a retry. `None` until all agents have joined.
     pub(super) fn open(&self, seat: Seat, part: Contribution) -> Result<Option<Vec<EventKind>>, Error> {
         let Some(fair) = &self.deals.0 else {
             return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
@@ -201,7 +200,7 @@ impl State {
         Ok(self.is_opening().then(|| vec![EventKind::Opened { seat, part }]))
     }
 
-    /// Where deals are fair, refuses a seed, and an episode after the last possible one.
+    /// With fair deals, returns an error if a seed is given or no further episode is possible.
     pub(super) fn check_next(&self, seed: Option<u64>) -> Result<(), Error> {
         if self.deals.0.is_none() {
             return Ok(());
@@ -216,7 +215,7 @@ impl State {
         Ok(())
     }
 
-    /// Where deals are fair, refuses to leave an episode before its end: the host may dislike the deal.
+    /// With fair deals, returns an error if the episode is not over: the host must not discard a deal that it dislikes.
     pub(super) fn check_leave(&self) -> Result<(), Error> {
         if self.deals.0.is_some() { self.check_over() } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! A match in the journal: its first line is the creation, each further line is an event. A restart restores it from them.
+//! A match in the journal: line 0 has its creation, each further line has an event. The server restores the match from them.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -33,7 +33,7 @@ struct Created {
     config: Vec<u8>,
     /// How long agents may take to open their secrets for the deals.
     opening: Duration,
-    /// The digest of the table's facts.
+    /// The spec digest of the table.
     #[serde(with = "forms::hex")]
     spec: [u8; 32],
     /// The digest of the host's token.
@@ -42,11 +42,11 @@ struct Created {
     /// The digest of the spectators' token.
     #[serde(with = "forms::hex")]
     spectator: [u8; 32],
-    /// The digest of the invitation to each agent's seat, ascending.
+    /// The digest of the invitation to each agent's seat, ordered by seat.
     invitations: Vec<Invitation>,
     opened: EpisodeKey,
     seeds: Seeds,
-    /// The server's secret, where deals are fair.
+    /// The server's root secret, if deals are fair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fair: Option<Root>,
 }
@@ -64,25 +64,25 @@ struct Line {
     digest: Option<String>,
 }
 
-/// The lines of a match on their way to the journal.
+/// Sends the lines of a match to the journal.
 pub(super) struct Log {
     journal: Arc<Journal>,
     id: Arc<str>,
     /// The number of lines so far.
     lines: u32,
-    /// The head of their hash chain.
+    /// The head of the hash chain of these lines.
     head: [u8; 32],
     /// Lines that the journal has not received yet. It must receive them together.
     waiting: Vec<Entry>,
-    /// The journal's mark for the last line that it has received.
+    /// The mark of the last line sent: how many lines of all matches the journal had received then.
     mark: u64,
 }
 
-/// The journal and how far it must have written before a caller may see the state.
+/// The journal, and the mark up to which it must write before a caller may see the state. `None` without a journal.
 pub(super) type Mark = Option<(Arc<Journal>, u64)>;
 
 impl Log {
-    /// A log that continues after `lines`, which the journal has already written.
+    /// Creates a log that continues after `lines`, which the journal has already written.
     fn new(journal: &Arc<Journal>, id: &str, lines: &[String]) -> Self {
         let head = lines.iter().fold([0; 32], |head, line| chained(&head, line));
         let lines = u32::try_from(lines.len()).expect("the journal numbers lines in 32 bits");
@@ -106,7 +106,7 @@ impl Log {
 }
 
 impl Inner {
-    /// Adds an applied event to the log. A shutdown is not logged: the match continues after it.
+    /// Adds an applied event to the log. A shutdown is not logged, because the match continues after it.
     pub(super) fn log_event(&mut self, event: &Event) {
         let Some(log) = &mut self.log else { return };
         let has_moved = matches!(event.what, EventKind::Dealt { .. } | EventKind::Played { .. });
@@ -126,12 +126,12 @@ impl Inner {
         }
     }
 
-    /// Fails while the journal cannot be written.
+    /// Returns an error while the journal cannot be written.
     pub(super) fn check_journal(&self) -> Result<(), Error> {
         self.log.as_ref().map_or(Ok(()), |log| log.journal.check())
     }
 
-    /// The mark up to which the journal must have written before a caller may see the present state.
+    /// Returns the mark up to which the journal must write before a caller may see the present state.
     pub(super) fn mark(&self) -> Mark {
         self.log.as_ref().map(|log| (Arc::clone(&log.journal), log.mark))
     }
@@ -145,13 +145,13 @@ pub(super) async fn written(mark: Mark) -> Result<(), Error> {
     }
 }
 
-/// The present time in whole microseconds, as the journal stores it.
+/// Returns the present time in whole microseconds, as the journal stores it.
 pub(super) fn now() -> SystemTime {
     UNIX_EPOCH + micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 impl Arbiter {
-    /// Logs a new match in a journal from its creation on.
+    /// Makes a new match write its creation and all its events to a journal.
     #[must_use]
     pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
         let mut log = Log::new(journal, &self.identity.id, &[]);
@@ -176,7 +176,7 @@ impl Arbiter {
         self
     }
 
-    /// Restores a match from its lines; [`begin`](Self::begin) continues it. Without a `journal` the match is only checked.
+    /// Restores a match from its lines; [`begin`](Self::begin) starts it. Without a `journal`, it only checks the match.
     ///
     /// # Errors
     /// A line is wrong, or this server cannot play the match.
@@ -238,7 +238,7 @@ impl Created {
 }
 
 impl State {
-    /// Applies the event of a line, and checks that it leads to the same position as before.
+    /// Applies the event of a line, and checks that the position then has the digest that the line records.
     fn follow(&mut self, table: &Table, line: &str) -> Result<(), String> {
         let Line { event, digest } = serde_json::from_str(line).map_err(|error| error.to_string())?;
         self.apply(table, &event).map_err(|InvalidEvent(problem)| problem)?;

@@ -11,17 +11,17 @@ use super::{Arbiter, Audience, CloseReason};
 use crate::record::{Record, Replayer, ShownDecisions};
 use crate::secret::{EpisodeKey, SeedSource};
 
-/// How many episodes before the present one the server keeps.
+/// How many past episodes of a match the server keeps.
 pub(super) const PAST_EPISODES: usize = 4;
 
 impl State {
-    /// The records that the server keeps, the present one last.
+    /// Returns the records that the server keeps, the present one last.
     pub(super) fn records(&self) -> impl DoubleEndedIterator<Item = &Record> {
         self.past.iter().chain([&self.present])
     }
 
-    /// The key of an episode, if `to` may know it. When the match has ended, everyone may. Before that, seats and host may
-    /// know the key of an episode that is over. A given seed leads to later episodes, so only the host sees its key.
+    /// Returns the key of an episode if `to` may know it. Once the match has ended, all may. Before that, host and seats may
+    /// know the key of an ended episode. A given seed also reveals later episodes, so only the host may know its key.
     pub(super) fn revealed(&self, record: &Record, to: Audience) -> Option<EpisodeKey> {
         let is_over = record.episode < self.present.episode || self.is_over();
         let may_know = to == Audience::Host || record.key.source == SeedSource::Drawn;
@@ -29,14 +29,14 @@ impl State {
         (is_shown && record.dealt.is_some()).then_some(record.key)
     }
 
-    /// Whether the match is closed and no server will continue it.
+    /// Returns whether the match is closed and no server will continue it.
     pub(super) fn has_ended(&self) -> bool {
         self.closed.as_ref().is_some_and(CloseReason::is_final)
     }
 }
 
 impl Arbiter {
-    /// The maximum size in bytes of a replay.
+    /// Returns the maximum size of a replay in bytes.
     #[must_use]
     pub fn replay_bytes(&self) -> usize {
         /// The bytes of a frame without its view.
@@ -45,8 +45,8 @@ impl Arbiter {
         (info.max_plies as usize + 2) * (info.layout.bytes() + FRAME)
     }
 
-    /// An episode as `audience` may see it, by default the present one. Until the episode is over, a seat sees no decisions but
-    /// its own.
+    /// Returns an episode, by default the present one, as `audience` may see it. Until the episode is over, a seat sees only
+    /// its own decisions.
     ///
     /// # Errors
     /// The episode has not begun, or the server no longer keeps it.

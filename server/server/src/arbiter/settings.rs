@@ -13,7 +13,7 @@ use boardwire_kernel::{Seat, SeatSet};
 use super::{Clock, OPENING_TIMEOUT};
 use crate::convert::{duration, time};
 
-/// The settings of a match, beside its table.
+/// The settings of a match, without its table.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own in the protocol")]
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -25,7 +25,7 @@ pub struct Settings {
     pub reward: RewardKind,
     /// Whether the engine plays the agent's decisions that have a single legal action.
     pub skip_forced: bool,
-    /// What happens to illegal actions.
+    /// What the engine does with an illegal action.
     pub illegal_actions: IllegalActionPolicy,
     /// Whether an agent that plays against bots alone may give the seed of the next episode.
     pub seat_may_seed: bool,
@@ -35,27 +35,27 @@ pub struct Settings {
     pub watch_delay: Duration,
     /// The clock of each seat; empty where no seat has a clock.
     pub clocks: Vec<Option<Clock>>,
-    /// Whether every agent contributes to the deals.
+    /// Whether deals are fair: every agent contributes a secret to them.
     pub fair_deals: bool,
     /// How long agents may take to open their secrets for fair deals, after all have joined.
     pub opening: Duration,
-    /// The host's labels.
+    /// The labels that the host gives the match.
     pub labels: BTreeMap<String, String>,
-    /// The number of episodes after which the match closes; 0 for no limit. With a limit, no episode can be left early.
+    /// The number of episodes after which the match closes; 0 for no limit. With a limit, no seat leaves an episode early.
     pub episodes: u32,
-    /// Whether only the host begins episodes, each after the end of the one before.
+    /// Whether only the host starts episodes. After an episode, it waits until every agent has asked for the next.
     pub host_begins: bool,
 }
 
 const MAX_WATCH_DELAY: Duration = Duration::from_hours(24);
-/// The longest time that a setting may ask for; the arithmetic of clocks is safe within it.
+/// The maximum time in a setting. Clock arithmetic is safe up to it.
 pub const MAX_TIMEOUT: Duration = Duration::from_hours(24 * 366 * 10);
 const MAX_LABELS: usize = 16;
 const MAX_LABEL_NAME_BYTES: usize = 63;
 const MAX_LABEL_VALUE_BYTES: usize = 128;
 
 impl Settings {
-    /// The default settings of a public match for these players.
+    /// Returns the default settings of a public match for these players.
     #[must_use]
     pub fn of(players: Vec<Player>) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Settings {
         Ok((table, settings))
     }
 
-    /// The configuration of a match with these settings at a table.
+    /// Returns the configuration of a match with these settings at a table.
     #[must_use]
     pub fn config(&self, table: &Table) -> v1::MatchConfig {
         let info = table.rules.info();
@@ -130,7 +130,7 @@ impl Settings {
     /// Checks settings from a caller or a journal: their ranges, and that they do not reveal hidden state to a seat.
     ///
     /// # Errors
-    /// There are too many labels, or a label is too long; a time is too long; a seat without an agent has a clock; two
+    /// There are too many labels, or a label is too long. A time is too long. A seat without an agent has a clock. Two
     /// settings exclude each other.
     pub fn check(&self) -> Result<(), Error> {
         check_labels(&self.labels)?;
@@ -155,20 +155,20 @@ impl Settings {
         }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.agents().len() > 1 {
-            // A ply that no agent chose reveals that a hidden hand left one choice.
+            // A ply that no agent chose reveals that a hidden hand left only one legal action.
             let expected = "false when several agents play, since it would reveal what a hidden hand allows";
             return Err(Error::field("skip_forced", "true", expected));
         }
         Ok(())
     }
 
-    /// All seats, ascending.
+    /// Returns all seats, ascending.
     #[must_use]
     pub fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
         Seat::all(u8::try_from(self.players.len()).expect("a table has at most 255 seats"))
     }
 
-    /// The clock of the agent at `seat`, if it has one.
+    /// Returns the clock of the agent at `seat`, if it has one.
     pub(crate) fn clock(&self, seat: Seat) -> Option<&Clock> {
         self.clocks.get(seat.index())?.as_ref()
     }
@@ -177,14 +177,14 @@ impl Settings {
         episode.checked_add(1) == Some(self.episodes)
     }
 
-    /// The seats of agents.
+    /// Returns the seats of agents.
     #[must_use]
     pub fn agents(&self) -> SeatSet {
         let seats = self.seats().zip(&self.players);
         seats.filter(|(_, player)| **player == Player::Agent).map(|(seat, _)| seat).collect()
     }
 
-    /// The agent's seat with this number.
+    /// Returns the agent's seat with this number.
     pub(super) fn agent_seat(&self, number: Option<u32>) -> Result<Seat, Error> {
         let agents = self.agents();
         let seat = agents.iter().find(|seat| Some(u32::from(seat.number())) == number);

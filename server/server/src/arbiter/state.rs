@@ -1,4 +1,4 @@
-//! The state of a match, which follows from its events.
+//! The state of a match. Its events determine it.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -18,7 +18,6 @@ use crate::secret::Seeds;
 
 /// The state of a match.
 pub(super) struct State {
-    /// The match's id.
     pub(super) id: Box<str>,
     pub(super) deals: Deals,
     /// The seats of agents.
@@ -28,12 +27,12 @@ pub(super) struct State {
     pub(super) play: Box<dyn Play>,
     /// The record of the present episode.
     pub(super) present: Record,
-    /// The records of some episodes before it, the oldest first.
+    /// The records of the latest past episodes, the oldest first.
     pub(super) past: VecDeque<Record>,
     pub(super) by_seat: Vec<SeatState>,
     /// The source of the next episode's key, where the server deals alone.
     pub(super) seeds: Seeds,
-    /// The digest of the newer invitation to each seat that the host gave to another agent.
+    /// The digest of each seat's latest invitation, if the host gave the seat to another agent.
     pub(super) invited: Vec<Option<[u8; 32]>>,
     pub(super) holders: Vec<Option<Holder>>,
     /// The seats that have asked for the next episode.
@@ -41,23 +40,23 @@ pub(super) struct State {
     pub(super) closed: Option<CloseReason>,
 }
 
-/// A seat in the present episode.
+/// The state of a seat in the present episode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SeatState {
     /// The number of its decisions so far.
     pub(super) decision: u32,
-    /// Whether another action was played for its last decision.
+    /// Whether the engine replaced the action of its last decision.
     pub(super) substituted: bool,
-    /// Whether its last decision was made for it, since its time ran out.
+    /// Whether the engine made its last decision for it after a timeout.
     pub(super) timed_out: bool,
-    /// The number of the last such decision.
+    /// The number of the last decision that the engine made after a timeout.
     pub(super) late: Option<u32>,
     /// Whether its time has run out for the present decision, so that the engine must decide for it.
     pub(super) is_expired: bool,
     pub(super) time: TimeBank,
-    /// Its last own decision, which it may repeat.
+    /// The last decision of its agent, which the agent may repeat.
     pub(super) last: Option<Decision>,
-    /// The position in its bot's stream, in words.
+    /// The position in its bot's stream of random numbers, in words.
     bot_words: u64,
     /// The position in its substitute stream, in words.
     substitute_words: u64,
@@ -72,11 +71,11 @@ pub(super) struct Holder {
     pub(super) request: Option<Uuid>,
 }
 
-/// A bound on the words that a stream gives in an episode.
+/// The maximum number of words that an episode uses of one stream.
 const MAX_WORDS: u64 = 1 << 48;
 
 impl State {
-    /// A new match, created and usually dealt at `at`. No agent has joined.
+    /// Creates the state of a match at time `at`, and deals the first episode unless deals are fair. No agent has joined.
     pub(super) fn new(
         table: &Table,
         settings: &Settings,
@@ -110,7 +109,7 @@ impl State {
     /// Applies an event.
     ///
     /// # Errors
-    /// The event cannot follow the events before it: then the state does not change.
+    /// The event cannot follow the events before it; then the state does not change.
     pub(super) fn apply(&mut self, table: &Table, event: &Event) -> Result<(), InvalidEvent> {
         if let Some(seat) = event.what.seat()
             && seat.index() >= self.by_seat.len()
@@ -119,7 +118,7 @@ impl State {
         }
         match &event.what {
             EventKind::Joined { seat, token, request, bound } => {
-                // After the deal its commitments stay, also when another agent takes the seat.
+                // After the deal the commitments stay, even if another agent takes the seat.
                 if self.is_gathering() {
                     self.deals.bind(*seat, *bound);
                 }
@@ -223,26 +222,26 @@ impl State {
         !self.is_gathering() && self.pending().is_empty()
     }
 
-    /// The stream of a seat's bot.
+    /// Returns the stream of random numbers of a seat's bot.
     pub(super) fn bot_rng(&self, seat: Seat) -> RngStream {
         let words = self.by_seat[seat.index()].bot_words;
         RngStream::resume(self.present.key.key, BOT_STREAM + u64::from(seat.number()), words)
     }
 
-    /// The stream of the actions that replace a seat's illegal ones. Each seat has its own, so that the actions of one seat do
-    /// not change the substitutes of another.
+    /// Returns the stream that draws substitutes for a seat's illegal or missing actions. Each seat has its own, so that
+    /// actions of one seat do not change the substitutes of another.
     pub(super) fn substitute_rng(&self, seat: Seat) -> RngStream {
         let words = self.by_seat[seat.index()].substitute_words;
         RngStream::resume(self.present.key.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
     }
 
-    /// A determinization: a copy in which everything that `seat` cannot know is resampled.
+    /// Returns a determinization: a copy in which everything that `seat` cannot know is resampled.
     #[cfg(test)]
     pub(super) fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Self {
         Self {
             play: self.play.determinized(seat, rng),
-            // The key stays: a test must see that every response hides it. The record stays, too: another hidden choice would
-            // give another head, which nothing but the key can tell from the first.
+            // The key stays, so that a test detects a response that reveals it. The record stays, too: another hidden choice
+            // would change the head of the hash chain. Without the key, no reader can tell the two heads apart.
             id: self.id.clone(),
             deals: self.deals.clone(),
             agents: self.agents,
@@ -264,7 +263,7 @@ impl SeatState {
         Self { time: TimeBank::new(clock), ..Self::default() }
     }
 
-    /// Notes a decision that was made for the seat, since its time ran out.
+    /// Records a decision that the engine made for the seat after a timeout.
     fn decide_late(&mut self, words: u64, bot: bool) {
         *(if bot { &mut self.bot_words } else { &mut self.substitute_words }) = words;
         (self.is_expired, self.timed_out, self.substituted) = (false, true, false);

@@ -1,4 +1,4 @@
-//! What callers may know about a match: the summary for everyone, and the observation of a seat.
+//! What callers may know about a match: the summary for every caller, and the observation of a seat.
 
 use std::time::{Duration, SystemTime};
 
@@ -49,20 +49,20 @@ pub struct Position {
 }
 
 impl Arbiter {
-    /// The phase of the match.
+    /// Returns the phase of the match.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.lock().phase()
     }
 
-    /// The position in the present episode.
+    /// Returns the position in the present episode.
     #[must_use]
     pub fn position(&self) -> Position {
         let Inner { state, .. } = &*self.lock();
         Position { episode: state.present.episode, ply: state.play.ply(), digest: state.play.digest() }
     }
 
-    /// The match as `audience` may see it. With a delay, the public sees it as it was then.
+    /// Returns the match as `audience` may see it. With a watch delay, the public sees it as it was that long ago.
     #[must_use]
     pub fn describe(&self, audience: Audience) -> v1::Match {
         let inner = self.lock();
@@ -105,7 +105,7 @@ impl Arbiter {
         }
     }
 
-    /// The phase that spectators may see.
+    /// Returns the phase that spectators may see.
     pub(crate) fn shown_state(&self) -> v1::MatchState {
         let inner = self.lock();
         let shown = inner.state.shown(self.settings.watch_delay);
@@ -114,7 +114,7 @@ impl Arbiter {
 }
 
 impl State {
-    /// The observation of `seat`, without clock readings: everything that a response tells it about an episode.
+    /// Returns the observation of `seat` without clock readings: all that a response tells the seat about an episode.
     pub(super) fn observe(
         &self,
         table: &Table,
@@ -163,8 +163,8 @@ impl State {
         }
     }
 
-    /// The last episode that spectators may see with this delay, cut at its last visible position. None when they may see
-    /// everything, and before the first deal.
+    /// Returns the last episode that spectators may see with this delay, cut after its last visible position. `None` if they
+    /// may see everything, and before the first deal.
     pub(super) fn shown(&self, delay: Duration) -> Option<Record> {
         let time = SystemTime::now().checked_sub(delay).filter(|_| !delay.is_zero())?;
         self.present.dealt?;

@@ -63,7 +63,7 @@ async fn look(arbiter: &Arc<Arbiter>, seat: Seat) -> Observation {
     arbiter.observe(seat, false, Extras::default()).await.expect("the match is open")
 }
 
-/// Asks for the next episode, for a seat.
+/// Asks for the next episode for a seat.
 async fn reset(
     arbiter: &Arc<Arbiter>,
     seat: Seat,
@@ -73,22 +73,22 @@ async fn reset(
     arbiter.reset(seat, Reset { seed, leave, ..Reset::default() }).await.map(drop)
 }
 
-/// The source of the present episode's seed.
+/// Returns the source of the present episode's seed.
 fn source(arbiter: &Arbiter) -> SeedSource {
     arbiter.lock().state.present.key.source
 }
 
-/// The public facts about a fair deal.
+/// Returns the public facts about a fair deal.
 fn fair_deal(arbiter: &Arbiter) -> v1::FairDeal {
     arbiter.describe(Audience::Seat(Seat::FIRST)).fair.expect("its deals are fair")
 }
 
-/// Commitments or secrets as in messages.
+/// Converts commitments or secrets to the form that they have in messages.
 fn parts(parts: &[Option<Contribution>]) -> Vec<bytes::Bytes> {
     parts.iter().map(|part| part.map(|part| part.to_vec().into()).unwrap_or_default()).collect()
 }
 
-/// The next frame; none when the match has been closed.
+/// Returns the next frame; `None` when the match is closed.
 async fn next(watcher: &mut Watcher) -> Result<Option<Frame>, Error> {
     Ok(if watcher.wait().await? { Some(watcher.show(false)?.0) } else { None })
 }
@@ -275,7 +275,7 @@ async fn a_seat_gives_a_seed_only_with_seat_may_seed() {
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "another agent plays in the match");
 }
 
-/// The error comes before the decision is made, not when the call would have to wait.
+/// The call fails before it makes the decision, not when it would have to wait.
 #[tokio::test]
 async fn a_decision_of_a_busy_seat_that_would_wait_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));

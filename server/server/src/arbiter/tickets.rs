@@ -13,7 +13,7 @@ use super::{Arbiter, Inner};
 use crate::record::fair::Contribution;
 use crate::secret::{self, Secret};
 
-/// Whom a token belongs to.
+/// The owner of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The caller that created the match.
@@ -25,9 +25,9 @@ pub enum Role {
 /// The secrets of a seat.
 #[derive(Debug)]
 pub(super) struct Ticket {
-    /// None for a bot.
+    /// `None` for a bot.
     invitation: Option<Secret>,
-    /// The token of the agent that joined; none after a restart.
+    /// The token of the agent that joined; `None` after a restart.
     token: Option<String>,
     /// The number of waiting calls.
     pub(super) waiting: usize,
@@ -38,26 +38,26 @@ impl Ticket {
         Self { invitation, token: None, waiting: 0 }
     }
 
-    /// The digest of the invitation.
+    /// Returns the digest of the invitation.
     pub(super) fn invited(&self) -> Option<[u8; 32]> {
         self.invitation.as_ref().map(|invitation| invitation.digest)
     }
 }
 
 impl Arbiter {
-    /// The host's token; empty after a restart.
+    /// Returns the host's token; empty after a restart.
     #[must_use]
     pub fn host_token(&self) -> &str {
         &self.identity.host.secret
     }
 
-    /// The invitation of each agent's seat; empty after a restart.
+    /// Returns the invitation of each agent's seat; empty after a restart.
     #[must_use]
     pub fn invitations(&self) -> Vec<(Seat, String)> {
         self.each_ticket(|ticket| ticket.invitation.as_ref().map(|invitation| invitation.secret.clone()))
     }
 
-    /// The digests of the invitations.
+    /// Returns the digests of the invitations.
     pub(crate) fn invited(&self) -> Vec<(Seat, [u8; 32])> {
         self.each_ticket(Ticket::invited)
     }
@@ -68,12 +68,12 @@ impl Arbiter {
         tickets.filter_map(|(seat, ticket)| Some((seat, of(ticket)?))).collect()
     }
 
-    /// Gives a seat to another agent, or to the same one that has lost its token. Returns the new invitation; the former
+    /// Gives a seat to another agent, or to the same agent that has lost its token. Returns the new invitation; the former
     /// token becomes invalid.
     ///
     /// # Errors
-    /// The seat is not an agent's; agents are opening their secrets, since the new agent could choose its secret after it has
-    /// seen another; the match is closed; the journal cannot be written.
+    /// The seat is not an agent's. Agents are opening their secrets (a new agent could choose its own after it sees
+    /// another). The match is closed. The journal cannot be written.
     pub fn invite(self: &Arc<Self>, number: u32) -> Result<(Seat, String), Error> {
         self.change(|inner| {
             self.check_open(inner)?;
@@ -90,9 +90,9 @@ impl Arbiter {
         })
     }
 
-    /// Exchanges the invitation of `seat` for its token. `bound` is the agent's commitment, where deals are fair.
+    /// Exchanges the invitation of `seat` for its token. `bound` is the agent's commitment, if deals are fair.
     ///
-    /// A repeated request gets the same token; after a restart it gets another one, since the server keeps only digests.
+    /// A retry gets the same token. After a restart it gets a new one, because the server stores only digests.
     ///
     /// # Errors
     /// Another request has joined the seat; the commitment is missing; the match is closed; the journal cannot be written.
@@ -125,7 +125,7 @@ impl Arbiter {
         })
     }
 
-    /// The role of a token.
+    /// Returns the role of a token.
     ///
     /// # Errors
     /// There is no token, or it does not belong to this match.
@@ -137,7 +137,7 @@ impl Arbiter {
         Ok(role)
     }
 
-    /// The role of the token with this digest.
+    /// Returns the role of the token with this digest.
     pub(super) fn role_of(&self, inner: &Inner, digest: &[u8; 32]) -> Result<Role, Error> {
         if *digest == self.identity.host.digest {
             return Ok(Role::Host);
@@ -147,7 +147,7 @@ impl Arbiter {
         seat.map(Role::Seat).ok_or_else(|| Error::TokenWrong { match_id: self.identity.id.clone() })
     }
 
-    /// The seat of a role.
+    /// Returns the seat of a role.
     ///
     /// # Errors
     /// The role is the host's.

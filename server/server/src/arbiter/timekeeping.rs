@@ -1,6 +1,6 @@
-//! Measures how long the present decisions take, and ends the time of seats.
+//! Measures the time of present decisions, and applies timeouts.
 //!
-//! The journal stores none of this: after a restart the clocks of present decisions start at zero.
+//! The journal does not store these times: after a restart the clocks of present decisions start at zero.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,20 +18,20 @@ use crate::record::DecisionTime;
 
 /// How long after the creation of a match its clocks wait for agents that have not joined.
 const JOIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// The operating system wakes a task no sooner than this.
+/// The minimum sleep of a task; the operating system does not wake it sooner.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// How long the present decision of a seat has been taking.
+/// Measures how long the present decision of a seat takes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stopwatch {
-    /// The time before the last stop.
+    /// The time measured before the last stop.
     before: Duration,
-    /// When it was last started, and how long the server had been held up by then. None while it is stopped.
+    /// The time of the last start, and how long the server had been held up by then. `None` while the stopwatch is stopped.
     since: Option<(Instant, Duration)>,
 }
 
 impl Stopwatch {
-    /// The time at `now`, without the time in which the server was held up.
+    /// Returns the time up to `now`, without the time in which the server was held up.
     fn elapsed(&self, now: Instant) -> Duration {
         self.before
             + self.since.map_or(Duration::ZERO, |(since, held_up)| {
@@ -40,7 +40,7 @@ impl Stopwatch {
             })
     }
 
-    /// Starts or stops it.
+    /// Starts or stops the stopwatch.
     fn run(&mut self, runs: bool, now: Instant) {
         if runs == self.since.is_some() {
             return;
@@ -56,17 +56,17 @@ impl Stopwatch {
 /// All clocks of a match.
 pub(super) struct Clocks {
     by_seat: Vec<Stopwatch>,
-    /// When the clocks start at the latest, also if an agent has not joined.
+    /// The latest start of the clocks, even if an agent has not joined.
     start: Instant,
-    /// Whether the clocks have started. After that, a seat that waits for another agent does not stop them.
+    /// Whether the clocks have started. After that, they do not stop when the host gives a seat to another agent.
     has_started: bool,
-    /// How long agents have been taking to open their secrets for the first deal.
+    /// Measures how long agents take to open their secrets for the first deal.
     opening: Stopwatch,
     opening_timeout: Duration,
 }
 
 impl Clocks {
-    /// The clocks of a match that was created `age` ago.
+    /// Creates the clocks of a match that was created `age` ago.
     pub(super) fn new(settings: &Settings, age: Duration) -> Self {
         Self {
             by_seat: vec![Stopwatch::default(); settings.players.len()],
@@ -85,7 +85,7 @@ impl Clocks {
         self.by_seat.fill(Stopwatch::default());
     }
 
-    /// Runs the clocks of the seats that must choose now, and stops all others.
+    /// Runs the clocks of the seats that must decide now, and stops all other clocks.
     pub(super) fn run(&mut self, state: &State, bots_think: bool) {
         let now = Instant::now();
         self.opening.run(state.is_opening(), now);
@@ -97,8 +97,8 @@ impl Clocks {
         }
     }
 
-    /// The time of a seat's decision that arrived at `now`, when its agent says that it thought for `thought`. None when the
-    /// seat's time has run out.
+    /// Returns the time of a decision that arrived at `now`. `thought` is the thinking time that the agent claims. `None` if
+    /// the seat's time has run out.
     pub(super) fn time_taken(
         &self,
         clock: &Clock,
@@ -114,7 +114,7 @@ impl Clocks {
         (taken.charged() <= bank.available(clock)).then_some(taken)
     }
 
-    /// When the task that keeps the time must look again.
+    /// Returns when the timekeeping task must check the clocks again; `None` if no time is running.
     pub(super) fn next(&self, state: &State) -> Option<Instant> {
         let now = Instant::now();
         let left = if state.is_gathering() {
@@ -128,8 +128,8 @@ impl Clocks {
         left.map(|left| now + left.max(SHORTEST_SLEEP))
     }
 
-    /// The time until a seat's time runs out at the latest: its decision may still be on the network. None while its clock is
-    /// stopped.
+    /// Returns the time until a seat's timeout. It includes the network quota, because the decision may still be on the
+    /// network. `None` while the seat's clock is stopped.
     fn left(&self, state: &State, seat: Seat, now: Instant) -> Option<Duration> {
         let (stopwatch, bank) = (&self.by_seat[seat.index()], &state.by_seat[seat.index()].time);
         stopwatch.since?;
@@ -137,7 +137,7 @@ impl Clocks {
         Some(all.saturating_sub(stopwatch.elapsed(now)))
     }
 
-    /// The readings of the clocks; empty where no seat has one.
+    /// Returns the readings of the clocks; empty if no seat has a clock.
     pub(super) fn readings(&self, state: &State) -> Vec<v1::ClockReading> {
         if state.clocks.is_empty() {
             return Vec::new();
@@ -158,7 +158,7 @@ impl Clocks {
     }
 }
 
-/// A time in whole microseconds, as the journal stores it.
+/// Rounds a time down to whole microseconds, as the journal stores it.
 pub(super) fn micros(time: Duration) -> Duration {
     Duration::from_micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
 }
@@ -168,12 +168,12 @@ impl State {
         self.clocks.get(seat.index())?.as_ref()
     }
 
-    /// Whether an agent has joined at every agent's seat.
+    /// Returns whether an agent has joined at every agent's seat.
     fn have_joined(&self) -> bool {
         self.agents.iter().all(|seat| self.holders[seat.index()].is_some())
     }
 
-    /// The seats with clocks that must choose now.
+    /// Returns the seats with clocks that must decide now.
     fn to_choose(&self) -> SeatSet {
         let must_choose = |seat: &Seat| self.clock(*seat).is_some() && !self.by_seat[seat.index()].is_expired;
         self.pending().iter().filter(must_choose).collect()
@@ -181,7 +181,7 @@ impl State {
 }
 
 impl Arbiter {
-    /// Keeps the time of a match until the match is closed.
+    /// Applies the timeouts of a match until the match is closed.
     pub(super) async fn keep_time(self: Arc<Self>) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -202,7 +202,7 @@ impl Arbiter {
         }
     }
 
-    /// Ends the time of the seats that have none left. Returns whether there are any.
+    /// Applies the timeouts that are due. Returns whether there were any.
     fn check_clocks(&self, inner: &mut Inner) -> bool {
         inner.clocks.run(&inner.state, self.bots_think());
         let now = Instant::now();
@@ -216,7 +216,7 @@ impl Arbiter {
         let expired: SeatSet = state.to_choose().iter().filter(is_out).collect();
         let mut has_expired = false;
         for seat in expired.iter() {
-            // While the journal cannot be written, no seat's time ends.
+            // While the journal cannot be written, no seat times out.
             has_expired |= self.expire(inner, seat).is_ok();
         }
         if has_expired {
@@ -225,7 +225,7 @@ impl Arbiter {
         has_expired
     }
 
-    /// Ends the time of a seat for its present decision.
+    /// Records the timeout of a seat's present decision.
     pub(super) fn expire(&self, inner: &mut Inner, seat: Seat) -> Result<(), Error> {
         self.commit(inner, [EventKind::RanOut { seat }])?;
         inner.clocks.restart(seat);

@@ -29,7 +29,7 @@ impl Drop for Waiter<'_> {
 /// How a call proves its role.
 #[derive(Debug, Clone, Copy)]
 pub enum Auth {
-    /// By the digest of its token; none where the call carries no token.
+    /// By the digest of its token; `None` if the call has no token.
     Token(Option<[u8; 32]>),
     /// The server itself calls, in this role.
     Server(Role),
@@ -57,8 +57,8 @@ impl Arbiter {
     /// Runs `ready` now and after every change, until it returns a response or an error. Then waits until the journal has
     /// written everything that the response may show.
     ///
-    /// The auth is checked at every run, since the host may give the seat to another agent meanwhile. `waits_after` is
-    /// for calls that may wait after they have changed the match: a busy seat is refused before the change.
+    /// Checks the auth before every run, because the host may give the seat to another agent in the meantime. `waits_after`
+    /// is for calls that may wait after they have changed the match: a busy seat gets an error before the change.
     pub(super) async fn respond_when<T>(
         self: &Arc<Self>,
         auth: impl Into<Auth>,
@@ -71,11 +71,11 @@ impl Arbiter {
             changed.as_mut().enable();
             let (response, mark) = self.change(|inner| {
                 let response = self.poll(inner, auth, waits_after, &mut ready, &mut waiter);
-                // A call that waits and has changed nothing shows nothing.
+                // A call that waits and has changed nothing reveals no state.
                 let shows = inner.has_changed || !matches!(response, Ok(None));
                 (response, inner.mark().filter(|_| shows))
             });
-            // An error shows state, too.
+            // An error reveals state, too.
             written(mark).await?;
             match response? {
                 Some(response) => return Ok(response),
@@ -97,7 +97,7 @@ impl Arbiter {
             Auth::Server(role) => role,
         };
         inner.last_used = Instant::now();
-        // After the last episode its seats may still see how it ended.
+        // After the last episode, seats may still read how it ended.
         if inner.state.closed != Some(CloseReason::Finished) {
             self.check_open(inner)?;
         }
@@ -115,7 +115,7 @@ impl Arbiter {
         Ok(response)
     }
 
-    /// Refuses a waiting call of a seat that has as many of them as it may.
+    /// Returns an error if the seat already has the maximum number of waiting calls.
     fn check_free(&self, inner: &Inner, role: Role) -> Result<(), Error> {
         let limit = self.waiting_limit;
         match role {

@@ -12,11 +12,11 @@ use super::{Arbiter, CloseReason, Frame, Role};
 use crate::record::{InvalidEvent, Record, Replayer, ShownDecisions};
 use crate::secret;
 
-/// A spectator of a match. The match never waits for it, and queues nothing for it: the watcher makes each frame from the
+/// A spectator of a match. The match never waits for it, and queues nothing for it. The watcher makes each frame from the
 /// match's record when its caller asks for it.
 pub struct Watcher {
     arbiter: Arc<Arbiter>,
-    /// The sequence number of the frame shown last.
+    /// The sequence number of the last frame shown.
     after: u64,
     /// The episode that is shown, with a copy of its record.
     episode: Option<(Record, Replayer)>,
@@ -24,7 +24,7 @@ pub struct Watcher {
     frame: Option<Frame>,
 }
 
-/// In which role a caller looks at a match.
+/// The role in which a caller views a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// The host: it sees the public view, without delay.
@@ -43,7 +43,7 @@ impl Audience {
         }
     }
 
-    /// Whether it takes part in the match: then it sees positions without delay, and drawn seeds after their episode.
+    /// Returns whether it is the host or a seat: both see positions without delay, and drawn seeds after their episode.
     #[must_use]
     pub fn belongs(self) -> bool {
         self != Self::Public
@@ -60,8 +60,8 @@ enum NextFrame {
 }
 
 impl Arbiter {
-    /// In which role the holder of a token looks at the match. A public match may be watched without a token, a private one
-    /// also with the spectators' token.
+    /// Returns the role in which the holder of a token views the match. A public match needs no token. The spectators' token
+    /// gives access to a private match as [`Audience::Public`].
     ///
     /// # Errors
     /// The match is private and there is no token; the token does not belong to the match.
@@ -76,13 +76,13 @@ impl Arbiter {
         })
     }
 
-    /// The spectators' token; empty after a restart.
+    /// Returns the spectators' token; empty after a restart.
     #[must_use]
     pub fn spectator_token(&self) -> &str {
         &self.identity.spectator.secret
     }
 
-    /// Starts to watch: after the frame with this sequence number, or from the present position on.
+    /// Starts to watch: after the frame with this sequence number, or from the present position.
     ///
     /// # Errors
     /// That frame does not exist yet.
@@ -99,8 +99,8 @@ impl Arbiter {
         Ok(Watcher { arbiter: Arc::clone(self), after, episode: None, frame: None })
     }
 
-    /// Waits until spectators may see a position that was reached `at` this time, or until the server stops. The call never
-    /// waits longer than the delay, also when the system's clock is set back.
+    /// Waits until spectators may see a position that was reached at time `at`, or until the server stops. The call never
+    /// waits longer than the delay, even if the system's clock is set back.
     async fn wait_until_shown(&self, at: SystemTime) -> Result<(), Error> {
         let delay = self.settings.watch_delay;
         let left = (at + delay).duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).min(delay);
@@ -123,15 +123,15 @@ impl Arbiter {
         }
     }
 
-    /// The error of a watcher whose record does not lead to its frames.
+    /// Returns the internal error for a record from which a watcher cannot make its frames.
     fn lost(&self, what: impl Into<String>) -> Error {
         self.internal(InvalidEvent(what.into()))
     }
 }
 
 impl Watcher {
-    /// Waits for the next frame, without a time limit. Returns false when the host has closed the match, or all its episodes
-    /// have been played, and the watcher has seen every frame.
+    /// Waits for the next frame, without a timeout. Returns false after the last frame, if the host has closed the match or
+    /// all its episodes have been played.
     ///
     /// # Errors
     /// The match was closed for another reason; the server no longer keeps the frame; the journal cannot be written.
@@ -154,10 +154,10 @@ impl Watcher {
         Ok(true)
     }
 
-    /// Takes the frame that [`wait`](Self::wait) has waited for, with a picture of it if `depict` asks for that.
+    /// Returns the frame that [`wait`](Self::wait) has made, with a picture of it if `depict` is set.
     ///
     /// # Errors
-    /// The caller has not waited.
+    /// The caller did not call `wait` first.
     pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<v1::Depiction>), Error> {
         let frame = self.frame.take().ok_or_else(|| self.arbiter.lost("no frame was waited for"))?;
         self.after = frame.sequence;
@@ -168,7 +168,7 @@ impl Watcher {
         Ok((frame, depiction))
     }
 
-    /// Looks for the next frame, and copies what is new in the match's record.
+    /// Looks for the next frame, and copies the new entries of the match's record.
     fn poll(&mut self) -> Result<NextFrame, Error> {
         let inner = self.arbiter.lock();
         let (state, next) = (&inner.state, self.after + 1);
@@ -192,7 +192,7 @@ impl Watcher {
         Ok(NextFrame::Ready(inner.mark()))
     }
 
-    /// Makes the next frame, and gives the time at which its position was reached.
+    /// Makes the next frame. Returns it with the time at which its position was reached.
     fn advance(&mut self) -> Result<(Frame, SystemTime), Error> {
         let Self { arbiter, after, episode, .. } = self;
         let (record, replayer) = episode.as_mut().ok_or_else(|| arbiter.lost("no episode is shown"))?;

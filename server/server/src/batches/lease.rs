@@ -13,17 +13,17 @@ use uuid::Uuid;
 use super::Peer;
 use crate::quota::Share;
 
-/// A batch or a search.
+/// A batch or a search that a caller leases.
 pub trait Leased: Any + Send + Sync {
-    /// Its id.
+    /// Returns its id.
     fn id(&self) -> &str;
-    /// Ends the calls under way with the error of a stopping server, or of an unknown id.
+    /// Ends the running calls with an error: of a stopping server, or of an unknown id.
     fn end(&self, is_stopping: bool);
-    /// The error for an unknown id.
+    /// Returns the error for an unknown id.
     fn unknown(id: &str) -> Error
     where
         Self: Sized;
-    /// The error for a token that is not the owner's.
+    /// Returns the error for a token that is not the owner's.
     fn owner_only(id: &str) -> Error
     where
         Self: Sized;
@@ -67,11 +67,11 @@ impl Leased for Search {
     }
 }
 
-/// A batch or search of one owner.
+/// The lease of one owner on a batch or search.
 pub(super) struct Lease {
     pub(super) leased: Arc<dyn Leased>,
     pub(super) token: String,
-    /// The connection that the lease ends with.
+    /// The connection whose end also ends the lease.
     pub(super) peer: Option<Peer>,
     /// The id of the request that opened it.
     pub(super) request: Option<Uuid>,
@@ -79,11 +79,11 @@ pub(super) struct Lease {
     pub(super) _shares: [Share; 2],
 }
 
-/// When the last call ended that used the lease. Each call under way shares it with the lease.
+/// When the last call on the lease ended. Each running call shares it with the lease.
 pub(super) type LastUsed = Arc<Mutex<Instant>>;
 
 impl Lease {
-    /// How long no call was under way at `now`; none while one is.
+    /// Returns how long no call has run before `now`; `None` while a call runs.
     pub(super) fn idle(&self, now: Instant) -> Option<Duration> {
         // A call that ends writes the time before it drops its reference.
         let is_idle = Arc::strong_count(&self.last_used) == 1;
@@ -93,7 +93,7 @@ impl Lease {
     }
 }
 
-/// A batch or search in use by a call: the lease is not idle until this is dropped.
+/// A batch or search that a call uses. The lease is not idle until this is dropped.
 pub struct InUse<K> {
     pub(super) leased: Arc<K>,
     pub(super) last_used: LastUsed,

@@ -1,8 +1,8 @@
 //! The journal's file: an `SQLite` database.
 //!
-//! `events` has the lines of all matches in the order in which they were written, so that lines written together share pages.
-//! `matches` has for each match the number of lines, the last line, the end of the hash chain and the time of the last write.
-//! `about` has the number of matches. Together they reveal every line that is missing or changed.
+//! Table `events` has the lines of all matches in write order, so that lines written together share pages. Table `matches`
+//! has a row for each match: line count, last line, head of the hash chain and time of the last write. Table `about` has the
+//! number of matches. Together they detect every missing or changed line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{OpenOptions, Permissions};
@@ -21,13 +21,13 @@ use rustix::fs::OFlags;
 use super::tail::{self, Tail};
 use super::{Damage, Entry, Retention, SavedMatch, Sync, chained};
 
-/// The application id of a journal: `BWjl`.
+/// The `SQLite` application id of a journal: `BWjl`.
 const APPLICATION: i32 = 0x4257_6a6c;
 
-/// How many matches one transaction deletes at most, so that no write waits long for it.
+/// The maximum number of matches that one transaction deletes, so that no write waits long for it.
 const MAX_FORGOTTEN_AT_ONCE: u32 = 100;
 
-/// Matches that ended before a time. The index omits open matches, so that writing to one does not change the index.
+/// Selects matches that ended before a time. The index omits open matches, so a write to one does not change the index.
 const ENDED: &str =
     "SELECT key, last, state = 'lost' FROM matches WHERE state <> 'open' AND changed < ? LIMIT ?";
 
@@ -37,9 +37,9 @@ const UPSERT: &str = "
     events = excluded.events, last = excluded.last, head = excluded.head, state = excluded.state, changed = excluded.changed
 ";
 
-/// `at` numbers the lines of all matches; a match's `key` is the `at` of its first line. `previous` is the `at` of the line before
-/// in the same match: the lines of a match are found by it, without an index that every line would have to update. The check of
-/// `state` avoids `IN`, for which `SQLite` builds a table with every row that it writes.
+/// `at` numbers the lines of all matches. A match's `key` is the `at` of its first line. `previous` is the `at` of the
+/// match's previous line. The server finds lines by `previous`, so no write updates an index of lines. The check of `state`
+/// avoids `IN`, because `SQLite` builds a table for it at every row that it writes.
 const TABLES: &str = "
     CREATE TABLE about (matches INTEGER NOT NULL);
     INSERT INTO about VALUES (0);
@@ -53,10 +53,10 @@ const TABLES: &str = "
     );
 ";
 
-/// When the tail has more bytes than this, the write-ahead log is moved into the database.
+/// With more bytes than this in the tail, the server moves the write-ahead log into the database (a checkpoint).
 const MAX_TAIL_BYTES: u64 = 64 << 10;
 
-/// A journal that can be read, and is not written before [`write`](Self::write).
+/// An open journal that can be read. The server writes to it only after [`write`](Self::write).
 #[derive(Debug)]
 pub struct JournalReader {
     connection: Connection,
@@ -64,7 +64,7 @@ pub struct JournalReader {
     path: PathBuf,
 }
 
-/// A journal that is written.
+/// A journal that can be written.
 #[derive(Debug)]
 pub(super) struct Writer {
     connection: Connection,
@@ -95,7 +95,7 @@ struct StoredMatch {
     chain: [u8; 32],
     /// The number of the first missing line.
     missing: Option<i64>,
-    /// Whether a line does not name the one before it.
+    /// Whether the `previous` of any line is wrong.
     is_unlinked: bool,
     /// The lines, if the match is open.
     lines: Vec<String>,
@@ -114,7 +114,7 @@ impl StoredMatch {
         }
     }
 
-    /// Checks that the match has all lines that it and the tail claim, as they were written.
+    /// Checks that the match has all lines that its row and the tail list, unchanged.
     fn check(&self, claimed: i64) -> Result<(), String> {
         let events = self.events.max(claimed);
         match self.missing {
@@ -132,10 +132,10 @@ fn wrong_count(lines: i64, expected: i64) -> String {
     format!("it has {lines} lines instead of {expected}")
 }
 
-/// The path of a regular file, which is created if it does not exist. `SQLite` gives `:memory:` and `file:` a special meaning.
+/// Returns the absolute path of a regular file: `SQLite` never takes it for `:memory:` or `file:`. Creates a missing file.
 fn regular(path: &Path) -> std::io::Result<PathBuf> {
     let mut options = OpenOptions::new();
-    // Only the owner may read it: it holds the keys of open matches. The server must not wait for a FIFO.
+    // Only its owner may read the file, since it has the keys of open matches. The server must not block on a FIFO.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     options.create(true).truncate(false).read(true).write(true).mode(0o600).custom_flags(flags);
     if !options.open(path)?.metadata()?.is_file() {
@@ -145,7 +145,7 @@ fn regular(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 impl JournalReader {
-    /// Opens the journal in a file, which is created if it does not exist.
+    /// Opens the journal in a file. Creates the file if it does not exist.
     ///
     /// # Errors
     /// The file cannot be read and written, is not a journal, or another process has it open.
@@ -167,7 +167,7 @@ impl JournalReader {
     fn set_up(path: &Path, retention: Retention) -> anyhow::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
-        // If something is lost, the operator can examine the unchanged log.
+        // If lines are lost, the operator can examine the unchanged log.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)?;
@@ -186,7 +186,7 @@ impl JournalReader {
             _ => anyhow::bail!("it is a database, but not a journal"),
         }
         transaction.commit()?;
-        // Only now: the file of another program stays unchanged.
+        // After the checks above, so that the file of another program stays unchanged.
         restrict_permissions(path);
         // The file stays in this mode.
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -219,7 +219,7 @@ impl JournalReader {
         while let Some(row) = rows.next()? {
             match matches.get_mut(&row.get::<_, i64>(0)?) {
                 Some(stored) => {
-                    // Bytes that are no text damage this match only.
+                    // Bytes that are not UTF-8 damage only this match.
                     let line = String::from_utf8_lossy(row.get_ref(4)?.as_bytes()?).into_owned();
                     stored.add(row.get(1)?, row.get(2)?, row.get(3)?, line);
                 }
@@ -237,7 +237,7 @@ impl JournalReader {
                 (_, Ok(())) => open.push(SavedMatch { id: stored.id, lines: stored.lines }),
             }
         }
-        // A closed match may have been forgotten after the tail was written.
+        // The server may have deleted a closed match after it wrote the tail.
         for (id, claim) in claims.into_iter().filter(|(_, claim)| claim.open) {
             damaged.push(Damage { id, problem: wrong_count(0, claim.lines) });
         }
@@ -255,7 +255,7 @@ impl JournalReader {
         Ok((open, damaged))
     }
 
-    /// The matches by key, without lines.
+    /// Reads the matches by key, without lines.
     fn matches(&self) -> rusqlite::Result<HashMap<i64, StoredMatch>> {
         let mut matches =
             self.connection.prepare("SELECT key, id, events, last, head, state FROM matches")?;
@@ -273,13 +273,13 @@ impl JournalReader {
         matches.query_map([], read)?.collect()
     }
 
-    /// Moves the write-ahead log into the database, and makes the journal writable.
+    /// Makes a checkpoint of the write-ahead log, and makes the journal writable.
     pub(super) fn into_writer(self) -> anyhow::Result<Writer> {
         let Self { connection, retention, path } = self;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         checkpoint(&connection)?;
         let tail = Tail::create(&path, retention.sync)?;
-        // A match that has lost lines keeps their numbers: its key is one of them.
+        // The numbers of lost lines stay reserved, because the key of a match is one of them.
         let next = "SELECT 1 + max(coalesce((SELECT max(at) FROM events), 0), coalesce((SELECT max(last) FROM matches), 0))";
         let next = connection.query_row(next, [], |row| row.get(0))?;
         let read = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
@@ -288,7 +288,7 @@ impl JournalReader {
         Ok(Writer { connection, retention, tail, open, next })
     }
 
-    /// Marks damaged matches as lost. They are not read again, and kept as long as matches that end now.
+    /// Marks damaged matches as lost. The server does not read them again, and keeps them as long as matches that end now.
     pub(super) fn give_up(&mut self, damaged: &[Damage]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         for Damage { id, .. } in damaged {
@@ -311,8 +311,8 @@ impl JournalReader {
 }
 
 impl Writer {
-    /// Writes entries, all or none. After a failure it is unknown whether they were written: writing the same entries once more
-    /// changes nothing then, since they get the same numbers.
+    /// Writes all entries or none. After a failure it is unknown whether they were written. A retry with the same entries is
+    /// idempotent, since they get the same numbers.
     pub(super) fn write(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
         fail_point!("journal::begin", |_| Err(injected_error().into()));
         let transaction = self.connection.transaction()?;
@@ -353,12 +353,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Deletes old matches, and moves the write-ahead log into the database if it is time.
+    /// Deletes old matches, and makes a checkpoint of the write-ahead log if it is due.
     pub(super) fn tend(&mut self) -> anyhow::Result<()> {
         if let Some(ended) = self.retention.ended {
             self.forget(now().saturating_sub(i64::try_from(ended.as_secs()).unwrap_or(i64::MAX)))?;
         }
-        // With `Interval` only this makes the lines survive a loss of power.
+        // With `Interval`, lines survive a loss of power only after this checkpoint.
         if self.retention.sync == Sync::Interval || self.tail.bytes > MAX_TAIL_BYTES {
             fail_point!("journal::sync", |_| Err(injected_error().into()));
             checkpoint(&self.connection)?;
@@ -367,7 +367,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves the write-ahead log into the database, and ends.
+    /// Makes a last checkpoint of the write-ahead log, and removes the tail.
     pub(super) fn close(self) -> anyhow::Result<()> {
         checkpoint(&self.connection)?;
         Ok(self.tail.remove()?)
@@ -383,7 +383,7 @@ impl Writer {
             })?
             .collect::<Result<_, _>>()?;
         if old.iter().any(|(.., is_lost)| *is_lost) {
-            // A missing line may break the chain of `previous`. This searches all lines once, however many matches are lost.
+            // A missing line may break the chain of `previous`. One query searches all lines, however many matches are lost.
             let lost = "SELECT key FROM matches WHERE state = 'lost' AND changed < ?";
             transaction.execute(&format!("DELETE FROM events WHERE match IN ({lost})"), [before])?;
         }
@@ -402,7 +402,7 @@ impl Writer {
     }
 }
 
-/// Moves the write-ahead log into the database, safe from a loss of power.
+/// Moves the write-ahead log into the database. After that its lines survive a loss of power.
 fn checkpoint(connection: &Connection) -> anyhow::Result<()> {
     let counts = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
     let (frames, moved) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], counts)?;
@@ -431,13 +431,13 @@ fn restrict_permissions(path: &Path) {
     }
 }
 
-/// The current time in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// The error of a disk that a test makes fail.
+/// Returns a disk error, which a test injects.
 #[allow(dead_code, reason = "fail points exist only in tests")]
 fn injected_error() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR), None)

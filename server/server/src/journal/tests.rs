@@ -1,4 +1,4 @@
-//! What a journal keeps, which damage it detects, and which files it refuses.
+//! Tests of the journal: what it keeps, which damage it detects, and which files it refuses.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,13 @@ impl File {
         self.open().expect("it opens").read().expect("it is read")
     }
 
-    /// Changes it outside a server.
+    /// Changes the file without a server.
     fn alter(&self, sql: &str) {
         Connection::open(self.path()).expect("it opens").execute_batch(sql).expect("it changes");
     }
 }
 
-/// Two open matches and a closed one.
+/// Creates a journal with two open matches and a closed one.
 async fn three_matches() -> File {
     let file = File::new();
     let journal = file.open().expect("it opens").write(&[]).expect("it is written");
@@ -119,7 +119,7 @@ async fn every_change_to_the_file_is_detected() {
         let (open, damaged) = file.read();
         assert_eq!(damaged, [Damage { id: id.to_owned(), problem: problem.to_owned() }], "{sql}");
         assert!(open.contains(&saved("b")), "{sql}");
-        // After it was given up, it is not reported again.
+        // A match that was given up is not reported again.
         file.open().expect("it opens").write(&damaged).expect("it is written").close();
         assert_eq!(file.read(), (open, vec![]), "{sql}");
     }
@@ -186,7 +186,7 @@ async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
     assert!(refused(&file).ends_with("database is locked"), "{}", refused(&file));
 }
 
-/// `--journal-give-up` does not help here; the error says what does.
+/// `--journal-give-up` does not help here; the error names the commands that do.
 #[tokio::test]
 async fn the_error_for_a_damaged_page_says_how_to_recover() {
     const PAGE: usize = 4096;
@@ -244,7 +244,7 @@ fn killed(file: &File) -> File {
     copies
 }
 
-/// Eight matches with three lines each: closed cleanly, and killed with all lines in the log.
+/// Creates two journals of eight matches with three lines each: closed cleanly, and killed with all lines in the log.
 async fn eight_matches() -> (File, File) {
     let file = File::new();
     let journal = file.open().expect("it opens").write(&[]).expect("it is written");
@@ -261,14 +261,14 @@ async fn eight_matches() -> (File, File) {
     (file, killed)
 }
 
-/// `SQLite` silently drops what follows a damaged frame of its log.
+/// `SQLite` silently drops all frames of its log after a damaged frame.
 #[tokio::test]
 async fn matches_that_lost_lines_in_a_damaged_log_are_named() {
     let (_, killed_file) = eight_matches().await;
     let log = killed_file.0.path().join("journal-wal");
     let whole = std::fs::read(&log).expect("it exists");
     assert_eq!(killed_file.read().0.len(), 8);
-    // Flips a bit in the header, in the first, in middle and in the last frames.
+    // Flips a bit in the header, or in one of the first, middle or last frames.
     for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
         let mut flipped = whole.clone();
         flipped[at] ^= 1;
@@ -312,7 +312,7 @@ async fn a_missing_or_truncated_log_is_detected() {
     }
 }
 
-/// After a loss of power, lines may be missing that the server never answered with.
+/// After a loss of power, lines may be missing for which the server sent no response.
 #[tokio::test]
 async fn a_loss_of_power_is_not_damage() {
     // The last transaction is incomplete.
@@ -335,7 +335,7 @@ async fn a_loss_of_power_is_not_damage() {
     }
 }
 
-/// It may have been deleted after the tail was written.
+/// The server may have deleted the match after it wrote the tail.
 #[tokio::test]
 async fn a_closed_match_of_the_tail_may_be_missing() {
     let file = three_matches().await;
@@ -365,7 +365,7 @@ fn only_regular_files_are_opened() {
     assert!(null.to_string().ends_with("it is not a regular file"), "{null}");
 }
 
-/// A slow disk must not fill the memory.
+/// Backpressure: a slow disk must not fill the memory.
 #[test]
 fn decisions_are_refused_while_too_many_lines_wait() {
     let (sender, progress) = watch::channel(Progress::default());

@@ -1,4 +1,4 @@
-//! The register of matches and invitations; inviting agents to seats, and joining.
+//! The register of matches and invitations. Gives agents invitations to seats, and lets agents join.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::quota::Share;
 use crate::record::fair::Contribution;
 use crate::secret;
 
-/// How many closed matches can still be found.
+/// How many closed matches callers can still find.
 const MAX_CLOSED: usize = 1_000;
 
 /// The matches that are open or were closed recently.
@@ -33,7 +33,7 @@ pub(super) struct OpenMatch {
 }
 
 impl Register {
-    /// Adds an open match.
+    /// Adds an open match and its invitations.
     pub(super) fn open(&mut self, open: OpenMatch) {
         let arbiter = &open.arbiter;
         for (seat, invitation) in arbiter.invited() {
@@ -42,8 +42,8 @@ impl Register {
         self.open.insert(arbiter.id().to_owned(), open);
     }
 
-    /// Moves an ended match to the closed ones. Returns its request id, and a closed match that is forgotten for it. Until then
-    /// the invitations of a closed match are known, and callers learn that it is closed.
+    /// Moves an ended match to the closed ones. Returns its request id, and the closed match that is dropped to make room,
+    /// if any. The register keeps the invitations of closed matches, so that callers learn that these are closed.
     pub(super) fn move_to_closed(
         &mut self,
         arbiter: &Arbiter,
@@ -59,14 +59,14 @@ impl Register {
 }
 
 impl Matches {
-    /// Gives a seat to another agent, for the host. Returns the new invitation.
+    /// Gives a seat to another agent for the host. Returns the new invitation.
     ///
     /// # Errors
-    /// No such match, a token that is not its host's; as [`Arbiter::invite`].
+    /// The match does not exist, or the token is not its host's; otherwise as [`Arbiter::invite`].
     pub async fn invite(&self, id: &str, token: Option<&str>, seat: u32) -> Result<(Seat, String), Error> {
         let arbiter = self.find_for_host(id, token)?;
         let (seat, code) = {
-            // Under the lock: meanwhile no call joins with the former invitation or invites again.
+            // Holds the lock, so that meanwhile no call joins with the former invitation or invites again.
             let mut register = self.lock();
             let former = arbiter.invited();
             let (seat, code) = arbiter.invite(seat)?;
@@ -85,7 +85,7 @@ impl Matches {
     /// Redeems an invitation for a seat and its token.
     ///
     /// # Errors
-    /// An unknown or used invitation, no commitment although deals are fair, or a journal that cannot be written.
+    /// The invitation is unknown or used, the commitment is missing in a fair deal, or the journal cannot be written.
     pub async fn join(
         &self,
         invitation: &str,
@@ -93,7 +93,7 @@ impl Matches {
         commitment: Option<Contribution>,
     ) -> Result<(Arc<Arbiter>, Seat, String), Error> {
         let (arbiter, seat, token) = {
-            // Under the lock: meanwhile the host cannot give the seat to another agent.
+            // Holds the lock, so that meanwhile the host cannot give the seat to another agent.
             let register = self.lock();
             let invited = register.invitations.get(&secret::digest(invitation)).cloned();
             let (arbiter, seat) = invited.ok_or(Error::InvitationUnknown)?;

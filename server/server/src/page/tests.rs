@@ -1,4 +1,4 @@
-//! The contents and the policy of pages.
+//! Tests of the contents and the content security policy of pages.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn table() -> Arc<Table> {
     tables.table("faraway", 2, []).expect("the table exists")
 }
 
-/// A page with ten plies of two players with these names.
+/// Returns a page with ten plies of two players with these names.
 fn replay(players: [&str; 2]) -> ReplayPage {
     let table = table();
     let (info, mut play) = (table.rules.info(), Arc::clone(&table.rules).deal(7.into()));
@@ -28,7 +28,7 @@ fn replay(players: [&str; 2]) -> ReplayPage {
     page
 }
 
-/// The text between the first `begin` and the next `end`.
+/// Returns the text between the first `begin` and the next `end`.
 fn between<'a>(page: &'a str, begin: &str, end: &str) -> &'a str {
     let (_, rest) = page.split_once(begin).expect("it begins");
     rest.split_once(end).expect("it ends").0

@@ -1,4 +1,4 @@
-//! Fair deals: the commitments of all parties, and the key that follows from their secrets.
+//! Fair deals: the commitments of all parties, and the key derived from their secrets.
 
 use boardwire_api::v1;
 use boardwire_kernel::{Key, Seat, SeatSet};
@@ -6,15 +6,15 @@ use ring::digest::{Context, SHA256, digest};
 
 use super::verify::{Mismatch, is_agent};
 
-/// The most episodes of a match with fair deals.
+/// The maximum number of episodes of a match with fair deals.
 pub(crate) const EPISODES: u32 = 1_024;
-/// The first bytes that are hashed to an episode's key.
+/// The first bytes that are hashed into an episode's key (domain separation).
 const PURPOSE: &[u8] = b"boardwire fair deal";
 
 /// A party's secret for deals, or the commitment to it.
 pub(crate) type Contribution = [u8; 32];
 
-/// The commitment to a secret: its SHA-256.
+/// Returns the commitment to a secret: its SHA-256.
 pub(crate) fn commitment_to(part: &Contribution) -> Contribution {
     digest(&SHA256, part).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
@@ -24,7 +24,7 @@ pub(crate) fn hashed(part: Contribution, times: u32) -> Contribution {
     (0..times).fold(part, |part, _| commitment_to(&part))
 }
 
-/// The key of an episode from the secrets of the server and of the agents' seats, ascending.
+/// Returns the key of an episode, derived from the secrets of the server and of the agents, ordered by seat.
 pub(crate) fn key(
     match_id: &str,
     episode: u32,
@@ -46,7 +46,7 @@ fn unfair(what: &str) -> Mismatch {
     Mismatch(format!("the deal is not fair: {what}"))
 }
 
-/// The secrets of the agents, each checked against its commitment.
+/// Returns the secrets of the agents. Checks each against its commitment.
 fn agents(players: &[v1::Player], deal: &v1::FairDeal) -> Result<Vec<(Seat, Contribution)>, Mismatch> {
     let agents = (0..).map(Seat::new).zip(players).filter(|(_, player)| is_agent(player));
     let secret = |(seat, _): (Seat, _)| {
@@ -59,7 +59,7 @@ fn agents(players: &[v1::Player], deal: &v1::FairDeal) -> Result<Vec<(Seat, Cont
     agents.map(secret).collect()
 }
 
-/// Checks that all parties contributed to a deal and none could choose it. Returns the seats that contributed.
+/// Checks that all parties contributed to a deal and that no party could choose it. Returns the seats that contributed.
 pub(super) fn check(
     players: &[v1::Player],
     replay: &v1::Replay,

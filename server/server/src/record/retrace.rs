@@ -20,14 +20,14 @@ pub(crate) struct Replayer {
 }
 
 impl Replayer {
-    /// Starts before the first frame.
+    /// Creates a replayer that stands before the first frame.
     pub(crate) fn new(table: &Table, record: &Record) -> Self {
         let key = record.key.key;
         let play = table.rules.clone().deal(key);
         Self { play, key: *key.as_bytes(), head: record.commitment, next: 0 }
     }
 
-    /// The next frame as `viewer` may see it; none after the last.
+    /// Returns the next frame as `viewer` may see it; `None` after the last.
     ///
     /// # Errors
     /// The record has an action that is not legal, or a forfeit after the end.
@@ -96,7 +96,7 @@ impl Replayer {
         }
     }
 
-    /// The last frame as a picture and as text, from the view of `viewer`.
+    /// Returns the last frame as a picture and as text, as `viewer` sees it.
     pub(crate) fn depict(
         &self,
         table: &Table,
@@ -108,14 +108,14 @@ impl Replayer {
     }
 }
 
-/// Whose decisions a viewer sees.
+/// Which decisions a viewer sees: only its own, or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownDecisions {
     Own,
     All,
 }
 
-/// The outcome of an episode that has ended. A truncated episode has no scores and no ranks, a forfeited one no scores.
+/// Returns the outcome of an ended episode. A truncated one has no scores and no ranks, a forfeited one has no scores.
 pub(crate) fn outcome(
     play: &dyn Play,
     forfeited: Option<Forfeited>,

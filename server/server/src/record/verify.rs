@@ -36,7 +36,7 @@ pub struct Verified {
 /// Plays an episode again from its key, and compares commitment, decisions, views, hash chain and outcome.
 ///
 /// # Errors
-/// The first difference, or why the replay cannot be checked.
+/// The first difference, or the reason why the replay cannot be checked.
 pub fn verify(replay: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch> {
     let config = replay.config.as_ref().ok_or_else(|| unreadable("it has no config"))?;
     let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -100,7 +100,7 @@ fn seat(number: u32, table: &Table) -> Result<Seat, Mismatch> {
     seat.ok_or_else(|| unreadable(format!("there is no seat {number}")))
 }
 
-/// The key of the episode, checked against its seed and its commitment.
+/// Reads the key of the episode, and checks it against its seed and its commitment.
 fn read_key(replay: &v1::Replay, spec: &Digest) -> Result<EpisodeKey, Mismatch> {
     let missing = "its key is not shown. The server shows it when the episode is over. If the host gave the seed, \
          only the host sees it until the match is closed";
@@ -168,7 +168,7 @@ fn read_record(replay: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
     Ok(record)
 }
 
-/// Why an action was played, and by whom. Positions in streams of random numbers are 0, since a replay does not have them.
+/// Returns the cause of an action. Positions in streams of random numbers are 0, because a replay does not have them.
 fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
     match (played.cause(), played.given) {
         (v1::ActionCause::Agent, _) => Ok(Cause::Agent),
@@ -182,7 +182,7 @@ fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
     }
 }
 
-/// Compares a frame of the replay with the frame of the episode that was played again. Times are not compared.
+/// Compares a frame of the replay with the same frame of the repeated episode, except its times.
 fn compare(index: usize, given: &v1::Frame, expected: &v1::Frame) -> Result<(), Mismatch> {
     let v1::Frame { sequence, episode, ply, time: _, took: _, view, pending, seat, played, head, outcome } =
         expected;

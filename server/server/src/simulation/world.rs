@@ -29,7 +29,7 @@ use crate::run::{accept, run_serving};
 
 /// How long an agent waits for a response before it reconnects.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The pause before it reconnects.
+/// The pause before a client reconnects.
 const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 
 /// A listener on a simulated network.
@@ -52,7 +52,7 @@ impl Accepted for turmoil::net::TcpStream {
     }
 }
 
-/// What survives the crashes of simulated hosts.
+/// The state that survives crashes of simulated hosts.
 pub(super) struct World {
     matches: Arc<Matches>,
     batches: Arc<Batches>,
@@ -90,7 +90,7 @@ impl World {
         self.arbiter.lock().expect("no thread panicked").clone()
     }
 
-    /// Whether the match is over and the spectator received its last frame.
+    /// Returns whether the match is over and the spectator received its last frame.
     pub(super) fn is_done(&self) -> bool {
         let is_over = self.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over);
         is_over
@@ -139,7 +139,7 @@ impl World {
         Ok(())
     }
 
-    /// The match, once it exists.
+    /// Waits until the match exists, and returns it.
     async fn created(&self) -> Arc<Arbiter> {
         loop {
             match self.arbiter() {
@@ -190,7 +190,7 @@ impl World {
     }
 }
 
-/// Whether an agent reconnects after this error: the network failed, or the decision was made by a call whose response was lost.
+/// Returns whether a client reconnects after this error: the network failed, or the response to an earlier call was lost.
 fn is_transient(status: &Status) -> bool {
     use Code::{Aborted, Cancelled, DeadlineExceeded, Internal, Unavailable, Unknown};
     matches!(status.code(), Unavailable | Unknown | Internal | Cancelled | Aborted | DeadlineExceeded)
@@ -215,7 +215,7 @@ async fn connected() -> Result<MatchServiceClient<Channel>, Status> {
 /// Plays the lowest legal action over one connection until the episode is over.
 async fn play(match_id: &str, code: &str) -> Result<(), Status> {
     let mut client = connected().await?;
-    // The same id each time: if a response was lost, the agent gets the same seat again.
+    // The id is the same each time: if a response was lost, the retry gets the same seat.
     let random: uuid::Uuid = code.parse().expect("a code has as many digits as a UUID");
     let request_id = uuid::Builder::from_random_bytes(*random.as_bytes()).into_uuid();
     let join =

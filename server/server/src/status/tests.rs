@@ -25,7 +25,7 @@ fn a_status_says_when_to_try_again() {
 
 #[test]
 fn a_status_with_long_values_stays_small() {
-    // Four bytes a letter, each of them three in a header.
+    // A letter has four bytes, and a header encodes each byte as three.
     let long = || "𝔵".repeat(16 << 10);
     let errors = [
         Error::GameUnknown { game: long(), known: long() },

@@ -6,7 +6,7 @@ use boardwire_policy::{Policies, testkit::Linear};
 use super::*;
 use boardwire_api::MAX_MESSAGE_BYTES;
 
-/// A plan from the names of players: `agent`, or the name of a bot.
+/// Returns a plan for players with these names: `agent`, or the name of a bot.
 fn plan(tables: &Tables, table: &Table, names: &[&str]) -> Plan {
     let player = |name: &&str| match *name {
         "agent" => AGENT,
@@ -51,7 +51,7 @@ async fn a_policy_plays_in_a_batch_as_in_a_match() {
     }
 }
 
-/// A legal action that depends only on `salt` and the legal actions; 0 if there is none.
+/// Returns a legal action that depends only on `salt` and the legal actions; 0 if there is none.
 fn choice(observation: &Observation, salt: u64) -> u8 {
     let legal = legal(observation);
     let pick = RngStream::new(salt, 3).seed() % legal.len().max(1) as u64;
@@ -59,7 +59,7 @@ fn choice(observation: &Observation, salt: u64) -> u8 {
     u8::try_from(action).expect("actions are bytes")
 }
 
-/// Plays one episode both ways, and compares everything that an agent sees.
+/// Plays one episode in a batch and in a match, and compares everything that an agent sees.
 async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let opening =
         Opening { plan: plan.clone(), environments: 1, first: 3, seed: 7, message_bytes: MAX_MESSAGE_BYTES };

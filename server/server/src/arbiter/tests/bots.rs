@@ -10,7 +10,7 @@ use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer}
 
 use super::*;
 
-/// An action that follows from the observation; about one in four is illegal.
+/// Returns an action that depends only on the observation. About one in four is illegal.
 fn policy(observation: &Observation) -> u32 {
     let digest = Digest::of(&(observation.view.to_vec(), observation.decision));
     let pick = usize::from(digest.as_bytes()[0]);
@@ -25,7 +25,7 @@ fn policy(observation: &Observation) -> u32 {
 
 /// Plays a match of two agents and two bots. Returns the agents' observations at each of their decisions and at the end.
 ///
-/// If `reversed`, the later seat decides first where both agents owe a decision. If `slow`, the pool holds the bots back.
+/// With `reversed`, the later of two pending agents decides first. With `slow`, no bot runs before the agents have decided.
 async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
     let pool = Pool::new(1).expect("a thread starts");
     let players = [AGENT, Player::Bot(Bot::Greedy { worlds: 2 }), AGENT, RANDOM];
@@ -63,7 +63,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
     }
 }
 
-/// Resolves when no bot thinks.
+/// Waits until no bot thinks.
 async fn bots_are_done(arbiter: &Arc<Arbiter>) {
     let idle = |_: &mut Inner, _| Ok((!arbiter.bots_think()).then_some(()));
     let _ = arbiter.respond_when(Role::Host, false, idle).await;
@@ -97,10 +97,10 @@ enum Fault {
     ChoosesIllegalAction,
 }
 
-/// A match in which bots fail.
+/// An episode in which bots fail.
 struct Faulty(Box<dyn Play>, Fault);
 
-/// The round of its bots.
+/// The round of bots of a [`Faulty`] episode.
 struct Failing(Fault, Vec<(Seat, RngStream)>);
 
 impl Round for Failing {

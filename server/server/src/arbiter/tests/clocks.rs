@@ -1,4 +1,4 @@
-//! Clocks: what they count, what they forgive, and what happens when they run out. Most tests simulate time.
+//! Tests of clocks: which time they count, which timeouts they forgive, and what a timeout does. Most tests simulate time.
 
 use boardwire_api::{Error, v1};
 use tokio::time::{Instant, advance};
@@ -12,7 +12,7 @@ fn clock(on_timeout: OnTimeout) -> Clock {
     Clock { limit: SECOND, bank: 10 * SECOND, increment: SECOND / 2, strikes: 0, on_timeout }
 }
 
-/// A match in which all agents have joined.
+/// Creates a match in which all agents have joined.
 fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
     held_up::tests::ignore();
     let each = |player: &Player| (*player == AGENT).then(|| clock.clone());
@@ -49,7 +49,7 @@ async fn reading(arbiter: &Arc<Arbiter>, seat: Seat) -> Reading {
     Reading { left: time(left), bank: time(bank), running, strikes }
 }
 
-/// The seat that has forfeited the episode, and why.
+/// Returns the seat that has forfeited the episode, and why.
 fn loser(observation: &Observation) -> Option<(Seat, Forfeit)> {
     let forfeits = observation.outcome.as_ref()?.forfeits();
     Seat::all(6).zip(forfeits).find(|(_, why)| *why != Forfeit::Unspecified)
@@ -63,7 +63,7 @@ fn check(arbiter: &Arc<Arbiter>) {
     assert_eq!(verified.decisions, arbiter.lock().state.present.moves.len());
 }
 
-/// Makes a seat's decision: the lowest legal action.
+/// Makes a seat's decision with the lowest legal action.
 async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), Error> {
     let observation = look(arbiter, seat).await;
     arbiter
@@ -82,7 +82,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     let later = reading(&arbiter, seat).await;
     assert_eq!((later.left, later.bank), (8 * SECOND, 8 * SECOND));
     choose(&arbiter, seat, None).await.expect("it is in time");
-    // Three seconds, of which the limit covers one; then half a second of increment.
+    // The decision took 3 s, of which the limit covers 1 s. The increment adds 0.5 s.
     assert_eq!(reading(&arbiter, seat).await.bank, 8 * SECOND + SECOND / 2);
     choose(&arbiter, seat, None).await.expect("it is in time");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
@@ -90,7 +90,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     let took = moves.iter().filter(|played| played.seat == seat).map(|played| played.took);
     let exactly = |all| Some(DecisionTime { all, refund: Duration::ZERO });
     assert_eq!(took.collect::<Vec<_>>(), [exactly(3 * SECOND), exactly(Duration::ZERO)]);
-    // A repeated decision costs no more time.
+    // A retry costs no more time.
     let last = arbiter.lock().state.by_seat[0].last.expect("it has chosen");
     arbiter.act(seat, last).await.expect("a repetition is answered");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
@@ -109,7 +109,7 @@ async fn a_seat_that_runs_out_of_time_loses_the_episode() {
     }
     let observation = arbiter.observe(fast, true, Extras::default()).await.expect("the episode ends");
     assert_eq!(loser(&observation), Some((slow, Forfeit::Time)));
-    // The time of the seat, and its quota for network time.
+    // The time of the seat plus its quota for network time.
     let waited = began.elapsed();
     assert!((11 * SECOND..13 * SECOND).contains(&waited), "{waited:?}");
     let observation = look(&arbiter, slow).await;
@@ -138,7 +138,7 @@ async fn seats_that_run_out_of_time_at_once_are_equally_likely_to_lose() {
     assert!((85..=115).contains(&lost[0]), "{lost:?}");
 }
 
-/// Within the quota for network time the server has not ended the seat's time before the late decision arrives.
+/// The late decision arrives within the quota for network time, before the timeout of the seat.
 #[tokio::test(start_paused = true)]
 async fn a_late_decision_gets_the_error_of_its_timeout_policy() {
     let seat = Seat::new(0);
@@ -176,7 +176,7 @@ async fn the_engine_decides_for_a_late_seat() {
             assert_eq!(refused, Err(expected), "{game}");
             choose(&arbiter, seat, None).await.expect("the next is in time");
             assert!(!look(&arbiter, seat).await.timed_out);
-            // The episode also ends without the agent.
+            // The episode also ends if the agent sends no more decisions.
             let over = arbiter.observe(seat, false, Extras::default());
             let mut over = over.await.expect("open");
             while over.outcome.is_none() {
@@ -228,7 +228,7 @@ async fn a_strike_is_forgiven_and_the_next_is_not() {
     assert!(look(&arbiter, seat).await.outcome.is_some());
 }
 
-/// The clock refunds network time within bounds, also when an agent claims more.
+/// The clock refunds network time within bounds, even if an agent claims more.
 #[tokio::test(start_paused = true)]
 async fn network_time_is_refunded_within_bounds() {
     let clock = Clock { bank: Duration::ZERO, increment: Duration::ZERO, ..clock(OnTimeout::Forfeit) };
@@ -252,7 +252,7 @@ async fn network_time_is_refunded_within_bounds() {
         assert_eq!((took.all, took.charged()), (all, charged));
         assert!(took.refund <= 7 * gain);
     }
-    // The agent claims that it never thinks. It soon uses its saved quota, and then has one gain for each decision.
+    // The agent claims that it never thinks. It soon uses up its quota, and then gets one gain for each decision.
     let mut most = Duration::ZERO;
     while look(&arbiter, seat).await.outcome.is_none() {
         let all = (SECOND + gain).saturating_sub(Duration::from_millis(1));
@@ -265,7 +265,7 @@ async fn network_time_is_refunded_within_bounds() {
     assert!(most > SECOND.saturating_sub(gain), "{most:?}");
 }
 
-/// Clocks wait for agents that have not joined, for at most a minute. No other call starts or stops them.
+/// Clocks wait at most a minute for agents that have not joined. No other call starts or stops them.
 #[tokio::test(start_paused = true)]
 async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     held_up::tests::ignore();
@@ -279,7 +279,7 @@ async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
     arbiter.join(late, Some(Uuid::from_u128(1)), None).expect("it is free");
     assert!(reading(&arbiter, late).await.running);
     advance(5 * SECOND).await;
-    // To join again, to observe or to wait changes no clock.
+    // Joining again, observing and waiting change no clock.
     arbiter.join(late, Some(Uuid::from_u128(1)), None).expect("the same request");
     let shown = reading(&arbiter, late).await;
     let waited = tokio::time::timeout(SECOND, arbiter.observe(early, true, Extras::default())).await;

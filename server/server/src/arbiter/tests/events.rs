@@ -1,10 +1,10 @@
-//! The state of a match follows from its events alone.
+//! The events of a match alone determine its state.
 
 use super::*;
 use crate::record::{Cause, Forfeited, InvalidEvent};
 use boardwire_api::v1::IllegalActionPolicy;
 
-/// The whole state of a match as text: observations, hidden state, and what later events follow from.
+/// Returns the whole state of a match as text: observations, hidden state, and the sources of later events.
 pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
     let State {
@@ -37,7 +37,7 @@ pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
     )
 }
 
-/// Applies the events of a match to a new state, and compares.
+/// Applies the events of a match to a new state, and compares it with the present one.
 fn check_events(arbiter: &Arbiter) {
     let inner = arbiter.lock();
     let (opened, seeds) = inner.first.clone();
@@ -57,7 +57,7 @@ fn check_events(arbiter: &Arbiter) {
     assert!(all_of(arbiter, &again) == all_of(arbiter, &inner.state), "after {:?}", inner.events.last());
 }
 
-/// The lowest legal action; at every third decision, the first illegal one.
+/// Returns the lowest legal action, but the lowest illegal action at every third decision.
 fn choice(observation: &Observation) -> u32 {
     if observation.decision % 3 == 1 { illegal(observation) } else { legal(observation)[0] }
 }
@@ -125,7 +125,7 @@ async fn the_state_of_a_match_follows_from_its_events() {
     }
 }
 
-/// An event that does not fit is refused, and does not change the state.
+/// An invalid event returns an error, and does not change the state.
 #[test]
 fn an_impossible_event_is_refused() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));

@@ -13,7 +13,7 @@ fn fair(players: &[Player]) -> Arc<Arbiter> {
     faraway(Settings { seed: None, fair_deals: true, ..settings(players) })
 }
 
-/// The secret of the agent at a seat.
+/// Returns the secret of the agent at a seat.
 fn secret_of(seat: Seat) -> Contribution {
     [seat.number() + 1; 32]
 }
@@ -22,7 +22,7 @@ fn join(arbiter: &Arc<Arbiter>, seat: Seat) {
     arbiter.join(seat, Some(Uuid::from_u128(9)), Some(commitment_to(&secret_of(seat)))).expect("it is free");
 }
 
-/// A match that has been dealt.
+/// Returns a match that has been dealt.
 async fn dealt(players: &[Player]) -> Arc<Arbiter> {
     let arbiter = fair(players);
     for seat in arbiter.settings.agents().iter() {
@@ -50,7 +50,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let bound = |seat| Some(commitment_to(&secret_of(seat)));
     assert!(arbiter.join(first, None, None).is_err(), "it gives no commitment");
     arbiter.join(first, None, bound(first)).expect("it is free");
-    // It must not open its secret before the other agent has joined, which could choose its secret then.
+    // It must not open its secret before the other agent has joined: the other could choose its own after it sees this one.
     {
         let early = std::pin::pin!(arbiter.open(first, secret_of(first)));
         assert!(futures_util::poll!(early).is_pending(), "it waits");
@@ -62,7 +62,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
     for _ in 0..2 {
         arbiter.open(first, secret_of(first)).await.expect("all have joined");
         assert_eq!(missing("open their part of the deal"), [2]);
-        // No one sees the secret of one seat before the other seat has opened its own.
+        // No caller sees the secret of one seat before the other seat has opened its own.
         assert_eq!(fair_deal(&arbiter).seat_secrets, parts(&[None; 3]));
     }
     let decision = Decision { episode: 0, number: 0, action: 0 };
@@ -102,7 +102,7 @@ async fn a_repeated_secret_does_not_restart_bots() {
     arbiter.close(CloseReason::Host);
 }
 
-/// The key of every episode follows from the secrets of all parties, and from nothing else.
+/// Only the match id, the episode and the secrets of all parties determine the key of an episode.
 #[tokio::test]
 async fn a_replay_proves_that_its_deal_was_fair() {
     let arbiter = dealt(&[AGENT, RANDOM, AGENT]).await;
@@ -142,7 +142,7 @@ async fn a_replay_proves_that_its_deal_was_fair() {
     assert!(matches!(seeded, Err(Error::FieldInvalid { field: "seed", .. })));
 }
 
-/// A journal that was tampered with may hold more deals than the server has secrets for.
+/// A journal that was tampered with may have more deals than the server has secrets for.
 #[tokio::test]
 async fn a_deal_without_a_secret_of_the_server_is_refused() {
     let arbiter = dealt(&[AGENT, AGENT]).await;
@@ -201,7 +201,7 @@ async fn an_agent_that_does_not_open_its_secret_loses() {
     let arbiter = fair(&[AGENT, AGENT]);
     let (honest, other) = (Seat::new(0), Seat::new(1));
     join(&arbiter, honest);
-    // The time starts only when all agents have joined.
+    // The timeout starts only when all agents have joined.
     tokio::time::sleep(Duration::from_hours(1)).await;
     join(&arbiter, other);
     let began = Instant::now();

@@ -39,8 +39,8 @@ async fn an_invitation_ends_the_former_agents_token() {
     }
 }
 
-/// In a fair match the new agent of a seat gives a new commitment. The host cannot replace an agent while secrets are opened:
-/// the new agent could choose its secret then.
+/// With fair deals, the new agent of a seat gives a new commitment. The host cannot replace an agent while secrets are
+/// opened: the new agent could choose its secret after it sees another.
 #[tokio::test]
 async fn no_agent_is_replaced_while_secrets_are_opened() {
     let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[AGENT, AGENT]) });

@@ -8,7 +8,7 @@ use super::*;
 
 const PROTOCOL: &str = include_str!("../../../../../proto/boardwire/v1/match_service.proto");
 
-/// The table, by method: the reason of the error in each phase (gathering, playing, over, closed).
+/// Returns the table by method: the reason of the error in each phase (gathering, playing, over, closed).
 fn documented() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
     let rows = PROTOCOL.lines().skip_while(|line| !line.contains("GATHERING"));
     let rows = rows.skip(1).map_while(|line| line.strip_prefix("//   "));
@@ -24,7 +24,7 @@ fn documented() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
     rows.map(row).collect()
 }
 
-/// A match in this phase. No agent has joined.
+/// Creates a match in this phase. No agent has joined.
 async fn match_in(phase: usize) -> Arc<Arbiter> {
     let (players, seed) = ([AGENT; 2], Some(7));
     let fair_deals = phase == 0;
@@ -53,7 +53,7 @@ async fn methods_follow_the_protocols_table_of_phases() {
                 "Invite" => arbiter.invite(0).map(drop),
                 "Observe" => arbiter.observe(seat, false, Extras::default()).await.map(drop),
                 "Act" => arbiter.act(seat, Decision { episode: 0, number, action }).await.map(drop),
-                // It waits for the other seat.
+                // The call waits for the other seat.
                 "Reset" => reset(&arbiter, seat, None, None).now_or_never().unwrap_or(Ok(())),
                 "ResetMatch" => arbiter.reset_match(Role::Host, None, None).await,
                 "Resign" => arbiter.resign(seat, None, None, Extras::default()).await.map(drop),

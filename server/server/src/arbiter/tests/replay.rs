@@ -1,4 +1,4 @@
-//! Replays: what each viewer sees of an episode, and how a replay is verified.
+//! Tests of replays: what each viewer sees of an episode, and how a replay is verified.
 
 use boardwire_api::v1::{self, IllegalActionPolicy};
 use boardwire_kernel::Viewer;
@@ -27,8 +27,8 @@ fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
     arbiter.replay(audience, None).expect("it is kept")
 }
 
-/// A seat's frames equal its observations at every ply, in every game. Before the end they show the seat's own decisions only,
-/// afterwards all decisions.
+/// A seat's frames equal its observations at every ply, in every game. Before the end they show only the seat's own
+/// decisions, afterwards all decisions.
 #[tokio::test]
 async fn a_replay_shows_what_its_seat_was_shown() {
     for game in boardwire_games::IDS {
@@ -78,8 +78,8 @@ async fn a_replay_shows_what_its_seat_was_shown() {
     }
 }
 
-/// Non-interference: a hidden choice does not change the replay of another seat or of the public before it is revealed. Only
-/// the head differs, which reveals nothing without the key.
+/// Non-interference: a hidden choice does not change the replay of another seat or of the public until it is revealed. Only
+/// the head of the hash chain differs, and it reveals nothing without the key.
 #[tokio::test]
 async fn a_hidden_choice_does_not_show_in_a_replay() {
     let faraway = || faraway(settings(&[AGENT, AGENT]));
@@ -188,7 +188,7 @@ async fn every_viewer_can_verify_its_replay() {
     }
 }
 
-/// Every change of a replay is found.
+/// `verify` detects every change of a replay.
 #[tokio::test]
 async fn a_replay_that_was_altered_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
@@ -241,7 +241,7 @@ async fn a_replay_that_was_altered_is_refused() {
     assert!(scores.contains(&format!("frame {last}: outcome")), "{scores}");
 }
 
-/// Causes, the source of the seed and forfeits cannot be computed, but they must be possible.
+/// `verify` cannot compute causes, the source of the seed and forfeits, but it checks that they are possible.
 #[tokio::test]
 async fn a_replay_with_a_false_cause_seed_or_forfeit_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
@@ -285,7 +285,7 @@ async fn a_replay_with_a_false_cause_seed_or_forfeit_is_refused() {
     assert!(why.contains("follows from seed 7, but the replay says that the server drew it"), "{why}");
 }
 
-/// The error of an altered replay.
+/// Returns the error of an altered replay.
 fn refused(good: &v1::Replay, alter: &dyn Fn(&mut v1::Replay)) -> String {
     let mut altered = good.clone();
     alter(&mut altered);

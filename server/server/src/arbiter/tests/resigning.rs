@@ -1,4 +1,4 @@
-//! Resigning, and what a match shows about itself.
+//! Tests of resigning, and of the public description of a match.
 
 use boardwire_api::Error;
 use boardwire_api::v1::IllegalActionPolicy;

@@ -1,4 +1,4 @@
-//! Matches in a journal: a restart restores them, and they continue as they would have.
+//! Tests of restarts: a match in a journal continues as it would have without the restart.
 
 use super::events::all_of;
 use super::*;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::journal::{Journal, JournalReader, Retention, SavedMatch};
 
-/// Opens the journal in a folder, with the matches that it has saved.
+/// Opens the journal in a folder. Returns it with the matches that it has saved.
 fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<SavedMatch>) {
     let reading =
         JournalReader::open(&folder.path().join("journal"), Retention::default()).expect("it opens");
@@ -52,7 +52,7 @@ async fn rest(arbiter: &Arc<Arbiter>) -> String {
     format!("{:?} {:?}", futures_util::future::join_all(ends).await, arbiter.position())
 }
 
-/// Clocks that never run out, for the first and the last of three seats.
+/// Returns clocks that never run out, for the first and the last of three seats.
 fn patient_clocks() -> Vec<Option<Clock>> {
     let (hour, bot) = (Duration::from_hours(1), Bot::Greedy { worlds: 1 });
     let by_bot =
@@ -84,7 +84,7 @@ async fn a_restart_does_not_change_the_match() {
             if arbiter.position().ply % 7 != 0 {
                 continue;
             }
-            // The journal has past events only, so the bots must have chosen.
+            // The journal has only past events, so the bots must have chosen before a restart.
             bots_are_done(&arbiter).await;
             writing.close();
             let (next, kept) = journal(&folder);
@@ -106,7 +106,7 @@ async fn a_restart_does_not_change_the_match() {
         }
         assert!(restarts > 2, "{restarts} restarts");
         assert!(rest(&arbiter).await == undisturbed, "{game}");
-        // The server no longer knows the token: the same request gets another one.
+        // After the restart the server no longer knows the token, so a retry gets a new token.
         let another = arbiter.join(Seat::new(2), request, None).expect("the same request");
         assert_ne!(another, token);
         assert_eq!(arbiter.role(Some(&another)), Ok(Role::Seat(Seat::new(2))));
@@ -155,7 +155,7 @@ async fn a_match_that_cannot_be_restored_names_the_line() {
     assert!(why(3, "{", "[").starts_with("line 3: "));
 }
 
-/// Values to replace one with: the ends of ranges, null, other types.
+/// Returns values to replace a value with: the ends of ranges, null, other types.
 fn replacements_for(value: &Value) -> Vec<Value> {
     let numbers = [0, 1, 255, 256, u64::from(u32::MAX), i64::MAX as u64, u64::MAX];
     let mut all: Vec<Value> = numbers.into_iter().map(Value::from).collect();
@@ -173,7 +173,7 @@ fn replacements_for(value: &Value) -> Vec<Value> {
     all
 }
 
-/// Copies of a line, each with one value altered.
+/// Returns copies of a line, each with one value altered.
 fn each_altered(line: &str) -> Vec<String> {
     fn paths(value: &Value, path: &str, all: &mut Vec<String>) {
         all.push(path.to_owned());
@@ -202,7 +202,7 @@ fn each_altered(line: &str) -> Vec<String> {
     lines
 }
 
-/// With any altered value the match is either refused, or it can be read and continues.
+/// With any altered value, the server either refuses the match or restores and continues it.
 #[tokio::test]
 async fn no_value_in_a_journal_makes_the_server_panic() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
@@ -304,7 +304,7 @@ async fn a_fair_match_continues_after_restarts() {
     }
 }
 
-/// The caller leaves before the journal has written its decision: the decision counts, and the match continues.
+/// The caller drops its call before the journal has written the decision: the decision counts, and the match continues.
 #[tokio::test]
 async fn a_call_dropped_during_the_journals_write_still_counts() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -322,7 +322,7 @@ async fn a_call_dropped_during_the_journals_write_still_counts() {
             break;
         }
         let acting = arbiter.act(Seat::FIRST, decision_of(&observation, legal(&observation)[0]));
-        // Sometimes the disk is faster.
+        // Sometimes the disk finishes the write before the call is dropped.
         dropped += u32::from(futures_util::FutureExt::now_or_never(acting).is_none());
         made += 1;
     }
@@ -352,7 +352,7 @@ async fn a_repeated_creation_gets_the_same_match() {
     writing.close();
 }
 
-/// No caller sees a match closed that the next server would still have open.
+/// No caller sees that a match is closed if the next server would still have it open.
 #[tokio::test]
 async fn no_match_closes_while_the_journal_fails() {
     use crate::matches::{MatchLimits, Matches};

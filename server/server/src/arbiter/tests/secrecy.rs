@@ -3,7 +3,7 @@
 use super::*;
 
 impl Arbiter {
-    /// Resamples everything that `seat` cannot know. Returns the true state.
+    /// Replaces the state by a determinization for `seat`. Returns the true state.
     pub(crate) fn determinize(&self, seat: Seat, rng: &mut boardwire_kernel::RngStream) -> Truth {
         let mut inner = self.lock();
         let other = inner.state.determinized(seat, rng);
@@ -19,7 +19,7 @@ impl Arbiter {
 /// The true state of a match.
 pub(crate) struct Truth(State);
 
-/// Every response that `seat` could get in this position, as bytes.
+/// Returns every response that `seat` could get in this position, as bytes.
 fn every_response(state: &State, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
@@ -32,7 +32,7 @@ fn every_response(state: &State, table: &Table, settings: &Settings, seat: Seat)
         .collect();
     tried.push(Decision { number: observation.decision + 1, ..decision_of(&observation, 0) });
     tried.push(Decision { episode: observation.episode + 1, ..decision_of(&observation, 0) });
-    // The response to a refused request is made from the error and nothing else.
+    // The server makes the response to a refused request from the error alone.
     let refusals = tried.into_iter().map(|decision| {
         let refused = state.act(table, settings, seat, decision).expect_err("it is not legal now");
         format!("{refused:?}").into_bytes()
@@ -41,8 +41,8 @@ fn every_response(state: &State, table: &Table, settings: &Settings, seat: Seat)
     [vec![observation.encode_to_vec()], refusals].concat()
 }
 
-/// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know give it the same bytes
-/// for every request.
+/// Non-interference at every ply of a game. Two positions that differ only in what a seat may not know give it the same
+/// bytes for every request.
 #[test]
 fn no_response_depends_on_hidden_state() {
     for game in boardwire_games::IDS {

@@ -1,11 +1,11 @@
-//! Watching: a watcher sees the public view of every position once, in order.
+//! Tests of watching: a watcher sees the public view of every position once, in order.
 
 use boardwire_api::Error;
 use boardwire_api::v1::MatchState;
 
 use super::*;
 
-/// Plays some episodes; a seat resigns in every second one.
+/// Plays this many episodes; seat 0 resigns in every second episode.
 async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
     for episode in 0..episodes {
         if episode % 2 == 1 {
@@ -119,7 +119,7 @@ fn a_private_match_needs_one_of_its_tokens() {
     assert!(matches!(private.role(Some(private.spectator_token())), Err(Error::TokenWrong { .. })));
 }
 
-/// With a delay nothing is shown after the first late decision, also if the system's clock was set back after it.
+/// With a delay, the public sees nothing after the first too recent decision, even if the system's clock was set back.
 #[tokio::test]
 async fn a_clock_that_is_set_back_shows_nothing_early() {
     let watch_delay = Duration::from_mins(1);
@@ -129,7 +129,7 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
         let present = &mut arbiter.lock().state.present;
         let long_ago = present.acted - Duration::from_hours(1);
         present.dealt = Some(long_ago);
-        // All but the sixth.
+        // The sixth decision keeps its time.
         present
             .moves
             .iter_mut()
@@ -218,12 +218,12 @@ async fn a_delayed_watcher_ends_when_the_server_stops() {
     assert_eq!(ended, Err(Error::ShuttingDown));
 }
 
-/// Later episodes follow from a given seed, so the replay of an early episode must not reveal it.
+/// Later episodes follow from a given seed, so the replay of an early episode must not reveal the seed too early.
 #[tokio::test]
 async fn a_seed_is_delayed_as_long_as_its_positions() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
-    // Moves the present episode into the past.
+    // Moves the times of the present episode into the past.
     let age = || {
         let present = &mut arbiter.lock().state.present;
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
