@@ -1,7 +1,7 @@
 //! All batches and searches of a server, each leased to one owner.
 //!
-//! A lease ends when its owner closes it, when its connection ends (unless the owner asked to keep it), or after the idle
-//! timeout without an open call. Each slot of a search counts as one environment.
+//! A lease ends when its owner closes it, or after the idle timeout without an open call. It also ends with its connection,
+//! unless the owner asked to keep it. Each slot of a search counts as one environment.
 
 mod lease;
 

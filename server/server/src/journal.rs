@@ -140,7 +140,7 @@ struct Queue {
 struct Progress {
     /// The number of written entries.
     entries: u64,
-    /// The error, if the last write failed or is stuck.
+    /// The error, if the last write failed or the disk does not respond.
     problem: Option<String>,
 }
 

@@ -24,7 +24,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const KEEPALIVE: Duration = Duration::from_secs(20);
 /// How long the response to a keepalive ping may take.
 const KEEPALIVE_ANSWER: Duration = Duration::from_secs(10);
-/// The flow-control window of one stream in bytes. The server uses the same.
+/// The flow-control window of one stream in bytes.
 const STREAM_WINDOW: u32 = 4 << 20;
 /// The flow-control window of a connection in bytes.
 const CONNECTION_WINDOW: u32 = 16 << 20;

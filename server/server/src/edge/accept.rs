@@ -1,7 +1,7 @@
 //! Listeners that accept connections as long as the server runs.
 //!
-//! `accept` can fail for a passing reason, mostly because the process or the machine has no free file descriptor.
-//! The listener then waits and tries again.
+//! `accept` can fail temporarily, mostly because the process or the machine has no free file descriptor. The listener then
+//! waits and retries.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,17 +14,16 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::origin::Origin;
 
-/// How long a listener waits after the first failure; each further failure doubles the wait.
+/// How long a listener waits after the first failure. Each further failure doubles the wait.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// The shortest time between two equal warnings.
+/// The minimum time between two equal warnings.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A listener.
 pub(crate) trait Accept: Send + Sync + 'static {
     type Io: Accepted;
 
-    /// The next connection and its origin.
+    /// Waits for the next connection. Returns it and its origin.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Io, Origin)>> + Send;
 }
 
@@ -33,12 +32,12 @@ pub(crate) trait Accepted: Send + 'static {
     /// The byte stream that carries the calls.
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The TCP connection, if it is one.
+    /// Returns the TCP connection, if it is one.
     fn tcp(&mut self) -> Option<&mut TcpStream> {
         None
     }
 
-    /// Performs the handshakes before the first call. The client decides how long that takes.
+    /// Performs the handshakes before the first call. The client determines how long that takes.
     fn open(self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 }
 
@@ -86,14 +85,14 @@ impl UnixSocket {
     /// Listens at a path where no file exists.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// An error of the operating system.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
         // Read now: once the server says that it listens, another server may replace the file.
         Ok(Self { listener, path: path.to_owned(), file: device_and_inode(path) })
     }
 
-    /// The path of the socket.
+    /// Returns the path of the socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -107,7 +106,7 @@ fn device_and_inode(path: &Path) -> Option<(u64, u64)> {
 impl Drop for UnixSocket {
     fn drop(&mut self) {
         if device_and_inode(&self.path) == self.file {
-            // The socket is closed in any case: a file that stays is replaced by the next start.
+            // Ignores an error: the socket is closed anyway, and the next start replaces a file that remains.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -144,7 +143,7 @@ impl<A: Accept> Incoming<A> {
                     self.wait = FIRST_WAIT;
                     return accepted;
                 }
-                // Only this connection failed: the next can be accepted at once.
+                // Only this connection failed: the listener can accept the next one at once.
                 Err(error)
                     if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) =>
                 {
@@ -154,7 +153,7 @@ impl<A: Accept> Incoming<A> {
                     if let Some(failures) = self.warnings.count(Instant::now()) {
                         tracing::warn!(%error, failures, "no connection can be accepted");
                     }
-                    // Doubled first: the caller may drop this future while it sleeps.
+                    // Doubles the wait first: the caller may drop this future while it sleeps.
                     let wait = self.wait;
                     self.wait = (2 * wait).min(LONGEST_WAIT);
                     tokio::time::sleep(wait).await;
@@ -164,12 +163,12 @@ impl<A: Accept> Incoming<A> {
     }
 }
 
-/// Allows one warning a second and counts all events: the time of the last warning, and the events since.
+/// Allows one warning a second and counts all events. Holds the time of the last warning, and the events since then.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle(Mutex<(Option<Instant>, u64)>);
 
 impl Throttle {
-    /// Counts an event at `now`. If a warning is due, returns the number of events since the last one.
+    /// Counts an event at `now`. If a warning is due, returns the number of events since the last warning.
     pub(crate) fn count(&self, now: Instant) -> Option<u64> {
         let mut throttle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (last_warning, events) = &mut *throttle;
@@ -188,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// A listener that fails a number of times.
+    /// A listener whose first `failures` calls fail.
     struct Failing {
         failures: AtomicUsize,
         error: fn() -> io::Error,

@@ -1,7 +1,7 @@
-//! Accounts: callers that authenticate with a token of the accounts file.
+//! Accounts: callers that authenticate with a token from the accounts file.
 //!
-//! The file holds digests of tokens, never a token. Limits by caller count by account then, from wherever the account
-//! connects. Reloading the file resets no account's counters.
+//! The file holds digests of tokens, never a token. With this file, limits per caller apply per account, from any host.
+//! Reloading the file resets no account's counters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::origin::{Account, Quotas};
 use crate::secret::{self, digest};
 use boardwire_api::Error;
 
-/// The metadata key of an account's token; `authorization` carries the tokens of seats and owners.
+/// The metadata key of an account's token. The key `authorization` carries the tokens of seats and owners.
 const TOKEN: &str = "boardwire-token";
 /// The prefix of a token's digest in the file.
 const SCHEME: &str = "blake3:";
@@ -39,27 +39,27 @@ impl fmt::Debug for Accounts {
 
 #[derive(Default)]
 struct Current {
-    /// Each token's account. Revoking the token cancels the calls that carry it.
+    /// The account of each token. Revoking the token cancels the calls that carry it.
     by_digest: HashMap<Digest, (Account, CancellationToken)>,
-    /// All accounts since the start, so that each is created once.
+    /// All accounts since the server started, so that each is created once.
     by_name: BTreeMap<String, Account>,
 }
 
 impl Accounts {
-    /// Reads the accounts of a file.
+    /// Reads the accounts from a file.
     ///
     /// # Errors
-    /// The file is missing or malformed. The error repeats no value of the file, which may be a token by mistake.
+    /// The file is missing or malformed. The error repeats no value of the file, since it may be a token by mistake.
     pub fn load(file: PathBuf) -> Result<Self, String> {
         let accounts = Self { file, current: RwLock::default() };
         accounts.reload()?;
         Ok(accounts)
     }
 
-    /// Reads the file again. Calls end whose token is no longer there; accounts keep their matches and batches.
+    /// Reads the file again. Ends the calls whose token is no longer in it. Accounts keep their matches and batches.
     ///
     /// # Errors
-    /// As [`Self::load`]; the accounts stay as before then.
+    /// As [`Self::load`]. In this case the accounts do not change.
     pub fn reload(&self) -> Result<(), String> {
         let entries = read(&self.file).map_err(|error| secret::about_file("accounts", &self.file, error))?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Removes the token from a call's headers. Returns its account, and the signal that the token is revoked.
+    /// Removes the token from a call's headers. Returns the token's account, and the signal that the token is revoked.
     pub(super) fn identify(&self, headers: &mut HeaderMap) -> Result<(Account, CancellationToken), Error> {
         let token = headers.remove(TOKEN).ok_or(Error::CallerTokenMissing)?;
         let token = token.to_str().map_err(|_| Error::CallerTokenWrong)?;
@@ -87,20 +87,20 @@ impl Accounts {
     }
 }
 
-/// The digest of a token as the accounts file holds it.
+/// Returns a token's digest in the format of the accounts file.
 #[must_use]
 pub fn line(token: &str) -> String {
     format!("{SCHEME}{}", blake3::Hash::from(digest(token)).to_hex())
 }
 
-/// Whether an account may have this name.
+/// Returns whether an account may have this name.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
-/// An account in the file. `quotas` cannot be flattened: serde would no longer refuse unknown fields.
+/// An account in the file. Its fields repeat those of `Quotas`, since serde's `flatten` would accept unknown fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AccountEntry {
@@ -117,12 +117,12 @@ struct File {
     account: Vec<AccountEntry>,
 }
 
-/// The names, quotas and token digests of a file's accounts.
+/// Reads the names, quotas and token digests of a file's accounts.
 fn read(path: &Path) -> Result<Vec<(String, Quotas, Vec<Digest>)>, String> {
     let text = secret::read_text(path).map_err(|error| error.to_string())?;
     let File { account: entries } = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        // Leaves out the values that the parser quotes: they may be tokens.
+        // Removes the values that the parser quotes: they may be tokens.
         let message = error.message().split('"').step_by(2).collect::<Vec<_>>().join("...");
         format!("line {}: {message}", before.matches('\n').count() + 1)
     })?;

@@ -1,4 +1,4 @@
-//! A call, from its headers to its response: finds the caller, charges the call, and runs the method's handler.
+//! Handles a call from its headers to its response: finds the caller, charges the call, and runs the method's handler.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -47,12 +47,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// When its message arrived. From then on, the call waits only for the server.
+    /// Returns when the call's message arrived. From then on, the call waits only for the server.
     pub(crate) fn arrived(&self) -> Instant {
         self.arrived
     }
 
-    /// Records that its message has arrived.
+    /// Records when the call's message arrived.
     pub(super) fn note_arrival(&mut self) {
         self.arrived = self.caller.last_read();
     }
@@ -61,12 +61,12 @@ impl Call {
         &self.caller
     }
 
-    /// The token of `authorization: Bearer TOKEN`, if the call carries one.
+    /// Returns the token of `authorization: Bearer TOKEN`, if the call carries one.
     pub(crate) fn token(&self) -> Option<&str> {
         self.bearer.as_ref().and_then(caller::token)
     }
 
-    /// The budget for responses that are larger than an ordinary one.
+    /// Returns the budget for responses that are larger than an ordinary one.
     pub(crate) fn budget(&self) -> &Arc<Budget> {
         self.caller.budget()
     }
@@ -74,7 +74,7 @@ impl Call {
     /// Replies with an ordinary message, which the call's own charge covers.
     ///
     /// # Errors
-    /// The encoded message exceeds the longest that clients accept.
+    /// The encoded message is longer than clients accept.
     pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, Error> {
         Reply::message(self.charge, message)
     }
@@ -101,7 +101,7 @@ impl<B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static> Service<Requ
         let (edge, response_span) = (Arc::clone(&self.0), span.clone());
         let guard = ResetGuard { edge: Arc::clone(&edge), caller, has_response: false };
         let response = async move {
-            // Moves the whole guard, which is dropped with the call.
+            // Moves the whole guard into the future, so that both are dropped together.
             let mut guard = guard;
             let body = tonic::body::Body::new(body);
             let mut response = edge.respond(parts, body, &mut guard.caller, response_span).await;
@@ -113,7 +113,7 @@ impl<B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static> Service<Requ
     }
 }
 
-/// An open call. The client has reset it if this is dropped before there is a response.
+/// Detects a reset call: the client has reset it if this is dropped before there is a response.
 struct ResetGuard {
     edge: Arc<Edge>,
     caller: Caller,
@@ -149,7 +149,7 @@ impl Edge {
             Ok(admitted) => admitted,
             Err(error) => return ResponseBody::respond(Err(error), caller.budget(), None, &span),
         };
-        // The headers may be large, and the call may last long.
+        // Frees the headers: they may be large, and the call may last long.
         drop(parts);
         let budget = caller.budget();
         let (bytes, message_time) = (method.message_bytes, self.access.bounds.handshake_timeout);
@@ -171,8 +171,8 @@ impl Edge {
         ResponseBody::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), budget, in_use, &span)
     }
 
-    /// Finds the caller and the method of a call. Refuses it if the account is unknown, or if the caller makes too many calls or
-    /// holds too many bytes. Calls with a wrong token count in the rate, too.
+    /// Finds the caller and the method of a call. Refuses the call if the account is unknown, or if the caller makes too
+    /// many calls or holds too many bytes. The rate limit also counts calls with a wrong token.
     fn admit(
         &self,
         parts: &mut Parts,
@@ -211,7 +211,7 @@ impl Edge {
     }
 }
 
-/// The error after a panic. The server logs the panic's message and does not send it.
+/// Returns the error for a panic. The server logs the panic's message and does not send it.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -219,7 +219,7 @@ pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     Error::Internal { place: "a call".to_owned(), what }
 }
 
-/// The HTTP status that refuses a request, unless it is gRPC with protobuf. Parameters of the content type do not matter.
+/// Returns the HTTP status that refuses a request. `None` for gRPC with protobuf. Ignores parameters of the content type.
 fn http_refusal(parts: &Parts) -> Option<StatusCode> {
     if parts.method != Verb::POST {
         return Some(StatusCode::METHOD_NOT_ALLOWED);
@@ -231,7 +231,7 @@ fn http_refusal(parts: &Parts) -> Option<StatusCode> {
     (!is_grpc).then_some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
 }
 
-/// The request id for logs and the response: the caller's own if it is short and printable, otherwise a random one.
+/// Returns the request id for logs and the response: the caller's own if it is short and printable, else a random one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
     let is_valid = |id: &&HeaderValue| {
         (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
@@ -240,7 +240,7 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     headers.get(REQUEST_ID).filter(is_valid).cloned().unwrap_or_else(random)
 }
 
-/// The time in `grpc-timeout`: at most eight digits and a unit. As other gRPC servers do, ignores a malformed one.
+/// Returns the time in `grpc-timeout`: at most eight digits and a unit. Ignores a malformed one, as other gRPC servers do.
 fn timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -259,7 +259,7 @@ fn timeout(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// The span of a call, below the client's span if the headers name one. It contains nothing that a seat must not know.
+/// Creates the span of a call, below the client's span if the headers name one. It has no secret that a seat must not know.
 fn span(parts: &Parts, id: &HeaderValue, caller: &Caller) -> Span {
     let method = parts.uri.path();
     let span = tracing::debug_span!(

@@ -1,4 +1,4 @@
-//! The caller of a call: its connection, the origin of that, and the account that it has proved.
+//! The caller of a call: its connection, the connection's origin, and the account that the call has proved.
 //!
 //! Every call has a [`Caller`]. No other module reads the header `authorization`.
 
@@ -16,7 +16,7 @@ use crate::batches::Peer;
 use crate::origin::{Account, Origin};
 use boardwire_api::Error;
 
-/// The maximum size in bytes of `authorization`; the server's tokens have 32.
+/// The maximum size in bytes of `authorization`. The server's own tokens have 32 bytes.
 const MAX_AUTHORIZATION_BYTES: usize = 1_024;
 
 /// The connection of a call, and the account that the call has proved.
@@ -44,7 +44,7 @@ pub(super) struct Connection {
 }
 
 impl Caller {
-    /// The caller on a new connection, which `charge` pays for.
+    /// Creates the caller of a new connection, whose charge is `charge`.
     pub(crate) fn new(
         peer: Peer,
         origin: Origin,
@@ -58,7 +58,7 @@ impl Caller {
         Self { connection: Arc::new(connection), account: None, budget }
     }
 
-    /// The same connection, with a call of this account.
+    /// Returns the caller of a call on the same connection by this account.
     pub(super) fn with_account(&self, account: (Account, CancellationToken), ledger: &Ledger) -> Self {
         let origin = Origin::Account(account.0);
         self.connection.slot.assign_to(origin);
@@ -73,7 +73,7 @@ impl Caller {
         self.connection.peer
     }
 
-    /// The account, or else the origin of the connection.
+    /// Returns the account, or without one the origin of the connection.
     pub(crate) fn origin(&self) -> Origin {
         self.account.as_ref().map_or(self.connection.origin, |(account, _)| Origin::Account(*account))
     }
@@ -82,29 +82,29 @@ impl Caller {
         &self.budget
     }
 
-    /// When the server last read from the connection. A message that it handles now has waited at most since then.
+    /// Returns when the server last read from the connection. A message that it handles now has waited at most since then.
     pub(crate) fn last_read(&self) -> Instant {
         *self.connection.last_read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Charges the connection's window, once. A stream of requests is read only as fast as they are answered, so that up to a
-    /// window of bytes can wait. The server reads a single request at once.
+    /// Charges the connection's flow-control window, once. The server reads a stream of requests only as fast as it
+    /// responds, so that up to a window of bytes can wait. It reads a single request at once.
     ///
     /// # Errors
-    /// The origin or the server holds as much as it may.
+    /// The origin or the server has reached its limit.
     pub(super) fn charge_unread(&self) -> Result<(), Error> {
         if self.connection.unread.get().is_none() {
-            // Two streams that begin at once are both charged; dropping the second charge gives it back.
+            // Two streams that start at the same time both charge. Dropping the second charge returns it.
             let _ = self.connection.unread.set(self.budget.charge(CONNECTION_WINDOW as usize)?);
         }
         Ok(())
     }
 }
 
-/// The header `authorization: Bearer TOKEN` of a call, if the call carries one. Its `Debug` output hides the token.
+/// Returns the header `authorization: Bearer TOKEN` of a call, if it carries one. Its `Debug` output hides the token.
 ///
 /// # Errors
-/// It is longer than [`MAX_AUTHORIZATION_BYTES`].
+/// The header is longer than [`MAX_AUTHORIZATION_BYTES`].
 pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<HeaderValue>, Error> {
     let Some(mut header) = headers.get(AUTHORIZATION).cloned() else { return Ok(None) };
     if header.len() > MAX_AUTHORIZATION_BYTES {
@@ -114,7 +114,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<HeaderValue>, Error> 
     Ok(Some(header).filter(|header| token(header).is_some()))
 }
 
-/// The token of that header.
+/// Returns the token of that header.
 pub(super) fn token(header: &HeaderValue) -> Option<&str> {
     let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())

@@ -1,8 +1,8 @@
-//! The open connections, and which of them may be open.
+//! The open connections, and their limits.
 //!
-//! A quarter of the slots is reserved for known origins: users of this machine on a Unix socket, and accounts, once a
-//! connection has carried a call of one. Unknown hosts share the other slots. If all of these are taken, a new connection
-//! replaces the oldest one of the host with the most connections, unless its own host has about as many.
+//! A quarter of the slots is reserved for known origins: local users on a Unix socket, and accounts, once a connection has
+//! carried a call of one. Unknown hosts share the remaining slots. If all are taken, a new connection replaces the oldest
+//! one of the host that has the most, unless its own host has about as many.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,6 @@ use tokio::sync::Notify;
 use super::accept::Throttle;
 use crate::origin::Origin;
 
-/// The open connections of a server.
 #[derive(Debug)]
 pub(crate) struct Connections {
     limit: usize,
@@ -28,12 +27,12 @@ struct OpenConnections {
     last_number: u64,
     /// The number of connections of unknown origin.
     unknown: usize,
-    /// By number, so oldest first, each with the signal to close it.
+    /// The connections of each origin by number (oldest first), each with the signal to close it.
     by_origin: HashMap<Origin, BTreeMap<u64, Arc<Notify>>>,
     all: usize,
 }
 
-/// The slot of one connection; dropping it frees the slot.
+/// The slot of one connection. Dropping it frees the slot.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,
@@ -66,7 +65,7 @@ impl OpenConnections {
         Some(closing)
     }
 
-    /// Closes the oldest connection of the unknown origin with the most, if these are at least two more than `of_caller`.
+    /// Closes the oldest connection of the unknown origin with the most, if it has at least two more than `of_caller`.
     fn make_room(&mut self, of_caller: usize) {
         let unknown = self.by_origin.iter().filter(|(origin, _)| !origin.is_known());
         let Some((&origin, most)) = unknown.max_by_key(|(_, of_origin)| of_origin.len()) else { return };
@@ -92,7 +91,7 @@ impl Connections {
         self.lock().all
     }
 
-    /// A slot for a connection from `origin`, if one is free.
+    /// Returns a slot for a connection from `origin`, if one is free.
     pub(crate) fn admit(self: &Arc<Self>, origin: Origin) -> Option<ConnectionSlot> {
         let mut open = self.lock();
         let (of_origin, is_known) = (open.of(origin), origin.is_known());
@@ -119,7 +118,7 @@ impl Connections {
 }
 
 impl ConnectionSlot {
-    /// Counts the slot for an account that has called on it, unless the account has as many slots as it may. Only the first
+    /// Counts the slot for an account that has called on it, unless the account has reached its limit. Only the first
     /// account counts.
     pub(crate) fn assign_to(&self, account: Origin) {
         if self.is_known.swap(true, Ordering::Relaxed) {
@@ -198,7 +197,7 @@ mod tests {
         let mut slots = vec![];
         for number in 0..3 {
             let slot = connections.admit(host(number)).expect("free");
-            // Any known origin can play the account here.
+            // A user stands for the account here: the test needs only a known origin.
             slot.assign_to(Origin::User(1));
             slot.assign_to(Origin::User(1));
             slots.push(slot);

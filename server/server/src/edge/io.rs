@@ -1,7 +1,7 @@
 //! The byte stream of a gRPC connection.
 //!
-//! The server sets up HTTP/2 only after the client's preface, so that a silent connection costs little. It does not read from a
-//! connection that has too many tasks.
+//! The server sets up HTTP/2 only after the client's preface, so that a silent connection costs little. The server does not
+//! read from a connection that has too many tasks.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,12 +17,12 @@ use tokio::time::Instant;
 /// The first bytes of a client (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// A connection whose preface has been read. The HTTP/2 server reads the preface from it once more.
+/// A connection whose preface has been read. It replays the preface for the HTTP/2 server.
 pub(crate) struct PrefacedIo<IO> {
     io: IO,
     tasks: Tasks,
     last_read: Arc<Mutex<Instant>>,
-    /// The part of the preface that the HTTP/2 server has still to read.
+    /// The rest of the preface that the HTTP/2 server has not read yet.
     replay: &'static [u8],
 }
 
@@ -30,7 +30,7 @@ impl<IO: AsyncRead + Unpin> PrefacedIo<IO> {
     /// Reads the preface. From then on, each read updates `last_read`.
     ///
     /// # Errors
-    /// The connection ends, or begins with other bytes.
+    /// The connection ends, or begins with bytes that are not the preface.
     pub(crate) async fn read(mut io: IO, tasks: Tasks, last_read: Arc<Mutex<Instant>>) -> io::Result<Self> {
         let mut bytes = [0; PREFACE.len()];
         let mut read = 0;
@@ -90,8 +90,8 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for PrefacedIo<IO> {
     }
 }
 
-/// Spawns and counts the tasks of a connection: one for each open call, and for a moment one for each reset call. At the limit,
-/// the server stops reading from the connection, since HTTP/2 limits the open calls but not the reset ones.
+/// Spawns and counts the tasks of a connection: one for each open call, and for a moment one for each reset call. At the
+/// limit, the server stops reading from the connection. HTTP/2 limits the open calls but not the reset ones.
 #[derive(Clone)]
 pub(crate) struct Tasks(Arc<TaskCount>);
 
@@ -101,7 +101,7 @@ struct TaskCount {
     reader: AtomicWaker,
 }
 
-/// A counted task; dropping this ends the count.
+/// A counted task. Dropping this ends the count.
 struct CountedTask(Arc<TaskCount>);
 
 impl Drop for CountedTask {

@@ -1,8 +1,8 @@
-//! The memory ledger: charges the bytes that the server holds for a caller, before it allocates them.
+//! The memory ledger: charges a caller for the bytes that the server holds for it, before the server allocates them.
 //!
-//! A charge counts for the caller's origin and for the whole server. Beyond the fixed bytes of each call, it also counts for
-//! the connection. A full connection waits until its client has read responses; a full origin or server refuses further
-//! calls. Dropping a charge gives it back.
+//! A charge counts against the limits of the caller's origin and of the server. Except for the fixed bytes of each call, it
+//! also counts against the limit of the connection. At that limit, responses wait until the client has read earlier ones. At
+//! the other two limits, the server refuses further calls. Dropping a charge returns its bytes.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -20,12 +20,12 @@ use boardwire_api::Error;
 pub(crate) const CONNECTION_BYTES: usize = 64 << 10;
 /// The charge for a call: its headers, its task, a request of up to [`REQUEST_BYTES`] and an ordinary response.
 pub(crate) const CALL_BYTES: usize = 16 << 10;
-/// The longest request that the charge for its call covers.
+/// The maximum bytes of a request that the charge for its call covers.
 pub(crate) const REQUEST_BYTES: usize = 4 << 10;
-/// The least number of entries from which the ledger removes origins that hold nothing.
+/// The minimum number of entries before the ledger removes origins that hold nothing.
 const ORIGINS: usize = 1_024;
-/// How many requests of one origin the threads that serve connections may handle concurrently. The rest wait, so that
-/// a request of another origin queues behind a few of them and not behind all.
+/// The maximum number of requests of one origin that the runtime's threads handle concurrently. The rest wait, so that a
+/// request of another origin queues behind a few of them and not behind all.
 const TURNS: usize = 16;
 
 /// The memory use of one origin or of the whole server.
@@ -47,7 +47,7 @@ impl Usage {
         charged.map(drop).map_err(|_| Error::BytesFull { limit: self.limit })
     }
 
-    /// Charges without a limit.
+    /// Charges bytes, even above the limit.
     fn overdraw(&self, bytes: usize) {
         self.charged.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -66,13 +66,13 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger for `server_bytes`, of which each connection may hold `connection_bytes`.
+    /// Creates a ledger for `server_bytes`, of which each connection may hold `connection_bytes`.
     pub(crate) fn new(connection_bytes: usize, server_bytes: usize) -> Self {
         let connection_bytes = connection_bytes.min(Semaphore::MAX_PERMITS);
         Self { server: Arc::new(Usage::new(server_bytes)), by_origin: Mutex::default(), connection_bytes }
     }
 
-    /// The budget of a new connection from an origin.
+    /// Returns the budget of a new connection from an origin.
     pub(crate) fn budget(&self, origin: Origin) -> Arc<Budget> {
         Arc::new(Budget {
             connection: Arc::new(Semaphore::new(self.connection_bytes)),
@@ -82,7 +82,7 @@ impl Ledger {
         })
     }
 
-    /// The budget of the same connection for calls of an account.
+    /// Returns the budget of the same connection for calls of an account.
     pub(crate) fn budget_for_account(&self, budget: &Budget, account: Origin) -> Arc<Budget> {
         Arc::new(Budget { origin: self.usage(account), ..budget.clone() })
     }
@@ -92,7 +92,7 @@ impl Ledger {
         if let Some(usage) = by_origin.get(&origin).and_then(Weak::upgrade) {
             return usage;
         }
-        // Capacity doubles, so this is rare.
+        // The map doubles its capacity, so this is rare.
         if by_origin.len() >= ORIGINS && by_origin.len() == by_origin.capacity() {
             by_origin.retain(|_, usage| usage.strong_count() > 0);
         }
@@ -117,19 +117,19 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Charges the fixed bytes of a connection or a call. They do not count for the connection, since other limits bound the
-    /// connections and the calls on each.
+    /// Charges the fixed bytes of a connection or a call. They do not count against the connection, since other limits bound
+    /// the connections and the calls on each.
     ///
     /// # Errors
-    /// The origin or the server holds as much as it may.
+    /// The origin or the server has reached its limit.
     pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
         self.commit(None, bytes)
     }
 
-    /// Charges a response as soon as the connection has room for it. One response always fits an empty connection.
+    /// Waits until the connection has room for a response, then charges it. One response always fits an empty connection.
     ///
     /// # Errors
-    /// The origin or the server holds as much as it may.
+    /// The origin or the server has reached its limit.
     pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
         let permit = Arc::clone(&self.connection).acquire_many_owned(self.permits(bytes)).await;
         self.commit(Some(permit.expect("the semaphore is never closed")), bytes)
@@ -138,14 +138,14 @@ impl Budget {
     /// Charges a part of a request before the server reads it.
     ///
     /// # Errors
-    /// The connection, the origin or the server holds as much as it may.
+    /// The connection, the origin or the server has reached its limit.
     pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
         let permit = Arc::clone(&self.connection).try_acquire_many_owned(self.permits(bytes));
         let permit = permit.map_err(|_| Error::BytesFull { limit: self.connection_bytes })?;
         self.commit(Some(permit), bytes)
     }
 
-    /// Runs the work of a request once its origin has a free turn. The turn ends when the work ends or first waits.
+    /// Runs the work of a request once its origin has a free turn. The turn ends when the work ends, or when it first waits.
     pub(crate) async fn in_turn<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let mut turn = Some(self.origin.turns.acquire().await.expect("the semaphore is never closed"));
@@ -157,7 +157,7 @@ impl Budget {
         .await
     }
 
-    /// Charges without a limit bytes that are allocated already or that must be sent, such as the status of a call.
+    /// Charges bytes even above all limits: bytes that are allocated already or that must be sent, such as a call's status.
     pub(crate) fn overdraw(self: &Arc<Self>, bytes: usize) -> Charge {
         self.origin.overdraw(bytes);
         self.server.overdraw(bytes);
@@ -174,24 +174,24 @@ impl Budget {
         u32::try_from(bytes.min(self.connection_bytes)).unwrap_or(u32::MAX)
     }
 
-    /// The bytes for which the connection has room.
+    /// Returns the bytes for which the connection has room.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.connection.available_permits()
     }
 }
 
-/// Charged bytes; dropping this gives them back.
+/// A number of charged bytes. Dropping this returns them.
 #[derive(Debug)]
 pub(crate) struct Charge {
     bytes: usize,
-    /// The part that counts for the connection.
+    /// The part that counts against the connection.
     permit: Option<OwnedSemaphorePermit>,
     budget: Arc<Budget>,
 }
 
 impl Charge {
-    /// Changes the charge to exactly `bytes`. It may grow above all limits: it paid for an estimate of the size before.
+    /// Changes the charge to exactly `bytes`. It may grow above all limits, since it was an estimate before.
     pub(crate) fn resize(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.budget.origin.overdraw(bytes - self.bytes);
@@ -215,7 +215,7 @@ impl Charge {
         self.bytes += std::mem::take(&mut other.bytes);
     }
 
-    /// Attaches the charge to bytes: dropping the last part of them gives it back.
+    /// Attaches the charge to bytes. Dropping the last slice of them returns the charge.
     pub(crate) fn attach_to(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(ChargedBytes { bytes, _charge: self })
     }
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(other.in_turn(async { 2 }).await, 2);
         drop(turns);
         assert_eq!(waits.await, 1);
-        // A request that waits for something else has no turn meanwhile.
+        // A request that waits for another event has no turn meanwhile.
         let mut waiting: Vec<_> =
             (0..=TURNS).map(|_| Box::pin(busy.in_turn(std::future::pending::<()>()))).collect();
         for each in &mut waiting {

@@ -1,4 +1,4 @@
-//! The served methods: what each takes, and the function that handles it.
+//! The served methods: the requests and responses of each, and the function that handles it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::telemetry::timed;
 use boardwire_api::{Error, MAX_MESSAGE_BYTES};
 
 type Name = &'static str;
-/// Responds to a call, whose request it still has to read.
+/// A function that reads the request of a call and responds.
 type Handler = Box<dyn Fn(Call, RequestStream) -> BoxFuture<Reply, Error> + Send + Sync>;
 
 /// A service's function for one method.
@@ -26,7 +26,7 @@ impl<F: Future<Output = Result<Reply, Error>> + Send + 'static> ReplyFuture for 
 
 pub(crate) struct Method {
     pub(super) handler: Handler,
-    /// The maximum size in bytes of a message to it.
+    /// The maximum size in bytes of a message to the method.
     pub(super) message_bytes: usize,
     pub(super) shape: Shape,
     pub(super) kind: Kind,
@@ -38,7 +38,7 @@ pub(crate) enum Shape {
     Call,
     /// One request, a stream of responses.
     Watch,
-    /// A stream each way.
+    /// A stream of requests, a stream of responses.
     Stream,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Service<P> {
 }
 
 impl<P: Send + Sync + 'static> Service<P> {
-    /// A service without methods. Each method's function receives `state`.
+    /// Creates a service without methods. Each method's function receives `state`.
     pub(crate) fn new(name: Name, kind: Kind, state: Arc<P>) -> Self {
         Self { name, kind, state, methods: HashMap::new() }
     }
@@ -70,7 +70,7 @@ impl<P: Send + Sync + 'static> Service<P> {
         self.add_one_request(name, Shape::Call, |_| false, run)
     }
 
-    /// The same; requests for which `waits` is true may wait for another player.
+    /// Adds a method as [`Self::call`] does. Requests for which `waits` returns true may wait for another player.
     pub(crate) fn call_that_waits<M: Request, F: ReplyFuture>(
         self,
         name: Name,
@@ -105,7 +105,7 @@ impl<P: Send + Sync + 'static> Service<P> {
         self.add(name, handler, shape)
     }
 
-    /// Adds a method with a stream each way.
+    /// Adds a method with a stream of requests and a stream of responses.
     pub(crate) fn stream<F: ReplyFuture>(self, name: Name, run: MethodFn<P, RequestStream, F>) -> Self {
         let state = Arc::clone(&self.state);
         let handler: Handler =
@@ -137,7 +137,7 @@ impl Methods {
         self
     }
 
-    /// The method at a path `/SERVICE/METHOD`.
+    /// Returns the method at a path `/SERVICE/METHOD`.
     pub(super) fn find(&self, path: &str) -> Result<&Method, Error> {
         let path = path.strip_prefix('/').unwrap_or(path);
         let (name, method) = path.split_once('/').unwrap_or((path, ""));
@@ -146,7 +146,7 @@ impl Methods {
         methods.get(method).ok_or_else(unknown)
     }
 
-    /// The service, name and shape of each method.
+    /// Returns the service, name and shape of each method.
     #[cfg(test)]
     pub(crate) fn names(&self) -> impl Iterator<Item = (Name, Name, Shape)> {
         self.0.iter().flat_map(|(service, methods)| {

@@ -1,8 +1,8 @@
 //! Pages over HTTP/1.1: the watch page for browsers, and the metrics for Prometheus.
 //!
-//! A website can let its own host name resolve to this machine, and a browser would then treat the server's pages as that
-//! website's (DNS rebinding). Browsers send the host name, so the server accepts only addresses, `localhost`, and the names of
-//! `--page-host`.
+//! The server prevents DNS rebinding: a website can let its own host name resolve to this machine, and a browser then treats
+//! the server's pages as pages of that website. Browsers send the host name, so the server accepts only addresses,
+//! `localhost`, and the names of `--page-host`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ const CALLS: &[&str] = &[
     "/boardwire.v1.MatchService/Watch",
 ];
 
-/// The watch page, and the methods that it calls.
+/// Returns the service of the watch page and of the methods that it calls.
 pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
     let (html, policy) = page::watch();
     let policy = HeaderValue::try_from(policy).expect("the policy is ASCII");
@@ -63,7 +63,7 @@ pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
     })
 }
 
-/// The page `/metrics`.
+/// Returns the service of the page `/metrics`.
 pub(crate) fn metrics_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
     let edge = Arc::clone(edge);
     service_fn(move |request: Request<Incoming>| {
@@ -90,7 +90,7 @@ fn respond<R>(request: &Request<R>, hosts: &[String], body: Option<(Bytes, Heade
     response
 }
 
-/// Whether a request names an address, `localhost`, or one of the server's `hosts`.
+/// Returns whether a request names an address, `localhost`, or one of the server's `hosts`.
 fn is_allowed<R>(request: &Request<R>, hosts: &[String]) -> bool {
     let header = || Authority::try_from(request.headers().get(HOST)?.as_bytes()).ok();
     let Some(authority) = request.uri().authority().cloned().or_else(header) else { return false };

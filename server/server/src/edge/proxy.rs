@@ -1,4 +1,4 @@
-//! The client of a trusted proxy, from the header of the PROXY protocol, version 2.
+//! Reads the client of a trusted proxy from the header of the PROXY protocol, version 2.
 //!
 //! <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>
 
@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use crate::origin::Origin;
 
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
-/// The most bytes after the first 16: 36 for addresses, the rest for the proxy's extensions.
+/// The maximum bytes after the first 16: 36 for addresses, the rest for the proxy's extensions.
 const MAX_BYTES: usize = 2_048;
 
-/// Reads the header, and no byte after it. Returns the client's origin, or `None` if the proxy connects for itself (a health
-/// check).
+/// Reads the header, and no byte after it. Returns the client's origin. Returns `None` if the proxy connects for itself (a
+/// health check).
 ///
 /// # Errors
-/// The connection ends, or begins with other bytes.
+/// The connection ends, or its header is missing or invalid.
 pub(crate) async fn read(mut io: impl AsyncRead + Unpin) -> io::Result<Option<Origin>> {
     let refuse = |what: &str| Err(io::Error::new(ErrorKind::InvalidData, format!("the PROXY header {what}")));
     let mut first = [0; 16];
@@ -33,7 +33,7 @@ pub(crate) async fn read(mut io: impl AsyncRead + Unpin) -> io::Result<Option<Or
     let mut rest = [0; MAX_BYTES];
     io.read_exact(&mut rest[..length]).await?;
     let addresses = &rest[..length];
-    // The upper half is the kind of the addresses; the first of them is the client's.
+    // The upper half is the kind of the addresses. The first address is the client's.
     let source: Option<IpAddr> = match family >> 4 {
         1 => addresses.first_chunk::<4>().map(|bytes| Ipv4Addr::from(*bytes).into()),
         2 => addresses.first_chunk::<16>().map(|bytes| Ipv6Addr::from(*bytes).into()),

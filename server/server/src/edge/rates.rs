@@ -1,4 +1,4 @@
-//! Rate limits: how many calls a second each origin may make.
+//! Rate limits: the maximum number of calls per second of each origin.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use crate::origin::Origin;
 use boardwire_api::Error;
 
-/// The least number of entries from which the limiter removes idle origins.
+/// The minimum number of entries before the limiter removes idle origins.
 const ORIGINS: usize = 1_024;
 
 /// A reset call counts as this many calls.
@@ -28,7 +28,7 @@ struct Limiter {
 }
 
 impl Rates {
-    /// At most `limit` calls a second for each origin; 0 for no limit.
+    /// Creates limits of `limit` calls per second for each origin; 0 for no limit.
     pub(crate) fn new(limit: u32) -> Self {
         Self(NonZeroU32::new(limit).map(|quota| Limiter {
             limit,
@@ -37,7 +37,7 @@ impl Rates {
         }))
     }
 
-    /// Counts a call, and refuses it if its origin makes too many. An account's own quota replaces the server's limit.
+    /// Counts a call, and refuses it if its origin makes too many calls. An account's own quota replaces the server's limit.
     pub(crate) fn check(&self, origin: Origin) -> Result<(), Error> {
         let (limit, checked) = match (origin, origin.quotas().calls, &self.0) {
             (Origin::Account(account), Some(limit), _) => {
@@ -52,7 +52,7 @@ impl Rates {
         })
     }
 
-    /// Counts a call that the client has reset, which costs the server more. Returns whether its origin makes too many calls.
+    /// Counts a call that the client has reset; it costs the server more. Returns whether its origin makes too many calls.
     pub(crate) fn is_reset_too_often(&self, origin: Origin) -> bool {
         (1..RESET_CALLS).any(|_| self.check(origin).is_err())
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn idle_origins_are_removed() {
-        // An origin is idle soon, since its calls are far below its rate.
+        // An origin soon counts as idle, since its calls are far below its rate.
         let rates = Rates::new(1_000_000_000);
         for number in 0..10_000 {
             rates.remove_idle();

@@ -1,7 +1,7 @@
 //! Serves a listener: accepts its connections and drives each one to its end.
 //!
 //! tonic's own loop cannot close a silent connection, neither while the server runs nor when it stops. So this module drives
-//! connections itself, with the same `hyper`.
+//! connections itself, with `hyper` as tonic does.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -36,15 +36,15 @@ use crate::origin::Origin;
 pub const STREAM_WINDOW: u32 = 256 << 10;
 /// The HTTP/2 flow-control window of a connection.
 pub const CONNECTION_WINDOW: u32 = 512 << 10;
-/// The time without traffic after which a side pings its peer.
+/// The time without traffic after which the server pings the client.
 pub const KEEPALIVE: Duration = Duration::from_mins(1);
-/// The most time that the peer has to respond to the ping.
+/// The timeout for the client's response to the ping.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The maximum size in bytes of a call's headers, and of its trailers.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
-/// The most bytes that the server buffers of a page's request or response.
+/// The maximum bytes that the server buffers of a page's request or response.
 const PAGE_BUFFER: usize = 32 << 10;
-/// How long a connection without calls stays open for its goodbye frame once the server stops.
+/// How long a connection without calls stays open for its goodbye frame (GOAWAY) once the server stops.
 const GOODBYE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The protocol of a listener's connections.
@@ -73,7 +73,7 @@ impl<S, B> HttpService<B> for S where
 {
 }
 
-/// Serves the connections of one listener until the server stops and all have ended. Dropping the future closes them.
+/// Serves the connections of a listener until the server stops and all of them have ended. Dropping the future closes them.
 pub(crate) async fn serve<A, S, B>(edge: Arc<Edge>, listener: A, (protocol, service): (Protocol, S))
 where
     A: Accept,
@@ -106,8 +106,8 @@ where
     while connections.join_next().await.is_some() {}
 }
 
-/// A connection with its origin: the peer, or the client that a trusted proxy names. Connections for pages come from browsers
-/// and scrapers, which send no proxy header.
+/// Returns a connection with its origin: the peer, or the client that a trusted proxy names. Connections for pages come from
+/// browsers and scrapers, which send no proxy header.
 async fn client_origin<IO: Accepted>(
     mut io: IO,
     (protocol, peer): (Protocol, Origin),
@@ -147,7 +147,7 @@ where
         request
     });
     let service = TowerToHyperService::new(service);
-    // A client may reset all open calls at once and open as many new ones.
+    // A client may reset all open calls at once and open the same number again.
     let tasks = Tasks::new(2 * bounds.connection_streams as usize);
     let last_read = Arc::clone(&caller.connection.last_read);
     let opened = async {
@@ -184,7 +184,7 @@ enum Opened<IO> {
     Page(IO),
 }
 
-/// Drives a connection to its end. Once the server stops, it ends gracefully after its last call.
+/// Drives a connection to its end. Once the server stops, the connection ends gracefully after its last call.
 async fn drive<C: GracefulConnection<Error: Display>>(connection: C, caller: &Caller, edge: &Edge) {
     let mut connection = pin!(connection);
     let result = tokio::select! {
@@ -221,7 +221,7 @@ fn http2(bounds: &Bounds, tasks: Tasks) -> http2::Builder<Tasks> {
     builder
 }
 
-/// Resolves when no call has been open for [`GOODBYE_TIMEOUT`], in which the peer receives the goodbye frame.
+/// Resolves when no call has been open for [`GOODBYE_TIMEOUT`]. In this time the peer receives the goodbye frame.
 async fn idle(calls: &TaskTracker) {
     calls.close();
     loop {

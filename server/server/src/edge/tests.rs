@@ -15,7 +15,7 @@ use super::*;
 use crate::batches::{BatchLimits, Batches};
 use boardwire_api::Error;
 
-/// A service, one method of which panics.
+/// A service with a method that panics.
 struct Faulty;
 
 #[expect(clippy::unused_async, reason = "handlers are asynchronous")]
@@ -101,11 +101,11 @@ async fn calls_are_traced_without_their_tokens() {
         .with_writer(move || writer.clone())
         .with_ansi(false)
         .finish();
-    // This runtime has one thread, so that it logs everything here.
+    // The runtime has one thread, so that this subscriber gets all of its logs.
     let _guard = tracing::subscriber::set_default(subscriber);
     let mut client = client().await;
     client.list_games(ListGamesRequest::default()).await.expect("the call succeeds");
-    // If another test called first, on a thread that logs nothing, tracing has cached that for all threads.
+    // If another test called first, on a thread without a log, tracing has cached for all threads that nothing is logged.
     tracing::callsite::rebuild_interest_cache();
     let mut request = tonic::Request::new(ListGamesRequest::default());
     request.metadata_mut().insert("authorization", "Bearer very-secret".parse().expect("a header"));

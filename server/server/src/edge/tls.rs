@@ -1,7 +1,7 @@
 //! TLS on TCP listeners, with certificates for the server and optionally for clients.
 //!
-//! Each new connection uses the certificates that were read from the files last. The server supports only TLS 1.3, which
-//! every gRPC library has.
+//! Each new connection uses the certificates from the last read of the files. The server supports only TLS 1.3, which every
+//! gRPC library supports.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct TlsFiles {
     pub cert: PathBuf,
     /// The certificate's private key, unencrypted.
     pub key: PathBuf,
-    /// The roots that clients' certificates must lead to; without it, clients need no certificate.
+    /// The root certificates of the clients' certificate chains. If `None`, clients need no certificate.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl Tls {
     /// Reads the files again, for new connections.
     ///
     /// # Errors
-    /// As [`Self::load`]; the configuration stays as before then.
+    /// As [`Self::load`]. In this case the configuration does not change.
     pub fn reload(&self) -> Result<(), String> {
         let config = Arc::new(self.files.read()?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
@@ -128,7 +128,7 @@ fn check_validity(certificate: &CertificateDer<'_>) -> Result<(), String> {
     }
 }
 
-/// The certificates in a file: at least one.
+/// Reads the certificates in a file: at least one.
 fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let about = |problem| secret::about_file(what, file, problem);
     let pem = secret::read_file(file).map_err(|error| about(error.to_string()))?;

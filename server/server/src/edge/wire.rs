@@ -1,7 +1,7 @@
 //! gRPC messages on the wire: reads requests and sends responses.
 //!
 //! A message has a prefix of five bytes: a compression flag and the length. This module replaces tonic's codec, which
-//! allocates the length that a request announces, encodes into a buffer without a charge, and copies every view once more.
+//! allocates the length that a request announces, encodes into a buffer without a charge, and copies every view again.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -32,11 +32,11 @@ use super::call::panicked;
 use super::ledger::{Budget, Charge, REQUEST_BYTES};
 use crate::status::status;
 
-/// The bytes of a message's prefix.
+/// The size in bytes of a message's prefix.
 const PREFIX: usize = 5;
-/// The charge for a response beside its bytes, until it has been sent.
+/// The charge for a response in addition to its bytes, until it has been sent.
 const FRAME_BYTES: usize = 256;
-/// The rate at which a message is never too slow.
+/// The minimum rate: a message that arrives at this rate does not time out.
 const MIN_BYTES_PER_SECOND: usize = 64 << 10;
 /// The header with the details of a status.
 const DETAILS: &str = "grpc-status-details-bin";
@@ -45,7 +45,7 @@ const STEP: u8 = 1 << 3 | 2;
 const TAG: u8 = 1 << 3;
 const TAGGED_STEP: u8 = 2 << 3 | 2;
 const VIEW: u8 = 15 << 3 | 2;
-/// The longest views that are copied into the message: a second frame would cost more.
+/// The maximum size in bytes of views that are copied into the message. Below it, a copy costs less than a second frame.
 const MAX_COPIED_BYTES: usize = 64 << 10;
 
 /// The request messages of a call, read on demand.
@@ -54,15 +54,15 @@ pub(crate) struct RequestStream {
     /// The maximum size in bytes of a message.
     limit: usize,
     budget: Arc<Budget>,
-    /// The time for a message from its first byte on, or for a single one from the start of its call.
+    /// The timeout of a message from its first byte. For a single message, from the start of its call.
     timeout: Duration,
-    /// When that time began, if it has.
+    /// When the timeout started, if it has.
     since: Option<Instant>,
     /// Bytes that have arrived and belong to no returned message.
     read: BytesMut,
     /// The charge for the message being read, or for the one returned last.
     charge: Option<Charge>,
-    /// The bytes that this charge and the call's own cover.
+    /// The bytes that this charge and the call's own charge cover.
     charged: usize,
 }
 
@@ -72,10 +72,10 @@ impl RequestStream {
         Self { body, limit, budget, timeout, since, read, charge: None, charged: REQUEST_BYTES }
     }
 
-    /// The next message, or `None` at the end. Gives back the charge for the previous message.
+    /// Returns the next message, or `None` at the end. Drops the charge for the previous message.
     ///
     /// # Errors
-    /// The message is compressed, too long, too slow, malformed, or there is no memory for it.
+    /// The message is compressed, too long, too slow or malformed, or there is no memory for it.
     pub(crate) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Error> {
         if self.charge.take().is_some() {
             // Frees the buffer of the large message, which no longer has a charge.
@@ -100,7 +100,7 @@ impl RequestStream {
         }
     }
 
-    /// The only message of a call.
+    /// Returns the only message of a call.
     ///
     /// # Errors
     /// As [`Self::next`]; or the call has no message.
@@ -115,7 +115,7 @@ impl RequestStream {
         })
     }
 
-    /// The next bytes of the body. The time limit grows with the bytes that have arrived.
+    /// Returns the next bytes of the body. The timeout grows with the bytes that have arrived.
     async fn receive(&mut self) -> Result<Option<Bytes>, Error> {
         let data = self.body.next();
         let data = match self.since {
@@ -129,7 +129,7 @@ impl RequestStream {
         data.transpose().map_err(undecodable)
     }
 
-    /// The length of the next message, once its prefix has arrived.
+    /// Returns the length of the next message, once its prefix has arrived.
     fn announced_length(&self) -> Result<Option<usize>, Error> {
         let Some((&[compressed, ref length @ ..], _)) = self.read.split_first_chunk::<PREFIX>() else {
             return Ok(None);
@@ -174,10 +174,10 @@ pub(crate) struct EncodedMessage {
 }
 
 impl EncodedMessage {
-    /// Encodes a message. `charge` pays for it.
+    /// Encodes a message. Resizes `charge` to the size of the encoded message.
     ///
     /// # Errors
-    /// The encoded message exceeds the longest that clients accept.
+    /// The encoded message is longer than clients accept.
     pub(crate) fn new(mut charge: Charge, message: &impl Message) -> Result<Self, Error> {
         let bytes = message.encoded_len();
         charge.resize(PREFIX + bytes + FRAME_BYTES);
@@ -186,7 +186,7 @@ impl EncodedMessage {
         Ok(Self { head: charge.attach_to(out.freeze()), views: Bytes::new() })
     }
 
-    /// Encodes the rows of a step; on a stream with the request's tag.
+    /// Encodes the rows of a step. On a stream, `tag` is the request's tag.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -214,7 +214,7 @@ impl EncodedMessage {
     }
 }
 
-/// A buffer with the prefix of a message of `bytes`, of which the last `views` will not be in the buffer.
+/// Returns a buffer that begins with the prefix of a message of `bytes` bytes. The last `views` bytes are sent separately.
 fn start_message(bytes: usize, views: usize) -> Result<BytesMut, Error> {
     if bytes > MAX_MESSAGE_BYTES {
         return Err(Error::MessageTooLarge { bytes, limit: MAX_MESSAGE_BYTES });
@@ -241,7 +241,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// One message. `charge` pays for it.
+    /// Creates a reply of one message. Resizes `charge` to the size of the encoded message.
     ///
     /// # Errors
     /// As [`EncodedMessage::new`].
@@ -253,7 +253,7 @@ impl Reply {
         Self::Many(Box::pin(stream))
     }
 
-    /// The same reply, except that a stream ends with an error when the caller's token is revoked.
+    /// Returns the same reply, except that a stream ends with an error when the caller's token is revoked.
     pub(super) fn until_revoked(self, revoked: CancellationToken) -> Self {
         let Self::Many(messages) = self else { return self };
         let messages = messages.take_until(revoked.clone().cancelled_owned());
@@ -284,7 +284,6 @@ impl ResponseBody {
         Self { reply, views: Bytes::new(), budget, _in_use: in_use, span }
     }
 
-    /// The response to a call.
     pub(super) fn respond(
         reply: Result<Reply, Error>,
         budget: &Arc<Budget>,
@@ -352,7 +351,7 @@ impl http_body::Body for ResponseBody {
     }
 }
 
-/// The headers of a status. Those of an error are charged until they have been sent.
+/// Returns the headers of a status. The details of an error are charged until they have been sent.
 fn status_headers(status: &Status, budget: &Arc<Budget>) -> HeaderMap {
     tracing::debug!(code = ?status.code(), "answered");
     let mut headers = HeaderMap::new();
@@ -361,7 +360,7 @@ fn status_headers(status: &Status, budget: &Arc<Budget>) -> HeaderMap {
         let bytes = FRAME_BYTES + 2 * details.len();
         let charged = budget.overdraw(bytes).attach_to(Bytes::copy_from_slice(details.as_bytes()));
         *details = HeaderValue::from_maybe_shared(charged).expect("the same bytes were a header");
-        // Keeps it out of HTTP/2's table of headers, which would hold it longer.
+        // Keeps the details out of HTTP/2's table of headers, which would hold them longer.
         details.set_sensitive(true);
     }
     headers

@@ -23,7 +23,6 @@ use crate::secret;
 use crate::status;
 use crate::telemetry::timed;
 
-/// The name of the service in the protocol.
 pub(super) const NAME: &str = "boardwire.v1.BatchService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
@@ -38,9 +37,9 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
         .call("CloseBatch", Handlers::close_batch)
 }
 
-/// How many responses of a stream may wait to be sent while the next request is executed.
+/// The maximum number of responses of a stream that wait to be sent while the server executes the next request.
 const MAX_WAITING_RESPONSES: usize = 1;
-/// About the size of an error response.
+/// The approximate size in bytes of an error response.
 const ERROR_BYTES: usize = 2 << 10;
 
 impl Handlers {
@@ -119,7 +118,7 @@ impl Handlers {
     async fn save_batch(self: Arc<Self>, call: Call, request: SaveBatchRequest) -> Result<Reply, Error> {
         let SaveBatchRequest { batch_id, mask } = request;
         let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
-        // Twice: the snapshot, and the message that it is copied to.
+        // Twice the size: for the snapshot, and for the message that it is copied to.
         let charge = call.budget().reserve(2 * batch.snapshot_bytes(&mask)).await?;
         let snapshot = batch.save(self.batches.key(), &mask).await?;
         Reply::message(charge, &SaveBatchResponse { snapshot })
@@ -163,7 +162,7 @@ impl Handlers {
         Ok((charge, messages::step(batch.reset(messages::reset(request), request.sequence).await?)))
     }
 
-    /// Executes one request of a stream; an error is a response too.
+    /// Executes one request of a stream. An error is a response too.
     async fn run_request(&self, call: &Call, request: RunBatchRequest) -> Result<EncodedMessage, Error> {
         let rows = match &request.request {
             Some(run_batch_request::Request::Step(request)) => {

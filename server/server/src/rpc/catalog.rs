@@ -14,10 +14,9 @@ use super::Handlers;
 use super::pages::Paging;
 use crate::edge::{Call, Kind, Reply, Service};
 
-/// About the size of a table's description.
+/// The approximate size in bytes of a table's description.
 const SPEC_BYTES: usize = 64 << 10;
 
-/// The name of the service in the protocol.
 pub(super) const NAME: &str = "boardwire.v1.CatalogService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {

@@ -1,4 +1,4 @@
-//! gRPC's health service: every service is serving, unless the server stops or the journal of matches fails.
+//! gRPC's health service. A service is serving unless the server stops, or it needs the journal and the journal fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::matches::Matches;
 
 /// The time between two checks of the journal.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// What fails with the journal. The empty name is that of the whole server.
+/// The services that fail with the journal. The empty name means the whole server.
 const WITH_JOURNAL: [&str; 2] = ["", match_::NAME];
-/// What does not need the journal.
+/// The services that do not need the journal.
 const WITHOUT_JOURNAL: [&str; 3] = [catalog::NAME, batch::NAME, search::NAME];
-/// The size of a response.
+/// The bytes that are reserved for a response.
 const RESPONSE_BYTES: usize = 512;
 
 /// Whether each service is serving, by name.
@@ -70,7 +70,7 @@ async fn watch(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> 
 }
 
 impl Health {
-    /// All services are serving.
+    /// Creates the state in which all services are serving.
     pub(crate) fn serving() -> Self {
         let names = WITH_JOURNAL.into_iter().chain(WITHOUT_JOURNAL);
         Self(names.map(|name| (name, watch::Sender::new(true))).collect())
@@ -80,7 +80,7 @@ impl Health {
         self.0[name].send_if_modified(|current| std::mem::replace(current, serving) != serving);
     }
 
-    /// Follows the journal of `matches`, for ever.
+    /// Updates the services when the journal of `matches` fails or recovers. Never returns.
     pub(crate) async fn follow(&self, matches: &Matches) {
         let (mut interval, mut failed) = (tokio::time::interval(CHECK_INTERVAL), false);
         loop {
@@ -95,7 +95,7 @@ impl Health {
         }
     }
 
-    /// From now on no service is serving.
+    /// Marks all services as not serving.
     pub(crate) fn stop(&self) {
         self.0.keys().for_each(|name| self.set(name, false));
     }

@@ -1,4 +1,4 @@
-//! The match service: matches between mutually distrusting seats.
+//! The match service: matches between seats that do not trust each other.
 
 use std::sync::Arc;
 
@@ -28,7 +28,6 @@ use crate::requests::RequestId;
 use crate::status;
 use crate::telemetry::timed;
 
-/// The name of the service in the protocol.
 pub(super) const NAME: &str = "boardwire.v1.MatchService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
@@ -50,16 +49,16 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
         .call("CloseMatch", Handlers::close_match)
 }
 
-/// The maximum size in bytes of a match on a page, mostly for its labels.
+/// The maximum size in bytes of a match on a page. Its labels are most of it.
 const MATCH_BYTES: usize = 4 << 10;
-/// The reservation for a response on a stream before its size is known.
+/// The bytes that are reserved for a response on a stream before its size is known.
 const RESPONSE_BYTES: usize = 16 << 10;
-/// About the memory of a watcher.
+/// The approximate memory of a watcher, in bytes.
 const WATCHER_BYTES: usize = 16 << 10;
-/// About the memory of a picture while it is drawn and sent.
+/// The approximate memory of a picture while it is drawn and sent, in bytes.
 const PICTURE_BYTES: usize = 256 << 10;
 
-/// Describes a match, once all that the description shows is written.
+/// Describes a match. Waits until the journal has written all that the description shows.
 async fn described(arbiter: &Arbiter, audience: Audience) -> Result<Option<v1::Match>, Error> {
     let description = arbiter.describe(audience);
     arbiter.kept().await?;
@@ -96,7 +95,7 @@ impl Handlers {
         if let Some(state) = filters.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
             return Err(Error::field("states", state, "values of MatchState"));
         }
-        // Twice: the matches, and the message that they are copied to.
+        // Twice the size: for the matches, and for the message that they are copied to.
         let charge = call.budget().reserve(2 * paging.size * MATCH_BYTES).await?;
         let (origin, after) = (call.caller().origin(), paging.after.clone());
         let describe =
@@ -173,9 +172,9 @@ impl Handlers {
     async fn get_replay(self: Arc<Self>, call: Call, request: GetReplayRequest) -> Result<Reply, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
         arbiter.audience(call.token())?;
-        // Twice: the replay, and the message that it is copied to.
+        // Twice the size: for the replay, and for the message that it is copied to.
         let charge = call.budget().reserve(2 * arbiter.replay_bytes()).await?;
-        // Again: while the call waited for room, the host may have given the seat to another agent.
+        // Checks again: while the call waited for room, the host may have given the seat to another agent.
         let audience = arbiter.audience(call.token())?;
         let (played, owner) = (Arc::clone(&arbiter), self.matches.owner(call.caller().origin()));
         let reply = owner.run(move || {
@@ -206,7 +205,7 @@ impl Handlers {
                 let response = EncodedMessage::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
                 Ok::<_, Error>((response, watcher))
             };
-            // Drawing is slow.
+            // Drawing is slow, so the pool does it.
             let (response, watcher) = if depict {
                 owner.run(show).await.ok_or_else(|| pool_failed("a picture"))??
             } else {
@@ -224,19 +223,19 @@ impl Handlers {
     }
 }
 
-/// The table of a new match, and its settings.
+/// Returns the table and the settings of a new match.
 fn settings(matches: &Matches, request: &CreateMatchRequest) -> Result<(Arc<Table>, Settings), Error> {
     let config = request.config.as_ref().ok_or_else(|| messages::missing("config", "a MatchConfig"))?;
     let (table, settings) = Settings::read(config, matches.tables())?;
     Ok((table, Settings { seed: request.seed, opening: matches.limits().opening, ..settings }))
 }
 
-/// A contribution to fair deals, or the commitment to one.
+/// Reads a contribution to fair deals, or the commitment to one.
 fn contribution(field: &'static str, bytes: &[u8]) -> Result<Contribution, Error> {
     bytes.try_into().map_err(|_| Error::field(field, format!("{} bytes", bytes.len()), "32 bytes"))
 }
 
-/// Whether a match passes the filters of a request.
+/// Returns whether a match passes the filters of a request.
 fn passes(arbiter: &Arbiter, request: &ListMatchesRequest) -> bool {
     let ListMatchesRequest { page_size: _, page_token: _, game, states, labels } = request;
     let match_labels = &arbiter.settings().labels;
@@ -294,7 +293,7 @@ impl Handlers {
         Ok(ResignResponse { observation })
     }
 
-    /// Executes one request of a stream; an error is a response too.
+    /// Executes one request of a stream. An error is a response too.
     async fn do_play(&self, call: &Call, arrived: Instant, request: PlayRequest) -> PlayResponse {
         use play_request::Request;
         use play_response::Answer;

@@ -1,28 +1,28 @@
-//! Paging of lists.
+//! Pagination of lists.
 
 use boardwire_api::Error;
 use prost::Message;
 
 use crate::hex;
 
-/// The length of the digest at the start of a page token.
+/// The number of digits of the digest at the start of a page token.
 const DIGEST_DIGITS: usize = 16;
 
 /// A requested page.
 pub(super) struct Paging {
-    /// The most entries of the page.
+    /// The maximum number of entries of the page.
     pub(super) size: usize,
-    /// The id of the last entry of the page before; empty for the first page.
+    /// The id of the last entry of the previous page; empty for the first page.
     pub(super) after: String,
     /// The digest of the filters.
     filters: String,
 }
 
 impl Paging {
-    /// Reads size and token; `filters` is the request without them. A size of 0 means the largest.
+    /// Reads the size and the token of a page. `filters` is the request without them. A size of 0 means the maximum.
     ///
     /// # Errors
-    /// The size is negative, or the token is from no request with the same filters.
+    /// The size is negative, or the token is not from a request with the same filters.
     pub(super) fn read(size: i32, token: &str, filters: &impl Message) -> Result<Self, Error> {
         const MAX_SIZE: usize = 1_000;
         let size = usize::try_from(size)
@@ -41,7 +41,7 @@ impl Paging {
         Ok(Self { size: if size == 0 { MAX_SIZE } else { size.min(MAX_SIZE) }, after, filters })
     }
 
-    /// The token of the next page, after the entry `last`; empty if there is none.
+    /// Returns the token of the next page, after the entry `last`. Empty if there is no next page.
     pub(super) fn next(self, last: Option<String>) -> String {
         last.map_or(String::new(), |last| self.filters + &hex::hex(last.as_bytes()))
     }

@@ -22,13 +22,13 @@ pub(super) const SETS: [&[u8]; 4] = [
     tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
     tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
 ];
-/// About the size of a file's descriptor.
+/// The approximate size in bytes of a file's descriptor.
 const FILE_BYTES: usize = 128 << 10;
 
 /// The files that describe the services.
 pub(super) struct Reflection(DescriptorPool);
 
-/// The service under both of its names: older tools use the second, whose messages are the same.
+/// Returns the service under both of its names. Older tools use the second name, whose messages are the same.
 pub(super) fn services() -> [Service<Reflection>; 2] {
     let mut pool = DescriptorPool::new();
     for set in SETS {
@@ -91,7 +91,7 @@ impl Reflection {
         })
     }
 
-    /// The file that defines a symbol: a message, an enumeration, a service, or a field, a value or a method of one.
+    /// Returns the file that defines a symbol: a message, enumeration or service, or a field, value or method of one.
     fn file_of(&self, symbol: &str) -> Option<FileDescriptor> {
         let pool = &self.0;
         if let Some(message) = pool.get_message_by_name(symbol) {

@@ -1,4 +1,4 @@
-//! The search service: worlds to search in, for seats of matches and owners of batches.
+//! The search service: determinizations (worlds) to search in, for seats of matches and owners of batches.
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ use crate::batches::{InUse, LeaseTerms};
 use crate::edge::{Call, Kind, Reply, Service};
 use crate::secret;
 
-/// The name of the service in the protocol.
 pub(super) const NAME: &str = "boardwire.v1.SearchService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
@@ -30,11 +29,11 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
         .call("CloseSearch", Handlers::close_search)
 }
 
-/// The seats that a search is for: one of a match, or the seats to decide in a batch.
+/// The seats of a search: one seat of a match, or the deciding seat of each chosen environment of a batch.
 struct Source {
     table: Arc<Table>,
     seats: usize,
-    /// What each seat knows.
+    /// The information set of each of these seats.
     insights: BoxFuture<Vec<Box<dyn Insight>>, Error>,
 }
 
@@ -52,7 +51,7 @@ impl Handlers {
         opening.check(table.rules.info(), seats)?;
         let worlds = opening.worlds.saturating_mul(seats);
         let bytes = worlds.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
-        // Twice: the rows, and the message that they are copied to.
+        // Twice the size: for the rows, and for the message that they are copied to.
         let charge = call.budget().reserve(2 * bytes).await?;
         let (peer, origin) = (Some(call.caller().peer()), call.caller().origin());
         let terms = LeaseTerms { peer, origin, request: id };
@@ -69,7 +68,7 @@ impl Handlers {
     async fn advance(self: Arc<Self>, call: Call, request: AdvanceRequest) -> Result<Reply, Error> {
         let search: InUse<Search> = self.batches.find(&request.search_id, call.token())?;
         let moves = messages::moves(&request)?;
-        // Twice: the rows, and the message that they are copied to.
+        // Twice the size: for the rows, and for the message that they are copied to.
         let charge = call.budget().reserve(2 * search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await?;
         Reply::message(charge, &AdvanceResponse { step: Some(step) })

@@ -1,5 +1,5 @@
-//! Non-interference for clients: in two positions that differ only in secrets of other seats, a seat gets the same responses,
-//! in the same sizes and order, and the server writes the same log lines.
+//! Tests non-interference for clients. Two positions differ only in secrets of other seats. In both, a seat gets the same
+//! responses in the same sizes and order, and the server writes the same log lines.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ use crate::edge::Access;
 use crate::matches::{self, Matches};
 use crate::run::{Listener, run};
 
-/// The log at `info` and above.
+/// A log that keeps lines at `info` and above.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -64,7 +64,7 @@ impl MakeWriter<'_> for Log {
     }
 }
 
-/// A seat of a match on a server in this process.
+/// The client of a seat, on a server in this process.
 struct SeatClient {
     client: MatchServiceClient<Channel>,
     searches: SearchServiceClient<Channel>,
@@ -73,7 +73,7 @@ struct SeatClient {
     log: Log,
 }
 
-/// The headers of a response, without the date.
+/// Returns the headers of a response, without the date.
 fn headers(metadata: &MetadataMap) -> Vec<String> {
     let mut lines: Vec<String> =
         metadata.clone().into_headers().iter().map(|pair| format!("{pair:?}")).collect();
@@ -82,7 +82,7 @@ fn headers(metadata: &MetadataMap) -> Vec<String> {
     lines
 }
 
-/// All that a client receives, as text.
+/// Returns all that a client receives, as text.
 fn to_text<T: std::fmt::Debug>(result: Result<tonic::Response<T>, Status>) -> String {
     match result {
         Ok(response) => format!("{:?} {:?}", headers(response.metadata()), response.get_ref()),
@@ -112,7 +112,7 @@ impl SeatClient {
         response.expect("it may observe").into_inner().observation.expect("an observation")
     }
 
-    /// The responses to every request that changes nothing: with and without a token, by single calls and on a stream.
+    /// Returns the responses to all requests that change nothing: with and without a token, by single calls and on a stream.
     async fn responses(&self, observation: &Observation) -> Vec<String> {
         self.log.take();
         let mut client = self.client.clone();
@@ -175,7 +175,7 @@ impl SeatClient {
         responses
     }
 
-    /// Plays a random legal action if `seat` has to decide; returns whether it had to.
+    /// Plays a random legal action if `seat` owes a decision. Returns whether it did.
     async fn move_at_random(&self, seat: Seat, rng: &mut RngStream) -> bool {
         let observation = self.observe().await;
         if !observation.pending.contains(&seat.number().into()) {
@@ -196,7 +196,7 @@ impl SeatClient {
         true
     }
 
-    /// The responses to a search, or the error if the seat may not search.
+    /// Returns the responses to a search in three determinizations (worlds), or the error if the seat may not search.
     async fn search_responses(&self) -> Vec<String> {
         let (mut client, token) = (self.searches.clone(), Some(self.token.as_str()));
         let of = Some(Of::MatchId(self.match_id.clone()));
@@ -316,7 +316,7 @@ async fn no_call_and_no_log_line_reveals_a_secret_to_a_seat() {
     }
 }
 
-/// The current rows of a batch without their sequence number: the response to a reset of no environment.
+/// Returns the current rows of a batch without their sequence number, from a reset of no environment.
 async fn rows(client: &mut BatchServiceClient<Channel>, batch_id: &str, token: &str) -> String {
     let none =
         ResetBatchRequest { batch_id: batch_id.to_owned(), mask: vec![0].into(), ..Default::default() };

@@ -2,7 +2,6 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Writes an accounts file.
 fn write_accounts(text: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("accounts.toml");
@@ -14,7 +13,7 @@ fn account(name: &str, token: &str) -> String {
     format!("[[account]]\nname = '{name}'\ntokens = ['{}']\n", line(token))
 }
 
-/// The name of the token's account.
+/// Returns the name of the token's account.
 fn name_of(accounts: &Accounts, token: &str) -> Result<&'static str, Error> {
     let mut headers = HeaderMap::new();
     headers.insert(TOKEN, token.parse().expect("a header"));

@@ -3,7 +3,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A temporary folder with a certificate and its key.
+/// Creates a temporary folder with a certificate and its key.
 fn folder() -> (TempDir, TlsFiles) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let files = TlsFiles {

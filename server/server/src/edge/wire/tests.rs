@@ -21,7 +21,7 @@ fn framed(message: &[u8]) -> Vec<u8> {
     framed
 }
 
-/// A request stream whose bytes arrive in these pieces.
+/// Creates a request stream whose bytes arrive in these pieces.
 fn requests(limit: usize, budget: &Arc<Budget>, pieces: &[&[u8]]) -> RequestStream {
     let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece))));
@@ -115,7 +115,7 @@ async fn reading_the_next_message_frees_the_buffer_of_a_large_one() {
     assert!(!requests.read.try_reclaim(100_000), "the buffer is still allocated");
 }
 
-/// One second for the first kilobytes, and one more for each 64 KiB that have arrived.
+/// The timeout is one second, and one more for each 64 KiB that have arrived.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_arrives_too_slowly_times_out() {
     let message = framed(&named(200_000).encode_to_vec());
@@ -172,7 +172,7 @@ fn step(rows: Step, tag: Option<u32>) -> EncodedMessage {
     EncodedMessage::step(budget(1).overdraw(0), rows, tag).expect("the message is short")
 }
 
-/// Sends a response; returns its messages as bytes, and the trailers.
+/// Sends a response. Returns its messages as bytes, and the trailers.
 async fn send(messages: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, HeaderMap) {
     let reply = Reply::stream(stream::iter(messages));
     let mut body = ResponseBody::respond(Ok(reply), &budget(1), None, &Span::none()).into_body();
@@ -200,7 +200,7 @@ async fn send(messages: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, He
 
 #[tokio::test]
 async fn a_step_is_sent_as_prost_encodes_it() {
-    // The first three steps are copied, the others are not.
+    // The views of the first three steps are copied. The views of the last two are not.
     for count in [1, 100, 528, 529, 5_000] {
         let (messages, trailers) = send(vec![Ok(step(rows(count), None))]).await;
         let expected = StepBatchResponse { step: Some(rows(count)) };
@@ -225,7 +225,7 @@ async fn columns_with_higher_field_numbers_are_sent_before_the_views() {
 
 #[tokio::test]
 async fn a_response_is_charged_until_its_last_byte_has_been_sent() {
-    // The first step is copied, the second is not.
+    // The views of the first step are copied. The views of the second are not.
     for count in [1, 5_000] {
         let budget = budget(10_000_000);
         let charge = budget.reserve(5_000_000).await.expect("there is room");
