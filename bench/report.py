@@ -58,7 +58,7 @@ What the server does for a batch, with nothing sent.""",
 
 Agents in matches of two, each on a connection of its own. Agents `that think` wait half a second
 before each decision. A journal keeps matches on a disk
-([operations](operations.md#matches-that-outlive-the-server)).""",
+([operations](operations.md#journal)).""",
     r"(health check|act) (quiet|beside .*), p(50|99)": """Beside work that fills the server
 
 Health checks and `Act` while the server works on large batches or costly bots.""",
