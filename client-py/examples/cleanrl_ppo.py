@@ -119,7 +119,7 @@ def measure(agent: Agent, spec: boardwire.GameSpec, given: Any) -> str:
             )
             return chances.logits.argmax(-1).numpy()
 
-    found = boardwire.evaluate(policy, spec.game.id, opponents=given.opponent, deals=given.deals)
+    found = boardwire.evaluate(policy, spec.id, opponents=given.opponent, deals=given.deals, reward="win")
     return f"wins against {given.opponent}: {found}"
 
 

@@ -173,6 +173,7 @@ def main() -> None:
                 opponents=opponent,
                 deals=given.deals,
                 seats=spec.seats,
+                reward="win",
                 client=client,
             )
             print(f"the clone wins against {opponent}: {fared}")

@@ -78,7 +78,7 @@ def main() -> None:
             report(client, game, counts, arguments.matches)
 
 
-def report(client: boardwire.Client, game: boardwire.Game, counts: Sequence[int], matches: int) -> None:
+def report(client: boardwire.Client, game: boardwire.GameSpec, counts: Sequence[int], matches: int) -> None:
     """Plays one game at some seat counts, and prints what came of it."""
     tallies: dict[str, Tally] = defaultdict(Tally)
     decisions, began = 0, time.perf_counter()

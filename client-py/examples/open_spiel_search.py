@@ -1,7 +1,7 @@
 """Lets an algorithm of OpenSpiel play a game of Boardwire: information-set Monte Carlo tree search.
 
 Shows the games as OpenSpiel knows them: they are registered, loaded by name, and played by its bots. At every
-simulation `ISMCTSBot` asks for a state drawn anew from what its seat knows, and judges the state that it ends
+simulation `ISMCTSBot` asks for a state resampled from what its seat knows, and judges the state that it ends
 in by a playout in the server. The others play at random. Prints how often the search wins.
 
     python open_spiel_search.py faraway --matches 20 --simulations 100

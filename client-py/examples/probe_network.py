@@ -36,7 +36,7 @@ def load(client: boardwire.Client, file: Path) -> Network:
     made = state["made_for"]
     spec = client.game(made["game"], seats=made["seats"])
     if spec.digest != made["spec"]:
-        raise SystemExit(f"{file} is of another build of {made['game']}: train it anew")
+        raise SystemExit(f"{file} is of another build of {made['game']}: train it again")
     network = Network(spec, **{name: made[name] for name in ("width", "hidden", "layers")})
     network.load_state_dict(state["network"])
     return network
@@ -137,7 +137,7 @@ def main() -> None:
         probe = Probe(network)
         with (
             client.open_batch(
-                spec.game.id,
+                spec.id,
                 environments=given.environments,
                 seats=spec.seats,
                 autoreset="same_step",

@@ -120,9 +120,8 @@ def main() -> None:
     with boardwire.connect() as client:
         choose = policy(module, client.game(given.game, seats=given.seats))
         for bot in ("random", "greedy"):
-            found = boardwire.evaluate(
-                choose, given.game, seats=given.seats, opponents=bot, deals=given.deals, client=client
-            )
+            of: Any = {"seats": given.seats, "deals": given.deals, "reward": "win", "client": client}
+            found = boardwire.evaluate(choose, given.game, opponents=bot, **of)
             print(f"wins against {bot}: {found}")
 
 

@@ -103,7 +103,9 @@ def main() -> None:
             ) -> NDArray[np.uint8]:
                 return sample(policy(known, spec.features(asked.view), asked.mask), random)
 
-            found = boardwire.evaluate(play, "faraway", opponents="random", deals=256, client=client)
+            found = boardwire.evaluate(
+                play, "faraway", opponents="random", deals=256, reward="win", client=client
+            )
             print(f"against random: {found.mean:.1%} of matches won {told}")
         print(f"{sum(made) / took:,.0f} decisions a second while learning")
 

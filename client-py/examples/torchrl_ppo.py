@@ -120,7 +120,7 @@ def measure(logits: nn.Module, spec: boardwire.GameSpec, given: argparse.Namespa
             found = logits(torch.from_numpy(spec.features(asked.view)))
             return found.masked_fill(torch.from_numpy(asked.mask) == 0, -1e8).argmax(-1).numpy()
 
-    found = boardwire.evaluate(policy, spec.game.id, opponents=given.opponent, deals=given.deals)
+    found = boardwire.evaluate(policy, spec.id, opponents=given.opponent, deals=given.deals, reward="win")
     return f"wins against {given.opponent}: {found}"
 
 

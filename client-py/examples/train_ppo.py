@@ -104,15 +104,13 @@ class Trainee:
     def made_for(self) -> dict[str, Any]:
         """What a checkpoint fits."""
         spec = self.network.spec
-        return {"game": spec.game.id, "seats": spec.seats, "spec": spec.digest, **self.network.facts}
+        return {"game": spec.id, "seats": spec.seats, "spec": spec.digest, **self.network.facts}
 
     def load(self, file: Path) -> None:
         """Takes over a checkpoint of the same table and sizes, and the state of PyTorch's randomness."""
         state = torch.load(file, weights_only=True)
         if state["made_for"] != self.made_for():
             raise SystemExit(f"{file} is of {state['made_for']}, not of {self.made_for()}")
-        if "league" not in state:
-            raise SystemExit(f"{file} is of an older version, which did not keep how far it was: train anew")
         vars(self).update(state["kept"])
         for member in state["league"]:
             self.network.load_state_dict(member)
@@ -247,7 +245,7 @@ def open_batch(
     """Environments with margins as rewards."""
     spec = trainee.network.spec
     return client.open_batch(
-        spec.game.id,
+        spec.id,
         environments=given.environments,
         line_ups=line_ups,
         options=spec.options,
@@ -314,7 +312,7 @@ def measure(trainee: Trainee, client: boardwire.Client, given: Namespace, deals:
     of: Any = {"deals": deals, "seats": spec.seats, "options": spec.options, "seed": given.seed + 1}
     wins, intervals = {}, {}
     for bot in given.against:
-        found = boardwire.evaluate(best, spec.game.id, opponents=bot, client=client, **of)
+        found = boardwire.evaluate(best, spec.id, opponents=bot, reward="win", client=client, **of)
         wins[bot], intervals[bot] = found.mean, found.interval
     reached = {"seconds": trainee.seconds, "samples": trainee.samples}
     return {**reached, "matches": deals * spec.seats, "wins": wins, "intervals": intervals}
@@ -335,7 +333,7 @@ def draw(trainee: Trainee, file: Path) -> None:
     if trainee.warm is not None:
         axes.axvline(trainee.warm / 60, color="grey", linewidth=0.5)
     axes.set(xlabel="minutes of training", ylabel="matches won", ylim=(0, 1))
-    axes.set_title(f"{spec.game.name}, {spec.seats} seats: {trainee.samples / 1e6:.1f} million decisions")
+    axes.set_title(f"{spec.name}, {spec.seats} seats: {trainee.samples / 1e6:.1f} million decisions")
     axes.legend(loc="lower right")
     figure.savefig(file, dpi=120, bbox_inches="tight")
 

@@ -58,7 +58,7 @@ class Place:
         kill_private(_shared.shared_client(None))
 
     def restore(self) -> None:
-        """Starts it again at the same address; a private one is started by whoever needs it."""
+        """Starts it again at the same address; a private one is started by the call that needs it."""
 
     def end(self) -> None:
         """Stops it for good."""

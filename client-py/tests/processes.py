@@ -77,7 +77,7 @@ class Samples:
     """What a loader of samples iterates over: it is made here, and read in the loader's workers."""
 
     def __init__(self, client: boardwire.Client, seed: int) -> None:
-        """Describes a batch; it is opened by whoever iterates first."""
+        """Describes a batch; the first iteration opens it."""
         self.client = client
         self.seed = seed
 

@@ -80,7 +80,7 @@ def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded:
 
 
 def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str) -> None:
-    server = boardwire.Server(guarded, token=tokens["bob"])
+    server = boardwire.Address(guarded, token=tokens["bob"])
     assert tokens["bob"] not in repr(server)
     for env in (
         gymnasium.make("boardwire/Faraway-v0", address=server),
@@ -89,8 +89,9 @@ def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str)
     ):
         env.reset(seed=1)
         env.close()
-    with pytest.raises(errors.AccessDenied):
+    with pytest.raises(errors.AccessDenied) as told:
         BoardwireVectorEnv("faraway", address=guarded)
+    assert told.value.reason == "CALLER_TOKEN_MISSING"
 
 
 def test_a_private_server_may_have_accounts_too(tokens: dict[str, str]) -> None:
@@ -146,8 +147,9 @@ def test_accounts_are_read_again_on_sighup(tmp_path: Path) -> None:
             file.unlink()
             new = account(file, "ada")
             os.kill(server.pid, signal.SIGHUP)
-            with pytest.raises(errors.AccessDenied):
+            with pytest.raises(errors.AccessDenied) as told:
                 call_for(client, 60)
+            assert told.value.reason == "CALLER_TOKEN_WRONG"
         with boardwire.connect(address, token=new) as client:
             assert client.games()
             file.write_text("nonsense")

@@ -178,8 +178,9 @@ def test_refusals_are_the_same_exceptions(address: str) -> None:
         async with aio.connect(address) as client:
             with pytest.raises(boardwire.errors.NotFound, match="chess"):
                 await client.game("chess")
-            with pytest.raises(boardwire.errors.NotFound):
+            with pytest.raises(boardwire.errors.NotFound) as told:
                 await client.join("0" * 32)
+            assert told.value.reason == "INVITATION_UNKNOWN"
             with pytest.raises(ValueError, match="is not one of"):
                 client.matches(states=["ended"])  # type: ignore[list-item]
             match = await client.create_match("faraway", players=["agent", "random"])
@@ -352,8 +353,9 @@ def test_a_failure_to_close_hides_none_of_the_block_and_what_is_gone_needs_no_cl
                 await match.close()
             async with await client.open_batch("faraway", environments=1) as batch:
                 await batch.close()
-                with pytest.raises(boardwire.errors.Gone):
+                with pytest.raises(boardwire.errors.Gone) as told:
                     await batch.reset()
+                assert told.value.reason == "BATCH_UNKNOWN"
 
     on_loop(leave)
 

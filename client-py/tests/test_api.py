@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import collections.abc
 import importlib.metadata
 import importlib.util
 import inspect
+import typing
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import get_origin
@@ -69,3 +74,25 @@ def script(name: str) -> ModuleType:
 def test_the_list_of_games_is_fresh() -> None:
     list_games = script("list_games")
     assert list_games.LIST.read_text() == list_games.listed(find_binary()), "run `make golden`"
+
+
+def written_annotations(value: object) -> Iterator[str]:
+    """The annotations of what is public in a class or function, as they are written."""
+    if inspect.isclass(value):
+        yield from map(str, vars(value).get("__annotations__", {}).values())
+        for name, member in vars(value).items():
+            if not name.startswith("_") or name == "__init__":
+                yield from written_annotations(member.fget if isinstance(member, property) else member)
+    elif inspect.isfunction(value) and not (inspect.getdoc(value) or "").startswith("Is called by"):
+        yield from map(str, value.__annotations__.values())
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_everything_in_a_signature_is_exported(module: ModuleType) -> None:
+    public = {name for each in MODULES for name in each.__all__} | set(errors.__dict__)
+    outside = set(vars(builtins)) | set(typing.__all__) | set(collections.abc.__all__)
+    outside |= {"np", "NDArray", "ArrayLike", "gymnasium", "datetime", "os", "Path", "MinariDataset", "Self"}
+    for name in module.__all__:
+        for annotation in written_annotations(getattr(module, name)):
+            names = {each.id for each in ast.walk(ast.parse(annotation)) if isinstance(each, ast.Name)}
+            assert names <= public | outside, (name, annotation)

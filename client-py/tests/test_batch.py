@@ -41,7 +41,7 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
                 "seat": (np.uint8, (n,)),
                 "view": (np.uint8, (n, spec.view_bytes)),
                 "mask": (np.int8, (n, len(spec.actions))),
-                "packed_mask": (np.uint8, (n, spec.mask_bytes)),
+                "packed_mask": (np.uint8, (n, (len(spec.actions) + 7) // 8)),
                 "reward": (np.float32, (n, seats)),
                 "ply": (np.uint32, (n,)),
                 "flags": (np.uint8, (n,)),
@@ -339,8 +339,9 @@ def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -
         loaded = other.load(snapshot)
         np.testing.assert_array_equal(loaded.view, step.view)
         assert follow(other, loaded) == follow(one, step)
-        with pytest.raises(boardwire.errors.InvalidRequest):
+        with pytest.raises(boardwire.errors.InvalidRequest) as told:
             other.load(snapshot[:-1] + bytes([snapshot[-1] ^ 1]))
+        assert told.value.reason == "SNAPSHOT_INVALID"
         alone = one.save(np.arange(4) == 2)
         before = other.reset()
         mask = np.arange(4) == 1

@@ -82,7 +82,7 @@ class _CreateDestroyWorld(_Connected):
 
 
 class _JoinLeaveWorld(_Connected):
-    """Whoever joins says nothing of how."""
+    """The settings of `join_world`: none."""
 
     world_name = ""
     invalid_join_settings: Mapping[str, Any] = {"seat": pack(0)}

@@ -1,4 +1,4 @@
-"""The environments, by checkers that nobody here wrote and by their own promises."""
+"""The environments, by checkers of other projects and by their own promises."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import gymnasium
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from carriers import engine, local
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
+from gymnasium.vector.utils import batch_space
 from tables import GAMES, IDS, MASKLESS, TABLES
 
 import boardwire
@@ -159,6 +161,20 @@ def test_observations_lie_in_their_spaces_at_every_step(game: str, seats: int) -
         env.close()
 
 
+@pytest.mark.parametrize(("observation", "mask"), KINDS)
+def test_views_of_a_batch_are_encoded_as_environments_show_them(
+    local: boardwire.Client, observation: Any, mask: Any
+) -> None:
+    env = make("faraway", observation=observation, mask=mask)
+    encode = boardwire.envs.ObservationEncoder(env.game_spec, observation, mask)
+    assert (encode.observation_space, encode.action_space) == (env.observation_space, env.action_space)
+    with local.open_batch("faraway", environments=3, seed=1) as batch:
+        step = batch.reset()
+        assert encode(step.view, step.mask) in batch_space(encode.observation_space, 3)
+        assert encode(step.view[0], step.mask[0]) in encode.observation_space
+    env.close()
+
+
 def test_seeds_fix_all_episodes_from_there_on() -> None:
     env = make("faraway")
 
@@ -226,11 +242,21 @@ def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
     _, info = env.reset(seed=1)
     illegal = int((info["action_mask"] == 0).argmax())
     words = rf"action {illegal} \({env.game_spec.actions[illegal].label}\) was illegal.*'seeded_legal'"
-    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words):
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words) as warned:
         *_, info = env.step(illegal)
     assert info["substituted"]
+    assert warned[0].filename == __file__
     *_, info = env.step(int((info["action_mask"] == 0).argmax()))
     assert info["substituted"]
+    env.close()
+
+
+def test_the_warning_points_at_the_caller_of_wrappers() -> None:
+    env: Any = gymnasium.make(IDS["faraway"])
+    _, info = env.reset(seed=1)
+    with pytest.warns(boardwire.envs.IllegalActionWarning) as warned:
+        env.step(int((info["action_mask"] == 0).argmax()))
+    assert warned[0].filename == __file__
     env.close()
 
 
@@ -256,6 +282,25 @@ def test_steps_need_a_reset() -> None:
     for early in (lambda: env.step(0), env.action_masks):
         with pytest.raises(gymnasium.error.ResetNeeded):
             early()
+
+
+@pytest.mark.parametrize("failure", [boardwire.errors.CallTimeout, boardwire.errors.ConnectionLost])
+def test_a_reset_that_failed_leaves_nothing_to_show_or_play(
+    monkeypatch: pytest.MonkeyPatch, failure: type[boardwire.BoardwireError]
+) -> None:
+    env, twin = (make("faraway", render_mode="ansi") for _ in range(2))
+    for each in (env, twin):
+        each.reset(seed=1)
+    with monkeypatch.context() as broken:
+        broken.setattr(boardwire.Batch, "reset", Mock(side_effect=failure("no answer")))
+        with pytest.raises(failure):
+            env.reset()
+    for early in (lambda: env.step(0), env.action_masks, env.render):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            early()
+    np.testing.assert_array_equal(env.reset()[0], twin.reset()[0])
+    for each in (env, twin):
+        each.close()
 
 
 def test_render_gives_text_only_when_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Evaluation: every deal from every seat, the same figures again, and intervals that hold the truth."""
+"""Evaluation: deals from every seat, reproducible figures, intervals with the truth, and differences."""
 
 from __future__ import annotations
 
@@ -11,22 +11,27 @@ from tables import GAMES, first_legal, last_legal
 
 import boardwire
 from boardwire import errors
-from boardwire._evaluation import bootstrap, bounds_of, controlled
+from boardwire._evaluation import BOUNDS, estimate
 
 __all__ = ["client", "local", "served"]
 
+UNBOUNDED = BOUNDS["margin"]
 
+
+@pytest.mark.parametrize("reward", ["rank", "win"])
 @pytest.mark.parametrize("game", [game.id for game in GAMES])
-def test_a_policy_against_itself_gets_its_fair_share(client: boardwire.Client, game: str) -> None:
-    found = boardwire.evaluate(
-        first_legal, game, opponents=first_legal, deals=4, seats=3 if game != "faraway" else 4, client=client
-    )
-    assert found.fair is not None
-    # Of every deal each seat is played once by the policy, and all seats play alike.
-    np.testing.assert_allclose(found.rewards.sum(axis=1), 1, atol=1e-6)
-    assert found.mean == pytest.approx(found.fair)
+def test_a_policy_against_itself_gets_its_fair_share(
+    client: boardwire.Client, game: str, reward: boardwire.Reward
+) -> None:
+    given: Any = {"deals": 4, "seats": 3 if game != "faraway" else 4, "reward": reward, "client": client}
+    found = boardwire.evaluate(first_legal, game, opponents=first_legal, **given)
+    worst, fair = (-1, 0) if reward == "rank" else (0, 1 / given["seats"])
+    assert found.fair == fair
+    # The policy plays every seat of each deal once, and all seats play alike.
+    np.testing.assert_allclose(found.rewards.mean(axis=1), fair, atol=1e-6)
+    assert found.mean == pytest.approx(fair, abs=1e-6)
     # All deals went alike, but four are few.
-    assert found.interval == pytest.approx((found.fair / 2, (found.fair + 1) / 2))
+    assert found.interval == pytest.approx(((fair + worst) / 2, (fair + 1) / 2))
     assert str(found).endswith(f"{found.rewards.size} matches")
 
 
@@ -35,7 +40,7 @@ def test_two_policies_divide_what_there_is(client: boardwire.Client) -> None:
     one = boardwire.evaluate(first_legal, "faraway", opponents=last_legal, **given)
     other = boardwire.evaluate(last_legal, "faraway", opponents=first_legal, **given)
     # The same matches, seen from the other side.
-    np.testing.assert_allclose(one.rewards + other.rewards[:, ::-1], 1, atol=1e-6)
+    np.testing.assert_allclose(one.rewards, -other.rewards[:, ::-1], atol=1e-6)
     again = boardwire.evaluate(first_legal, "faraway", opponents=last_legal, **given)
     assert (one.mean, one.interval) == (again.mean, again.interval)
     assert one.interval[0] <= one.mean <= one.interval[1]
@@ -57,7 +62,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     random = np.random.default_rng(1)
     held = 0
     for _ in range(200):
-        low, high = bootstrap((random.random((80, 2)) < 0.6).mean(axis=1))
+        _, (low, high) = estimate((random.random((80, 2)) < 0.6).mean(axis=1), UNBOUNDED)
         held += low <= 0.6 <= high
     assert 180 <= held <= 199
 
@@ -73,7 +78,7 @@ def test_intervals_near_none_and_all_hold_the_truth(
     for _ in range(100):
         # Both matches of a deal are won or lost together, or each by itself.
         won = random.random((deals, 1 if together else 2)) < rate
-        low, high = bootstrap(won.mean(axis=1), bounds_of("win"))
+        _, (low, high) = estimate(won.mean(axis=1), BOUNDS["win"])
         assert 0 <= low < high <= 1
         held += low <= rate <= high
     assert held >= 90
@@ -84,19 +89,19 @@ def test_intervals_far_from_none_and_all_are_those_of_the_bootstrap(rate: float)
     random = np.random.default_rng(4)
     for _ in range(10):
         means = (random.random((200, 2)) < rate).mean(axis=1)
-        assert bootstrap(means, bounds_of("win")) == bootstrap(means)
+        assert estimate(means, BOUNDS["win"]) == estimate(means, UNBOUNDED)
 
 
 def test_deals_that_all_went_alike_leave_others_possible() -> None:
     won, never = np.ones(60), np.zeros(60)
-    assert bootstrap(won, bounds_of("win")) == pytest.approx((60 / 64, 1))
-    assert bootstrap(never, bounds_of("win")) == pytest.approx((0, 4 / 64))
-    assert bootstrap(won, bounds_of("rank")) == pytest.approx((56 / 64, 1))
+    assert estimate(won, BOUNDS["win"])[1] == pytest.approx((60 / 64, 1))
+    assert estimate(never, BOUNDS["win"])[1] == pytest.approx((0, 4 / 64))
+    assert estimate(won, BOUNDS["rank"])[1] == pytest.approx((56 / 64, 1))
     # A control that has won all knows no more.
-    mean, interval = controlled(won, np.ones(90), 0.5, bounds_of("win"))
+    mean, interval = estimate(won, BOUNDS["win"], np.ones(90), 0.5)
     assert mean == 1
     assert interval == pytest.approx((60 / 64, 1))
-    assert bootstrap(7 * won, bounds_of("margin")) == (7, 7)
+    assert estimate(7 * won, BOUNDS["margin"]) == (7, (7, 7))
 
 
 def test_a_single_deal_makes_nothing_certain(client: boardwire.Client) -> None:
@@ -126,7 +131,7 @@ def test_intervals_with_a_control_hold_the_truth_as_often_as_they_say(weight: fl
     for _ in range(200):
         luck = random.normal(size=300)
         means = 0.6 + luck[:80] + random.normal(size=80) / 2
-        mean, (low, high) = controlled(means, luck + random.normal(size=300) / 2, weight)
+        mean, (low, high) = estimate(means, UNBOUNDED, luck + random.normal(size=300) / 2, weight)
         held += low <= 0.6 <= high
         wide += (high - low) / 200
         assert low < mean < high
@@ -144,7 +149,7 @@ def test_intervals_with_a_control_hold_the_truth_as_often_as_they_say(weight: fl
     [
         ({"seed": 5}, "seed 4, not 5"),
         ({"seats": 3}, "seats 2, not 3"),
-        ({"reward": "rank"}, "reward 'win', not 'rank'"),
+        ({"reward": "win"}, "reward 'rank', not 'win'"),
         ({"options": {"variant": "advanced"}}, "options"),
         ({"deals": 9}, "9 deals: it takes more than the 9"),
     ],
@@ -161,8 +166,9 @@ def test_a_control_is_of_the_same_deals_and_more(
 def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="at least one deal"):
         boardwire.evaluate(first_legal, "faraway", deals=0, client=client)
-    with pytest.raises(errors.InvalidRequest):
+    with pytest.raises(errors.InvalidRequest) as told:
         boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
+    assert told.value.reason == "BOT_UNKNOWN"
     with pytest.raises(ValueError, match="'agent' is no bot"):
         boardwire.evaluate(first_legal, "faraway", opponents="agent", deals=1, client=client)
     for policy in (lambda asked: asked.mask.argmax(axis=1) + 0.5, lambda asked: 0):
@@ -175,3 +181,40 @@ def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
 @pytest.mark.slow
 def test_a_server_is_started_where_there_is_none() -> None:
     assert boardwire.evaluate(first_legal, "faraway", opponents="random", deals=2).rewards.shape == (2, 2)
+
+
+def test_everybody_meets_everybody_over_the_same_deals(client: boardwire.Client) -> None:
+    given: Any = {"deals": 40, "seed": 4, "client": client}
+    field = {"first": first_legal, "last": last_legal}
+    met = boardwire.versus(field, "faraway", bots=["random"], **given)
+    assert set(met.evaluations) == {
+        ("first", "last"),
+        ("first", "random"),
+        ("last", "first"),
+        ("last", "random"),
+    }
+    for (name, other), found in met.evaluations.items():
+        opponents = other if other == "random" else field[other]
+        alone = boardwire.evaluate(field[name], "faraway", opponents=opponents, **given)
+        np.testing.assert_array_equal(found.rewards, alone.rewards)
+    first, last = (met.evaluations[name, "random"] for name in ("first", "last"))
+    mean, (low, high) = met.difference("first", "last", against="random")
+    assert mean == pytest.approx(first.mean - last.mean)
+    assert low <= mean <= high
+    # Who has never differed may yet differ in a deal of ten.
+    mean, interval = met.difference("first", "first", against="random")
+    assert mean == 0
+    assert interval == pytest.approx((-8 / 44, 8 / 44))
+    head, *rows = str(met).splitlines()
+    assert head.split() == ["last", "random", "first"]
+    assert rows[0].startswith(f"first {first.mean:.3f}"[:5])
+    assert rows[1].split()[0] == "last"
+    assert f"{first.mean:.3f}" in rows[0]
+    assert "-" in rows[1].split()
+    with pytest.raises(KeyError):
+        met.difference("first", "last", against="first")
+
+
+def test_a_name_is_of_one_player(client: boardwire.Client) -> None:
+    with pytest.raises(ValueError, match="'greedy' is a policy and a bot"):
+        boardwire.versus({"greedy": first_legal}, "faraway", bots=["greedy"], client=client)

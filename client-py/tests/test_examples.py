@@ -85,7 +85,7 @@ def end_early(
     """Runs an example until it has begun, as `begun` sees from what it has printed, and ends it by Ctrl-C.
 
     An interruption can get lost, since Python ignores what is raised in `__del__` and in callbacks of C. Then
-    whoever waits presses Ctrl-C once more.
+    the user presses Ctrl-C once more.
 
     Returns:
         What it printed after that; it must end well.
@@ -210,11 +210,6 @@ def test_a_checkpoint_of_training_has_all_that_goes_on(
     for one, other in zip(*networks, strict=True):
         for name, values in one.state_dict().items():
             assert torch.equal(other.state_dict()[name], values)
-    state = torch.load(file, weights_only=True)
-    del state["league"]
-    torch.save(state, file)
-    with pytest.raises(SystemExit, match="is of an older version"):
-        again.load(file)
 
 
 def test_self_play_counts_what_was_decided(client: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,8 +76,9 @@ def test_a_fork_takes_a_batch_along_and_leaves_the_parents_stream_alone() -> Non
         assert in_child(lambda: batch.reset(seed=3).view.tobytes()) == repr(step.view.tobytes()).encode()
         assert in_child(lambda: batch.step(actions).view.tobytes()) == repr(mine).encode()
         assert in_child(batch.close) == b"None"
-        with pytest.raises(boardwire.errors.Gone):
+        with pytest.raises(boardwire.errors.Gone) as told:
             batch.reset()
+        assert told.value.reason == "BATCH_UNKNOWN"
 
 
 def test_environments_made_by_forked_workers_play_as_those_made_here() -> None:

@@ -230,7 +230,7 @@ def test_a_batch_goes_on_after_an_answer_that_came_too_late(address: str) -> Non
         with proxy.held(), pytest.raises(CallTimeout):
             batch.step(lowest(step.mask), timeout=0.05)
         assert batch.save()
-        # A reset begins anew, whatever became of that step.
+        # A reset starts again, whatever became of that step.
         step = batch.reset()
         assert not step.ply.any()
         assert (batch.step(lowest(step.mask)).ply == 1).all()

@@ -282,7 +282,7 @@ os._exit(0)
 
 
 @FORKS
-def test_a_module_that_is_imported_anew_survives_forks() -> None:
+def test_a_module_that_is_imported_again_survives_forks() -> None:
     program = """
 import os, sys, gc
 import boardwire

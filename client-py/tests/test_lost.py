@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 LOST = r"status -9, and the matches and batches in its memory are gone"
 
 
-def test_what_was_lost_is_said_to_whoever_held_it() -> None:
+def test_what_was_lost_is_said_to_its_holder() -> None:
     with boardwire.connect() as client:
         match, other = create(client), create(client)
         seat = match.join(0)
@@ -93,10 +93,12 @@ def test_advice_fits_what_was_called() -> None:
                 client.games()
         place.restore()
         assert client.games()
-        with pytest.raises(boardwire.errors.Gone):
+        with pytest.raises(boardwire.errors.Gone) as told:
             seat.observe(wait=False)
-        with pytest.raises(boardwire.errors.Gone):
+        assert told.value.reason == "MATCH_UNKNOWN"
+        with pytest.raises(boardwire.errors.Gone) as told:
             batch.reset()
+        assert told.value.reason == "BATCH_UNKNOWN"
     place.end()
 
 
@@ -176,8 +178,9 @@ def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient
         assert 0 in match.info().joined
         with client.join(code) as seat:
             assert seat.observe(wait=False).decision == 0
-        with pytest.raises(boardwire.errors.NotPossibleNow):
+        with pytest.raises(boardwire.errors.NotPossibleNow) as told:
             client.join(code)
+        assert told.value.reason == "INVITATION_USED"
 
 
 def lose_answers(proxy: Proxy, is_done: Callable[[], bool], call: Callable[[], object]) -> None:
@@ -207,8 +210,9 @@ def test_a_forgotten_batch_or_search_is_given_back(keep: bool) -> None:
             batch = client.open_batch("faraway", environments=1, keep=keep)
             batch.reset()
             search = batch.search(1)
-            with pytest.raises(boardwire.errors.ServerFull):
+            with pytest.raises(boardwire.errors.ServerFull) as told:
                 client.open_batch("faraway", environments=1)
+            assert told.value.reason == "BATCHES_FULL"
             del batch, search
             gc.collect()
             # A call sends what was left to be sent; its answer may come first.

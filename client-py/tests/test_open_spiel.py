@@ -36,7 +36,7 @@ def dealt(game: Any) -> Any:
 
 
 def choices(state: Any, random: np.random.Generator) -> Iterator[int]:
-    """Random legal actions up to the end; whoever takes one applies it."""
+    """Random legal actions up to the end; the caller applies each."""
     while not state.is_terminal():
         yield int(random.choice(state.legal_actions()))
 

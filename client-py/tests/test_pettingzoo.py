@@ -1,4 +1,4 @@
-"""PettingZoo environments, by checkers that nobody here wrote and by their own promises."""
+"""PettingZoo environments, by checkers of other projects and by their own promises."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import gymnasium
 import numpy as np
@@ -108,7 +109,7 @@ def test_both_play_the_same_match(game: str, seats: int) -> None:
             actions = {agent: together.action_space(agent).sample() for agent in together.agents}
             for agent in together.agents:
                 mask = observations[agent]["action_mask"]
-                # Who owes nothing has one thing to say, and nobody listens.
+                # An agent that owes no decision has one action, which is ignored.
                 assert agent in due or np.flatnonzero(mask).tolist() == [0]
                 assert mask.any()
                 assert observations[agent] in together.observation_space(agent)
@@ -217,10 +218,10 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     env = aec_env("faraway")
     env.reset(seed=1)
     illegal = int((env.observe("seat_0")["action_mask"] == 0).argmax())
-    with pytest.warns(
-        boardwire.envs.IllegalActionWarning, match=rf"action {illegal} .* of seat_0 was illegal"
-    ):
+    words = rf"action {illegal} .* of seat_0 was illegal"
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words) as warned:
         env.step(illegal)
+    assert warned[0].filename == __file__
     env.step(int((env.observe("seat_1")["action_mask"] == 0).argmax()))
     env.close()
     strict = aec_env("faraway", illegal_actions="reject")
@@ -230,6 +231,32 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
         strict.step(illegal)
     assert pickle.dumps(strict.last()) == before
     strict.close()
+    together = parallel_env("faraway")
+    together.reset(seed=1)
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words) as warned:
+        together.step(dict.fromkeys(together.agents, illegal))
+    assert warned[0].filename == __file__
+    together.close()
+
+
+@pytest.mark.parametrize("make", [aec_env, parallel_env])
+def test_a_reset_that_failed_leaves_nothing_to_show_or_play(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make("faraway", render_mode="ansi")
+    env.reset(seed=1)
+    text = env.render()
+    with monkeypatch.context() as broken:
+        broken.setattr(boardwire.Batch, "reset", Mock(side_effect=boardwire.errors.CallTimeout("late")))
+        with pytest.raises(boardwire.errors.CallTimeout):
+            env.reset()
+    assert not env.agents
+    for early in (lambda: env.step({}), env.render):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            early()
+    env.reset(seed=1)
+    assert env.render() == text
+    env.close()
 
 
 def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:

@@ -16,8 +16,6 @@ import boardwire.envs
 from boardwire import errors
 from boardwire.pettingzoo import aec_env, parallel_env
 
-pytestmark = pytest.mark.slow
-
 WAYS: list[dict[str, Any]] = [{}, {"address": "local:"}]
 #: Each game with the fewest and with the most seats.
 EDGES = [(game.id, seats) for game in GAMES for seats in (game.min_seats, game.max_seats)]
@@ -45,6 +43,7 @@ def same(all_of_them: list[Any]) -> bool:
     return all(other == first for other in others)
 
 
+@pytest.mark.slow
 @MASKLESS
 @pytest.mark.parametrize(("game", "seats"), EDGES)
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -73,6 +72,7 @@ def test_parallel_environments_show_the_same(game: str, seats: int, settings: di
         env.close()
 
 
+@pytest.mark.slow
 @MASKLESS
 @pytest.mark.parametrize(("game", "seats"), EDGES)
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -96,6 +96,7 @@ def test_environments_in_turns_show_the_same(game: str, seats: int, settings: di
         env.close()
 
 
+@pytest.mark.slow
 @MASKLESS
 @pytest.mark.parametrize(("game", "seats"), EDGES)
 @pytest.mark.parametrize("illegal", ["seeded_legal", "first_legal", "forfeit"])
@@ -118,6 +119,7 @@ def test_single_environments_show_the_same(game: str, seats: int, illegal: str) 
         env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env])
 def test_text_is_the_same(make: Any) -> None:
     texts = []
@@ -130,7 +132,7 @@ def test_text_is_the_same(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env, vector])
-def test_a_copy_is_made_again_and_begins_anew(make: Any) -> None:
+def test_a_copy_is_made_again_and_starts_again(make: Any) -> None:
     env = make("faraway", address="local:", reward="score")
     env.reset(seed=1)
     for copied in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):

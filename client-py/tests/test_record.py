@@ -201,7 +201,7 @@ def test_files_say_what_they_hold(client: boardwire.Client, tmp_path: Path) -> N
     spec = recording.spec(client)
     assert (told["game"], told["rules_version"], told["spec_digest"]) == (
         "faraway",
-        spec.game.rules_version,
+        spec.rules_version,
         spec.digest,
     )
     assert told["actions"][7] == spec.actions[7].label

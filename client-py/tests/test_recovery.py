@@ -1,4 +1,4 @@
-"""Environments after their server was killed: a step says so, and a reset begins anew."""
+"""Environments after their server was killed: a step says so, and a reset starts again."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_reset_of_some_cannot_bring_back_the_others(place: Place, mode: str) -
 
 
 @each_kind
-def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(address: str, kind: Kind) -> None:
+def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_again(address: str, kind: Kind) -> None:
     env = kind.make(address)
     opening = pickle.dumps(kind.reset(env, 7))
     (env._table._batch if hasattr(env._table, "_batch") else env._table.batch).close()
@@ -206,7 +206,7 @@ def until_idle_too_long(batch: boardwire.Batch) -> None:
     stream._token = token
 
 
-def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:
+def test_a_batch_that_was_idle_too_long_is_opened_again() -> None:
     with boardwire.connect(server_args=["--idle-timeout=1"]) as client:
         kind = KINDS["vector-next"]
         env = kind.make(client.address)

@@ -45,7 +45,8 @@ def test_pixels_are_those_of_what_the_agent_sees(game: str, seats: int, way: dic
         pixels = env.render()
         assert isinstance(pixels, np.ndarray)
         assert pixels.dtype == np.uint8
-        assert pixels.shape[1:] == (960, 3)
+        # One size for a table, whatever is on it.
+        assert pixels.shape == (320 * (2 + seats), 960, 3)
         pictures.append(pixels.tobytes())
         _, _, _, _, info = env.step(int(info["action_mask"].argmax()))
     assert len(set(pictures)) == 3
@@ -94,7 +95,7 @@ def test_a_window_shows_every_position(make: Any, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_a_view_is_drawn_for_whoever_has_it() -> None:
+def test_a_view_is_drawn_for_its_owner() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
         match = client.create_match("faraway", players=["agent", "greedy"], seed=7)

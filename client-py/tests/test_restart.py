@@ -1,4 +1,4 @@
-"""Private servers that ended are started again, once, by whoever may; and what is said of the lost ones."""
+"""Private servers that ended are started again, once, by their process; and what is said of the lost ones."""
 
 from __future__ import annotations
 

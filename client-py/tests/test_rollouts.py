@@ -1,4 +1,4 @@
-"""Rollouts: advantages as a slow reference computes them, and who decided what."""
+"""Rollouts: advantages as a slow reference computes them, who decided what, and the league."""
 
 from __future__ import annotations
 
@@ -145,7 +145,8 @@ def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -
     players = np.array([[0, 1], [1, 0], [0, 0], [2, 0], [0, 2], [0, 0]])
     with client.open_batch("faraway", environments=n, seed=1) as batch:
         opponents = [opponent(each) for each in calls]
-        rollouts = boardwire.Rollouts(batch, 60, opponents=opponents, players=players)
+        rollouts = boardwire.Rollouts(batch, 60)
+        rollouts.play_against(opponents, players)
         rollout = rollouts.collect(policy)
         assert (players[rollout.environment, rollout.seat] == 0).all()
         assert set(zip(rollout.environment.tolist(), rollout.seat.tolist(), strict=True)) == {
@@ -165,7 +166,7 @@ def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -
         assert calls == ([], [])
 
 
-def test_a_rollout_after_a_failed_one_begins_anew(client: boardwire.Client) -> None:
+def test_a_rollout_after_a_failed_one_starts_again(client: boardwire.Client) -> None:
     def fails(asked: Decisions) -> tuple[Any, Any, Any]:
         left.pop()
         return policy(asked)
@@ -200,4 +201,74 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
             boardwire.Rollouts(batch, 10).collect(half)
         for players in (np.zeros((2, 3), np.int64), np.full((2, 2), 1), np.full((2, 2), -1)):
             with pytest.raises(ValueError, match=r"players are int\[2, 2\], from 0 to 0"):
-                boardwire.Rollouts(batch, 10, players=players)
+                boardwire.Rollouts(batch, 10).play_against((), players)
+
+
+class Snapshot:
+    """A policy with a number."""
+
+    def __init__(self, number: int) -> None:
+        """Has been asked nothing yet."""
+        self.number = number
+        self.asked: set[tuple[int, int]] = set()
+
+    def __call__(self, asked: Decisions) -> Any:
+        """Chooses lowest actions and notes where."""
+        self.asked |= set(zip(asked.environment.tolist(), asked.seat.tolist(), strict=True))
+        return lowest(asked.mask)
+
+
+def test_the_newest_stays_and_some_of_every_age() -> None:
+    ages = np.zeros(100)
+    for seed in range(50):
+        league = boardwire.League(size=5, seed=seed)
+        for number in range(100):
+            league.add(Snapshot(number))
+            assert len(league.members) == min(number + 1, 5)
+            assert league.members[-1].number == number  # type: ignore[attr-defined]
+        numbers = [member.number for member in league.members]  # type: ignore[attr-defined]
+        assert numbers == sorted(set(numbers))
+        ages[numbers] += 1
+    # Those that are older are fewer, but they are not gone.
+    assert ages[:90].sum() > 25
+
+
+def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client) -> None:
+    line_ups = [["agent"] * 3, ["agent", "greedy", "agent"], ["greedy", "agent", "greedy"]]
+    n = 60
+    with client.open_batch("rauha", environments=n, line_ups=line_ups, seed=3) as batch:
+        league, learners = boardwire.League(size=2, seed=1), batch.agents.tolist()
+        assert not league.players(batch, 1.0).any()
+        members = Snapshot(1), Snapshot(2)
+        for member in members:
+            league.add(member)
+        seen = np.zeros((3, 3))
+        for _ in range(30):
+            players = league.players(batch, 0.5)
+            league_plays = np.asarray(players.any(axis=1))
+            # Where the learner has but one seat nobody takes it; of the others it is half.
+            assert league_plays.sum() == n * 2 // 3 // 2
+            assert not league_plays[2::3].any()
+            assert not (players * ~batch.agents).any()
+            for at in np.flatnonzero(league_plays):
+                seated = [int(player) for player, own in zip(players[at], learners[at], strict=True) if own]
+                assert seated.count(0) == 1
+                assert len(set(seated)) == 2
+                own = [seat for seat in range(3) if learners[at][seat] and players[at, seat] == 0]
+                seen[at % 3, own] += 1
+        # The learner's seat is any of those it may have.
+        assert (seen[0] > 100 / 2).all()
+        assert (seen[1, [0, 2]] > 100 / 2).all()
+        rollouts = boardwire.Rollouts(batch, 20)
+        rollouts.play_against(league.members, players)
+        learner = Snapshot(0)
+        rollouts.collect(lambda asked: (learner(asked), np.zeros(len(asked.seat)), np.zeros(len(asked.seat))))
+        for number, player in enumerate((learner, *members)):
+            assert player.asked == {
+                (int(at), int(seat)) for at, seat in np.argwhere((players == number) & batch.agents)
+            }
+
+
+def test_a_league_of_nobody_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one snapshot, not 0"):
+        boardwire.League(size=0)

@@ -160,8 +160,9 @@ def test_what_is_not_legal_is_refused_or_warned_of() -> None:
     with pytest.raises(gymnasium.error.ResetNeeded):
         envs.step(illegal)
     envs.reset()
-    with pytest.warns(boardwire.envs.IllegalActionWarning):
+    with pytest.warns(boardwire.envs.IllegalActionWarning) as warned:
         envs.step(illegal)
+    assert warned[0].filename == __file__
     envs.close()
 
 
@@ -229,9 +230,8 @@ def test_a_model_is_kept_with_what_normalizes_its_observations(tmp_path: Path) -
     again = MaskablePPO.load(tmp_path / "best")
     view = bare.vector.reset(seed=1)[0]
     np.testing.assert_array_equal(normalize.normalize_obs(view), envs.normalize_obs(view))
-    found = boardwire.evaluate(
-        boardwire.sb3.policy(again, spec, normalize=normalize), "faraway", opponents="random", deals=8
-    )
+    chosen = boardwire.sb3.policy(again, spec, normalize=normalize)
+    found = boardwire.evaluate(chosen, "faraway", opponents="random", deals=8, reward="win")
     np.testing.assert_array_equal(found.rewards, callback.evaluations[-1][1]["random"].rewards)
     envs.close()
     bare.close()
@@ -244,7 +244,7 @@ def test_a_model_plays_against_another_and_only_what_it_knows() -> None:
     rivals = make(opponents=boardwire.sb3.policy(model, spec, deterministic=False))
     MaskablePPO("MlpPolicy", rivals, **SMALL).learn(128)
     found = boardwire.versus(
-        {"model": boardwire.sb3.policy(model, spec), "first": first_legal}, "faraway", deals=2
+        {"model": boardwire.sb3.policy(model, spec), "first": first_legal}, "faraway", deals=2, reward="win"
     )
     assert 0 <= found.evaluations["model", "first"].mean <= 1
     with boardwire.connect() as client, pytest.raises(ValueError, match="those of faraway at 3 seats"):
@@ -275,7 +275,8 @@ def test_training_is_measured_over_the_same_deals(tmp_path: Path, capsys: pytest
     last = callback.evaluations[-1][1]
     assert list(last) == ["greedy", "random"]
     spec = envs.game_spec
-    again = boardwire.evaluate(boardwire.sb3.policy(model, spec), "faraway", opponents="random", deals=4)
+    chosen = boardwire.sb3.policy(model, spec)
+    again = boardwire.evaluate(chosen, "faraway", opponents="random", deals=4, reward="win")
     np.testing.assert_array_equal(last["random"].rewards, again.rewards)
     lines = map(json.loads, (tmp_path / "progress.json").read_text().splitlines())
     figures = [line for line in lines if "eval/win_rate_random" in line][-1]

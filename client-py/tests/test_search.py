@@ -151,8 +151,9 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
             with pytest.raises(ValueError, match=words):
                 search.advance(worlds, [0])
         assert search.advance([0, 1], actions).ply.tolist() == [1, 1], "nothing had moved"
-    with pytest.raises(errors.Gone):
+    with pytest.raises(errors.Gone) as gone:
         search.rollout([0])
+    assert gone.value.reason == "SEARCH_UNKNOWN"
     with pytest.raises(errors.InvalidRequest, match="`places` must be at least 9"):
         seat.search(9, places=4)
     with pytest.raises(errors.InvalidRequest, match="fit a message"):
@@ -203,8 +204,9 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
         search = other.seat(first.match_id, first.token).search(1)
         stranger = second.search(1)
         stranger.id = search.id
-        with pytest.raises(errors.AccessDenied):
+        with pytest.raises(errors.AccessDenied) as told:
             stranger.rollout([0])
+        assert told.value.reason == "SEARCH_OWNER_ONLY"
         own = first.search(1)
         own.id = search.id
         own.rollout([0])
@@ -212,8 +214,9 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
     deadline = time.monotonic() + 60
     while is_there(own):
         assert time.monotonic() < deadline
-    with pytest.raises(errors.Gone):
+    with pytest.raises(errors.Gone) as gone:
         own.rollout([0])
+    assert gone.value.reason == "SEARCH_UNKNOWN"
     search.close()
 
 
@@ -228,8 +231,10 @@ def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Cl
     first, again = create(seats[0]), create(seats[0])
     assert first == again, "a lost response is sent again"
     # The other seat must not be shown worlds of the first.
-    with pytest.raises(errors.InvalidRequest):
+    with pytest.raises(errors.InvalidRequest) as told:
         create(seats[1])
+    assert told.value.reason == "REQUEST_ID_REUSED"
     request["worlds"] = 2
-    with pytest.raises(errors.InvalidRequest):
+    with pytest.raises(errors.InvalidRequest) as told:
         create(seats[0])
+    assert told.value.reason == "REQUEST_ID_REUSED"

@@ -33,9 +33,10 @@ def test_every_game_describes_itself(client: boardwire.Client) -> None:
     for game in client.games():
         for seats in range(game.min_seats, game.max_seats + 1):
             spec = client.game(game.id, seats=seats)
-            assert (spec.game, spec.seats) == (game, seats)
+            assert (spec.id, spec.seats) == (game.id, seats)
+            assert (spec == game) == (seats == game.min_seats)
             assert client.game(game.id, seats=seats) is spec
-            assert set(spec.options) == {option.name for option in game.options}
+            assert set(spec.options) == {option.name for option in game.option_specs}
             assert len({action.label for action in spec.actions}) == len(spec.actions)
             for action in spec.actions:
                 assert action.verb
@@ -156,8 +157,9 @@ def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
         seat.act(first(seat.observe()), wait=False)
         closing = threading.Thread(target=match.close)
         closing.start()
-        with pytest.raises(boardwire.errors.Gone):
+        with pytest.raises(boardwire.errors.Gone) as told:
             seat.observe()
+        assert told.value.reason == "MATCH_CLOSED"
         closing.join()
     assert match.info().state == "closed"
 
@@ -192,15 +194,17 @@ def play_out(seat: boardwire.Seat) -> boardwire.Observation:
 def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, carry: Carry) -> None:
     match = client.create_match("faraway", players=["agent", "random"], episodes=2)
     with carry(match.join(0)) as seat:
-        with pytest.raises(errors.NotPossibleNow):
+        with pytest.raises(errors.NotPossibleNow) as told:
             seat.reset()
+        assert told.value.reason == "EPISODE_NOT_OVER"
         play_out(seat)
         assert seat.reset().episode == 1
         assert play_out(seat).outcome == seat.observe().outcome
         info = match.info()
         assert (info.episodes, info.state, info.close_reason) == (2, "closed", "finished")
-        with pytest.raises(errors.Gone):
+        with pytest.raises(errors.Gone) as gone:
             seat.reset()
+        assert gone.value.reason == "MATCH_CLOSED"
         assert client.replay(match.id, episode=0).seed_opening is not None
 
 
@@ -301,8 +305,9 @@ def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boa
                 assert guest.reset(seed=3).episode == 1
                 assert match.info().seed_source == "given"
             else:
-                with pytest.raises(boardwire.errors.AccessDenied):
+                with pytest.raises(boardwire.errors.AccessDenied) as told:
                     guest.reset(seed=3)
+                assert told.value.reason == "HOST_ONLY"
                 assert guest.reset().episode == 1
                 assert match.info().seed_source == "drawn"
 
@@ -326,10 +331,12 @@ def test_a_stream_opened_after_the_end_says_that_the_match_is_closed(client: boa
     match = create(client)
     seat = match.join(0)
     match.close()
-    with pytest.raises(errors.Gone):
+    with pytest.raises(errors.Gone) as told:
         seat.observe(wait=False)
-    with pytest.raises(errors.Gone):
+    assert told.value.reason == "MATCH_CLOSED"
+    with pytest.raises(errors.Gone) as told:
         seat.observe()
+    assert told.value.reason == "MATCH_CLOSED"
 
 
 def interrupted(**_: Any) -> None:
@@ -341,8 +348,9 @@ def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Cl
         assert match.id not in [listed.id for listed in client.matches()]
         assert match.info().private
         assert match.join(0).info().id == match.id
-        with pytest.raises(boardwire.errors.AccessDenied):
+        with pytest.raises(boardwire.errors.AccessDenied) as told:
             client.seat(match.id, "guessed")
+        assert told.value.reason == "TOKEN_WRONG"
 
 
 @CARRIERS

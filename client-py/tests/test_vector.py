@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from itertools import product
 from typing import Any
+from unittest.mock import Mock
 
 import gymnasium
 import numpy as np
@@ -287,11 +288,26 @@ def test_steps_need_a_reset_and_a_closed_environment_may_be_reset() -> None:
     envs.close()
     again, _ = envs.reset(seed=1)
     assert all((again[name] == values).all() for name, values in begun.items())
-    table = envs._table
+    batch = envs._table.batch
     envs.close()
-    assert table is not None
     with pytest.raises(boardwire.errors.Gone):
-        table.batch.reset()
+        batch.reset()
+
+
+def test_a_reset_that_failed_leaves_nothing_to_show_or_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    envs = make()
+    begun, _ = envs.reset(seed=1)
+    with monkeypatch.context() as broken:
+        broken.setattr(boardwire.Batch, "reset", Mock(side_effect=boardwire.errors.CallTimeout("late")))
+        with pytest.raises(boardwire.errors.CallTimeout):
+            envs.reset(options={"reset_mask": np.array([True, False, True])})
+    for early in (lambda: envs.step([0, 0, 0]), envs.action_masks):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            early()
+    with pytest.raises(boardwire.errors.Gone, match="reset all environments"):
+        envs.reset(options={"reset_mask": np.array([True, False, True])})
+    np.testing.assert_array_equal(envs.reset(seed=1)[0], begun)
+    envs.close()
 
 
 def test_environments_that_are_forgotten_close_no_batch() -> None:
@@ -333,6 +349,7 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     label = envs.game_spec.actions[illegal[0]].label
     assert f"action {illegal[0]} ({label}) of environment 0 was illegal" in str(warned[0].message)
     assert len(warned) == 1
+    assert warned[0].filename == __file__
     # Once is enough.
     envs.step((envs.action_masks() == 0).argmax(axis=1))
     envs.close()

@@ -48,7 +48,7 @@ def test_steps_are_not_copied(address: str) -> None:
             np.testing.assert_array_equal(view, image)
 
 
-def test_a_connection_that_broke_while_nobody_waited_is_opened_anew(address: str) -> None:
+def test_a_connection_that_broke_while_no_call_waited_is_opened_again(address: str) -> None:
     with proxy_of(address) as proxy, boardwire.connect(proxy.address) as client:
         client.games()
         proxy.cut_after(answers=0)
@@ -323,8 +323,9 @@ def test_a_close_that_took_too_long_can_be_tried_again(address: str) -> None:
         with proxy.held(), pytest.raises(errors.CallTimeout):
             batch.close()
         batch.close()
-        with pytest.raises(errors.Gone):
+        with pytest.raises(errors.Gone) as told:
             batch.reset()
+        assert told.value.reason == "BATCH_UNKNOWN"
 
 
 class Peer(threading.Thread):

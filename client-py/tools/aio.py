@@ -23,7 +23,6 @@ MODULES = (
     "batch_stream",
     "catalog",
     "client",
-    "closing",
     "connection",
     "local",
     "match",
@@ -31,7 +30,6 @@ MODULES = (
     "seat",
     "server",
     "stream",
-    "watching",
 )
 #: Names that are others where things are awaited.
 NAMES = {

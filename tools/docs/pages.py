@@ -27,26 +27,25 @@ ELSEWHERE = {
     "DESIGN.md": "design.md",
     "SECURITY.md": "security.md",
     "client-py/examples/first_agent.ipynb": "first_agent.md",
-    "client-py/README.md": "python.md",
     "tests/vectors/README.md": "vectors.md",
 }
-#: The table of contents but for the Python reference, whose place is before the last part.
+#: The table of contents. The pages of games, protocol files and the Python reference are listed on the pages
+#: `games/index`, `protocol` and `reference/index`.
 CONTENTS = {
-    "": "tutorial first_agent concepts glossary faq",
-    "Guides": "guides python agents training data policies frameworks/sb3 frameworks/torchrl"
-    " frameworks/cleanrl frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc",
-    "Games": "games/index",
-    "Protocol": "protocol determinism vectors",
-    "Running it": "operations scaling benchmarks strength",
-    "Project": "contributing testing design security changelog",
+    "Tutorial": "tutorial first_agent",
+    "How-to guides": "python agents training data policies frameworks/sb3 frameworks/torchrl"
+    " frameworks/cleanrl frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc operations scaling",
+    "Reference": "games/index protocol reference/index determinism vectors strength benchmarks glossary",
+    "Explanation": "concepts comparison design",
+    "Project": "contributing testing security changelog",
 }
 #: The Python reference, page by page. Together they have every public name of the package.
 PYTHON = {
-    "Clients": "connect Client Server TLS ServerInfo Limits CALL_SECONDS WAIT_SECONDS",
+    "Clients": "connect shared_client Client Address TLS Pem ServerInfo Limits CALL_SECONDS WAIT_SECONDS",
     "Matches and seats": "Match Seat Observation LegalAction Outcome ScoreLine Forfeit Reward IllegalActions"
     " MatchInfo MatchState CloseReason Invitation SeedOpening Clock ClockReading FairDeal",
     "Replays": "Replay Frame PlayedAction ActionCause",
-    "Descriptions of games": "Game GameOption GameSpec ActionSpec ViewField ValueKind Axis AxisOrder"
+    "Descriptions of games": "GameSpec GameOption ActionSpec ViewField ValueKind Axis AxisOrder"
     " ComponentTable Column FeatureLayout Entities EntityLayout",
     "Batches": "Batch BatchPart BatchStep BatchColumn Autoreset NOBODY SelfPlay Turn",
     "Searches": "Search RolloutPolicy",
@@ -113,6 +112,11 @@ class Site:
             parts += [self.linked(text[end : block.start()], place), block[0]]
             end = block.end()
         self.write(page, "".join([*parts, self.linked(text[end:], place)]))
+
+    def list_below(self, page: str, pages: list[str]) -> None:
+        """Lists pages below a page in the table of contents."""
+        with (self.folder / page).open("a") as text:
+            text.write("\n" + contents("", [f"/{each}" for each in pages]))
 
     def linked(self, text: str, here: str) -> str:
         """A part of a page with links to the pages that show what it names."""
@@ -239,17 +243,17 @@ def main(folder: Path) -> None:
             site.add(path.relative_to(ROOT).as_posix())
     for place in ELSEWHERE:
         site.add(place)
-    parts = {caption: pages.split() for caption, pages in CONTENTS.items()}
-    for path in sorted((ROOT / "docs/rules").glob("*.md")):
-        parts["Games"] += [f"games/{path.stem}", f"rules/{path.stem}"]
-    for path in sorted((ROOT / "proto/boardwire/v1").glob("*.proto")):
-        place = path.relative_to(ROOT).as_posix()
+    games = sorted(path.stem for path in (ROOT / "docs/rules").glob("*.md"))
+    site.list_below("games/index.md", [f"{folder}/{game}" for game in games for folder in ("games", "rules")])
+    files = sorted((ROOT / "proto/boardwire/v1").glob("*.proto"))
+    protocols = [path.relative_to(ROOT).as_posix() for path in files]
+    for place in protocols:
         site.add_source(place)
-        parts["Protocol"].append(shown(place).removesuffix(".md"))
-    parts["Python reference"] = reference(site)
-    parts["Project"] = parts.pop("Project")
+    site.list_below("protocol.md", [shown(place).removesuffix(".md") for place in protocols])
+    site.write("reference/index.md", "# Python reference\n\nThe public names of the package `boardwire`.\n")
+    site.list_below("reference/index.md", reference(site))
     with (folder / "index.md").open("a") as index:
-        index.writelines("\n" + contents(*part) for part in parts.items())
+        index.writelines("\n" + contents(caption, pages.split()) for caption, pages in CONTENTS.items())
 
 
 if __name__ == "__main__":

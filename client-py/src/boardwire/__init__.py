@@ -9,11 +9,10 @@ registers `boardwire/<Game>-v<version>` for every game of the server in this pac
 from importlib.metadata import version as _version
 
 from . import _registration, aio, errors
-from ._access import TLS, Server
-from ._advantages import advantages
+from ._access import TLS, Address, Pem
 from ._batch import Batch, BatchPart
 from ._client import CALL_SECONDS, Client, connect
-from ._evaluation import Evaluation, evaluate
+from ._evaluation import Evaluation, Versus, evaluate, versus
 from ._features import Entities, EntityLayout, FeatureLayout
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import (
@@ -27,16 +26,16 @@ from ._info import (
     SeedOpening,
     ServerInfo,
 )
-from ._league import League
 from ._match import Match
 from ._record import record, record_arena
 from ._recording import Recording, RecordingFacts, Steps
 from ._replay import ActionCause, Frame, PlayedAction, Replay
-from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
+from ._rollouts import Decisions, League, Learner, Policy, Rollout, Rollouts, advantages
 from ._search import Search
 from ._seat import WAIT_SECONDS, Seat
 from ._self_play import SelfPlay, Turn
-from ._spec import ActionSpec, Game, GameOption, GameSpec
+from ._shared import shared_client
+from ._spec import ActionSpec, GameOption, GameSpec
 from ._types import (
     NOBODY,
     Autoreset,
@@ -52,7 +51,6 @@ from ._types import (
     RolloutPolicy,
     ScoreLine,
 )
-from ._versus import Versus, versus
 from .errors import BoardwireError
 
 __version__ = _version("boardwire")
@@ -64,6 +62,7 @@ __all__ = [
     "WAIT_SECONDS",
     "ActionCause",
     "ActionSpec",
+    "Address",
     "Autoreset",
     "Axis",
     "AxisOrder",
@@ -86,7 +85,6 @@ __all__ = [
     "FeatureLayout",
     "Forfeit",
     "Frame",
-    "Game",
     "GameOption",
     "GameSpec",
     "IllegalActions",
@@ -100,6 +98,7 @@ __all__ = [
     "MatchState",
     "Observation",
     "Outcome",
+    "Pem",
     "PlayedAction",
     "Policy",
     "Recording",
@@ -114,7 +113,6 @@ __all__ = [
     "Seat",
     "SeedOpening",
     "SelfPlay",
-    "Server",
     "ServerInfo",
     "Steps",
     "Turn",
@@ -129,6 +127,7 @@ __all__ = [
     "evaluate",
     "record",
     "record_arena",
+    "shared_client",
     "versus",
 ]
 

@@ -16,9 +16,12 @@ from importlib import metadata
 import boardwire
 
 from . import _core
-from ._connecting import add_connection, connected
 from ._process import find_binary
+from ._shared import add_connection, connected
 from .errors import BoardwireError
+
+# The binary cannot be run or has another version, or a server does not respond.
+_FAILURES = (BoardwireError, OSError, RuntimeError, ValueError, subprocess.SubprocessError, ImportError)
 
 
 def interpreter() -> str:
@@ -28,8 +31,7 @@ def interpreter() -> str:
 
 def packages() -> str:
     """Returns the versions of the client and of NumPy."""
-    names = ["boardwire", "numpy"]
-    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
+    return ", ".join(f"{name} {metadata.version(name)}" for name in ("boardwire", "numpy"))
 
 
 def extension() -> str:
@@ -42,13 +44,11 @@ def extension() -> str:
 
 def binary() -> str:
     """Checks the version of the server's binary, and returns the path at which `connect` finds it."""
-    path = find_binary()
-    said = subprocess.run(
-        [path, "--version"], capture_output=True, text=True, timeout=30, check=True
-    ).stdout.split()
-    if said != ["boardwire", boardwire.__version__]:
+    path, own = find_binary(), f"boardwire {boardwire.__version__}"
+    ran = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=True)
+    if (said := ran.stdout.strip()) != own:
         raise RuntimeError(
-            f"{path} says that it is {' '.join(said) or 'nothing'}, not boardwire {boardwire.__version__}: "
+            f"{path} says that it is {said or 'nothing'}, not {own}: "
             "install the package again, or name another binary in BOARDWIRE_BINARY"
         )
     return str(path)
@@ -74,23 +74,15 @@ def main(arguments: list[str] | None = None) -> int:
             return f"boardwire {client.server().version} answers at {given.address}"
 
     checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server]
-    # A client of a running server needs no binary on this machine.
-    spared = () if given.address is None else (binary, private_server)
+    spared: list[Callable[[], str]] = []
     if given.address is not None:
-        checks.append(server)
+        # A client of a running server needs no binary on this machine.
+        checks, spared = [*checks, server], [binary, private_server]
     failed = False
     for check in checks:
         try:
             status, found = "ok", check()
-        # The binary cannot be run or has another version, or a server does not respond.
-        except (
-            BoardwireError,
-            OSError,
-            RuntimeError,
-            ValueError,
-            subprocess.SubprocessError,
-            ImportError,
-        ) as error:
+        except _FAILURES as error:
             status, found = "warn" if check in spared else "fail", " ".join(str(error).split())
             failed |= status == "fail"
         print(f"{status:<4}  {check.__name__.replace('_', ' ')}: {found}")

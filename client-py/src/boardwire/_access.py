@@ -59,8 +59,8 @@ def _contents(pem: Pem | None) -> tuple[str, bytes] | None:
 
 
 @dataclass(frozen=True)
-class Server:
-    """A server with its TLS and token, for environments whose server needs more than an address.
+class Address:
+    """The address of a server with TLS and a token, for environments; a server without them is a string.
 
     Attributes:
         address: `host:port` or `unix:/path`.

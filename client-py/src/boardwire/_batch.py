@@ -11,16 +11,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _rows
-from ._batch_stream import BatchStream
-from ._closing import Closing
-from ._connection import Connection
-from ._line_ups import AGENT
+from ._batch_stream import BatchStream, packed
+from ._connection import Closing, Connection
 from ._local import LocalCarrier, LocalConnection
 from ._search import SEARCH_SECONDS, Search, begin
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
-from ._types import Autoreset, BatchStep, Reward
+from ._types import AGENT, Autoreset, BatchStep, Reward
 from ._waiting import result_of
 from .errors import IllegalAction, InvalidRequest
 
@@ -112,7 +109,7 @@ class Batch(Closing):
         key = None if seed is None else _seed(seed)
         sent: Any = result_of(
             self._carrier.reset(
-                _rows.packed(where, self.environments),
+                packed(where, self.environments),
                 key,
                 () if seeds is None else [_seed(one) for one in seeds],
             )
@@ -192,7 +189,7 @@ class Batch(Closing):
         Args:
             where: `bool[environments]`, which environments to save; all by default.
         """
-        return result_of(self._carrier.save(_rows.packed(where, self.environments)))
+        return result_of(self._carrier.save(packed(where, self.environments)))
 
     def text(self, environment: int, *, seat: int) -> str:
         """Describes a position as text for people and language models, as a seat may know it.
@@ -230,7 +227,7 @@ class Batch(Closing):
             InvalidRequest: The snapshot was altered, or has another table, line-up or number of
                 environments.
         """
-        return result_of(self._carrier.load(snapshot, _rows.packed(where, self.environments)))
+        return result_of(self._carrier.load(snapshot, packed(where, self.environments)))
 
     def search(
         self,
@@ -270,7 +267,7 @@ class Batch(Closing):
                 self._connection,
                 self.token,
                 self.spec,
-                {"batch_id": self.id, "mask": _rows.packed(where, self.environments)},
+                {"batch_id": self.id, "mask": packed(where, self.environments)},
                 worlds=worlds,
                 places=places,
                 seed=seed,
@@ -288,7 +285,7 @@ class Batch(Closing):
 
     def __repr__(self) -> str:
         """Returns a text with the batch and its game, without the token."""
-        return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
+        return f"<Batch {self.id} of {self.environments} times {self.spec.id}>"
 
 
 def carrier(
@@ -340,7 +337,7 @@ class BatchPart:
             where: `bool[n]`, which environments make a decision; all by default. The others ignore their
                 actions and do not change: they repeat their rows, without reward.
         """
-        chosen = _rows.packed(where, self.environments)
+        chosen = packed(where, self.environments)
         given = self._bytes(actions, where)
         self._sent.append(result_of(self._carrier.step(self.rows, given, chosen)))
 

@@ -10,7 +10,7 @@ from . import _values
 from ._connection import Connection, pages
 from ._info import ServerInfo
 from ._server import PrivateServer
-from ._spec import Game, GameSpec
+from ._spec import GameSpec
 from ._waiting import each_of, result_of
 
 
@@ -37,8 +37,8 @@ class Catalog:
         answer, _ = result_of(self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout))
         return _values.server_info(answer["server"])
 
-    def games(self) -> list[Game]:
-        """Returns the games that the server offers."""
+    def games(self) -> list[GameSpec]:
+        """Returns the specs of the games that the server offers, each as `game` returns it by default."""
 
         def page(token: str) -> dict[str, Any]:
             request = {"page_token": token}
@@ -47,7 +47,13 @@ class Catalog:
             )
             return answer
 
-        return [_values.game(game) for answer in each_of(pages(page)) for game in answer["games"]]
+        games = [game for answer in each_of(pages(page)) for game in answer["games"]]
+        served = {(game["id"], game["rules_version"], game["catalogue_digest"]) for game in games}
+        known = ((spec.id, spec.rules_version, spec.catalogue_digest) for spec in self._specs.values())
+        if not served.issuperset(known):
+            # Another server now runs at the address.
+            self._specs.clear()
+        return [result_of(self.game(game["id"])) for game in games]
 
     def game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
@@ -75,7 +81,7 @@ class Catalog:
     def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
         spec = result_of(self.game(game, seats=seats, options=options))
         if spec.digest != digest:
-            # Another server now runs at the address: the cached specs are outdated.
+            # Another server now runs at the address.
             self._specs.clear()
             spec = result_of(self.game(game, seats=seats, options=options))
         return spec

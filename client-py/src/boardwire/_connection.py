@@ -1,18 +1,20 @@
-"""Connections to servers: calls, retries, and the errors of a lost connection."""
+"""Connections to servers: calls, retries, the errors of a lost connection, and objects to close."""
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import math
 import os
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._waiting import AWAITS, aside, result_of
-from .errors import BoardwireError, ConnectionLost
+from ._waiting import AWAITS, aside, given, result_of
+from .errors import LOST, BoardwireError, ConnectionLost
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,6 +33,33 @@ CLOSED = "CLOSED"
 _UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
 # The reasons that the extension itself gives when a connection yields no response.
 _OURS = ("", "NOT_CONNECTED", CLOSED)
+
+
+class Closing(abc.ABC):
+    """An object that a `with` statement enters and closes."""
+
+    @abc.abstractmethod
+    def close(self) -> object:
+        """Closes the object."""
+        return result_of(given(None))
+
+    def __enter__(self) -> Self:
+        """Returns the object itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the object.
+
+        It ignores `LOST` errors, since a lost object needs no closing. If the block raised an error, no
+        `BoardwireError` from closing hides it.
+        """
+        try:
+            result_of(self.close())
+        except BoardwireError as failure:
+            if error is None and not isinstance(failure, LOST):
+                raise
 
 
 class Connection:

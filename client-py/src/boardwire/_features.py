@@ -159,7 +159,7 @@ class _Plan:
     def _has_features_apart(self, field: ViewField) -> bool:
         """Returns whether one feature per row takes no more features than the columns of the table."""
         rows, width = self._described[field.table][1].shape
-        return rows <= width
+        return bool(rows <= width)
 
     def _add_rows(self, field: ViewField) -> list[_Block]:
         """Adds a feature for each row of the table, for each seat, and for each place if they are few."""

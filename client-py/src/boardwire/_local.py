@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from . import _core
+from ._batch_stream import Resets
 from ._connection import REPEAT, Connection, deadline
-from ._rows import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._types import BatchStep

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _values
-from ._closing import Closing
-from ._connection import Connection
+from ._connection import Closing, Connection
 from ._info import Invitation, MatchInfo
 from ._replay import Frame, Replay
-from ._seat import WAIT_SECONDS, Seat
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 from ._spec import GameSpec
 from ._waiting import result_of
-from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay, watch
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -153,7 +151,7 @@ class Match(Closing):
 
     def __repr__(self) -> str:
         """Returns a text with the game and the match, without the token."""
-        return f"<Match {self.id} of {self.spec.game.id}>"
+        return f"<Match {self.id} of {self.spec.id}>"
 
     def _call(self, method: str, request: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
         """Makes a call as the host."""

@@ -16,12 +16,8 @@ from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
-from ._client import Client
-from ._recording import Recording, RecordingFacts
-from ._registration import register
-from ._shared import shared_client
-from .envs import ObservationKind
-from .envs._spaces import Lens
+from . import Client, Recording, RecordingFacts, shared_client
+from .envs import ObservationEncoder, ObservationKind, register
 
 
 def datasets(
@@ -41,8 +37,8 @@ def datasets(
     facts = recording.facts
     served = shared_client(None) if client is None else client
     spec = recording.spec(served)
-    (game_id,) = register([spec.game])
-    lens = Lens(spec, observation, "observation")
+    (game_id,) = register([spec])
+    encoder = ObservationEncoder(spec, observation, "observation")
     made = []
     with ExitStack() as unfinished:
         for seat in range(facts.seats):
@@ -51,7 +47,7 @@ def datasets(
                 continue
             told = {
                 "algorithm_name": player or ", ".join(sorted(here)),
-                "description": f"Seat {seat} of {facts.seats} in {spec.game.name}, rules version "
+                "description": f"Seat {seat} of {facts.seats} in {spec.name}, rules version "
                 f"{facts.rules_version}, rewarded for {facts.reward}.",
                 **about,
             }
@@ -65,10 +61,10 @@ def datasets(
                 made.append(
                     minari.create_dataset_from_buffers(
                         f"{name}-seat{seat}-v0",
-                        _buffers(recording, lens, seat, player, progress),
+                        _buffers(recording, encoder, seat, player, progress),
                         eval_env=_environment(facts, game_id, seat, player, observation),
-                        observation_space=lens.observation_space,
-                        action_space=lens.action_space,
+                        observation_space=encoder.observation_space,
+                        action_space=encoder.action_space,
                         jpeg_encoding=False,
                         **told,
                     )
@@ -79,7 +75,7 @@ def datasets(
 
 def _buffers(
     recording: Recording,
-    lens: Lens,
+    encoder: ObservationEncoder,
     seat: int,
     player: str | None,
     progress: Callable[[int], object] | None,
@@ -92,7 +88,7 @@ def _buffers(
             terminates = bool(run.is_terminal[-1])
             yield EpisodeBuffer(
                 seed=int(run.seed[0]),
-                observations=lens.observation(run.observation, run.mask),
+                observations=encoder(run.observation, run.mask),
                 actions=decisions.action.astype(np.int64),
                 rewards=decisions.reward,
                 terminations=ends & terminates,

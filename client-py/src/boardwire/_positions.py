@@ -1,9 +1,8 @@
 """Positions as values: the caller can keep each position and continue from it more than once.
 
-A dealt position is played in an environment of a batch and shows the view of every seat. To continue from it
-a second time, an environment returns to it: from a snapshot, or by replaying its actions. The table saves the
-snapshot at the first action from a shared position. A determinization (world) is sampled for one seat and is
-stored in a search. It shows the view of the seat that decides.
+A dealt position is played in an environment of a batch and shows the view of every seat. An environment
+returns to it from a snapshot, saved at the first action from a shared position, or by replaying its actions.
+A determinization (world) is sampled for one seat, is stored in a search, and shows the deciding seat's view.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._batch import Batch
-from ._search import Search
-from ._shared import shared_client
-from ._types import NOBODY, BatchStep, RolloutPolicy
-from .errors import LOST, BoardwireError, InvalidRequest
+from . import NOBODY, Batch, BatchColumn, BatchStep, BoardwireError, RolloutPolicy, Search, shared_client
+from .errors import LOST, InvalidRequest
 
 _T = TypeVar("_T")
 
@@ -53,10 +49,6 @@ class Position:
     views: Mapping[int, NDArray[np.uint8]]
     shared: bool = field(default=False, init=False)
 
-    def after(self, action: int) -> Position:
-        """Returns the position after a legal action."""
-        raise NotImplementedError
-
     def __deepcopy__(self, memo: object) -> Position:
         """Marks the position as shared and returns it."""
         self.shared = True
@@ -65,14 +57,7 @@ class Position:
 
 @dataclass(eq=False)
 class Dealt(Position):
-    """A position of an episode, determined by a seed and actions.
-
-    Attributes:
-        table: The table that plays it.
-        seed: The seed of the episode.
-        actions: The actions of all seats so far.
-        snapshot: A snapshot of the position, if one was saved.
-    """
+    """A position of an episode, determined by a table, a seed and actions; `snapshot` is saved if needed."""
 
     table: Table
     seed: int
@@ -80,23 +65,24 @@ class Dealt(Position):
     snapshot: bytes | None = field(default=None, init=False)
 
     def after(self, action: int) -> Dealt:
-        """Returns the position after an action."""
-        return self.table.step(self, action)
+        """Returns the position after a legal action."""
+
+        def play() -> Dealt:
+            environment = self.table.environment_at(self)
+            if self.shared and self.snapshot is None:
+                self.snapshot = environment.batch.save()
+            step = environment.batch.step([action])
+            return environment.show(step, self.table, self.seed, (*self.actions, action))
+
+        return self.table.retried(play)
+
+    def resampled(self, seed: int) -> World:
+        """Returns a determinization for the seat that decides; `seed` is for new worlds, if none is left."""
+        return self.table.retried(lambda: self.table.world(self, seed))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Serializes the table key, seed and actions; deserialization replays them."""
         return _replayed, (self.table.key, self.seed, self.actions)
-
-    def resampled(self, seed: int) -> World:
-        """Returns a determinization for the seat that decides.
-
-        Args:
-            seed: The seed for new worlds, used only if none is left from an earlier call.
-
-        Raises:
-            ValueError: The episode is over.
-        """
-        return self.table.resample(self, seed)
 
 
 @dataclass(eq=False)
@@ -107,7 +93,7 @@ class World(Position):
     place: int
 
     def after(self, action: int) -> World:
-        """Returns the position after an action: in the same place, or in a copy if the position is shared.
+        """Returns the position after a legal action: in the same place, or in a copy if this one is shared.
 
         Raises:
             RuntimeError: No place is free, because the caller keeps too many positions of the search.
@@ -118,22 +104,17 @@ class World(Position):
         step = self.of.search.advance([self.place], [action], into=[place])
         if not self.shared:
             self.place = -1
-        return _world(step, 0, self.of, place)
+        return self.of.show(step, 0, place)
 
     def rollout(self, playouts: int, policy: RolloutPolicy, seed: int) -> NDArray[np.float32]:
-        """Returns the mean reward of each seat over playouts in the server: `float32[seats]`."""
+        """Returns the mean reward of each seat over playouts: `float32[seats]`."""
         if self.seat == NOBODY:
             return self.reward
         ends = self.of.search.rollout([self.place], playouts=playouts, policy=policy, seed=seed)
-        earned: NDArray[np.float32] = ends[0]
-        return earned
+        return np.asarray(ends[0])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Refuses serialization, because the server stores the world and deletes it with its search.
-
-        Raises:
-            TypeError: Always.
-        """
+        """Raises `TypeError`: the server stores the world and deletes it with its search."""
         raise TypeError("a resampled state cannot be serialized: it lies in the server")
 
     def __del__(self) -> None:
@@ -152,42 +133,23 @@ class Table:
     def __init__(self, key: Key) -> None:
         """Fetches the spec of the table; the first deal opens a batch."""
         game, seats, options, address = self.key = key
-        self._client = shared_client(address or None)
-        self.spec = self._client.game(game, seats=seats, options=dict(options))
-        # The least recently used environment is the first.
+        client = shared_client(address or None)
+        table: dict[str, Any] = {"seats": seats, "options": dict(options)}
+        self.spec = client.game(game, **table)
+        self._open = functools.partial(client.open_batch, game, environments=1, autoreset="disabled", **table)
+        self._restart()
+
+    def _restart(self) -> None:
+        # The least recently used ones are the first.
         self._environments: list[_Environment] = []
         self._searches: list[_Worlds] = []
         self._owner = os.getpid()
 
     def deal(self, seed: int) -> Dealt:
         """Returns the first position of the episode with a seed."""
-        return self._played(lambda: self._free().deal(seed))
+        return self.retried(lambda: self.environment_at(None).deal(self, seed))
 
-    def replay(self, seed: int, actions: tuple[int, ...]) -> Dealt:
-        """Returns the position determined by a seed and actions."""
-        position = self.deal(seed)
-        for action in actions:
-            position = self.step(position, action)
-        return position
-
-    def step(self, position: Dealt, action: int) -> Dealt:
-        """Returns the position after an action."""
-
-        def stepped() -> Dealt:
-            environment = self._at(position)
-            if position.shared and position.snapshot is None:
-                position.snapshot = environment.batch.save()
-            return environment.step(position, action)
-
-        return self._played(stepped)
-
-    def resample(self, position: Dealt, seed: int) -> World:
-        """Returns a determinization for the seat that decides; `seed` is used if new worlds are sampled."""
-        if position.seat == NOBODY:
-            raise ValueError("the episode is over: nobody has anything to imagine")
-        return self._played(lambda: self._world(position, seed))
-
-    def _played(self, play: Callable[[], _T]) -> _T:
+    def retried(self, play: Callable[[], _T]) -> _T:
         """Calls `play`, and if environments or searches are lost, once more with new environments."""
         if self._owner != os.getpid():
             # After a fork the parent still uses the environments.
@@ -198,10 +160,8 @@ class Table:
             self._restart()
             return play()
 
-    def _restart(self) -> None:
-        self._environments, self._searches, self._owner = [], [], os.getpid()
-
-    def _world(self, position: Dealt, seed: int) -> World:
+    def world(self, position: Dealt, seed: int) -> World:
+        """Returns a world of a position in which a seat decides."""
         for worlds in self._searches:
             if worlds.of is position and worlds.drawn:
                 return worlds.drawn.pop()
@@ -209,92 +169,67 @@ class Table:
             # If the caller still has positions of its worlds, their next use raises an error.
             with contextlib.suppress(BoardwireError):
                 self._searches.pop(0).search.close()
-        search = self._at(position).batch.search(_WORLDS, places=_PLACES, seed=seed)
-        worlds = _Worlds(search, position)
+        batch = self.environment_at(position).batch
+        worlds = _Worlds(batch.search(_WORLDS, places=_PLACES, seed=seed), position)
         self._searches.append(worlds)
         return worlds.drawn.pop()
 
-    def _at(self, position: Dealt) -> _Environment:
-        """Returns an environment at a position."""
-        for environment in self._environments:
-            if environment.at is position:
-                self._environments.remove(environment)
-                self._environments.append(environment)
-                return environment
-        environment = self._free()
-        environment.go_to(position)
+    def environment_at(self, position: Dealt | None) -> _Environment:
+        """Returns an environment at a position, or at any for None."""
+        environment = next((each for each in self._environments if each.at is position), None)
+        if environment is None:
+            is_full = len(self._environments) == _ENVIRONMENTS
+            columns: list[BatchColumn] = ["oracle", "final_views"]
+            environment = self._environments[0] if is_full else _Environment(self._open(columns=columns))
+        if position is not None and environment.at is not position:
+            environment.go_to(position)
+        self._environments = [*(each for each in self._environments if each is not environment), environment]
         return environment
 
-    def _free(self) -> _Environment:
-        """Returns a new environment, or the least recently used one if the limit is reached."""
-        if len(self._environments) < _ENVIRONMENTS:
-            self._environments.append(_Environment(self, self._open()))
-        else:
-            self._environments.append(self._environments.pop(0))
-        return self._environments[-1]
 
-    def _open(self) -> Batch:
-        spec = self.spec
-        return self._client.open_batch(
-            spec.game.id,
-            environments=1,
-            seats=spec.seats,
-            options=spec.options,
-            autoreset="disabled",
-            columns=["oracle", "final_views"],
-        )
-
-
-@functools.cache
-def table(key: Key) -> Table:
-    """Returns the table of this process for a key."""
-    return Table(key)
+#: Returns the table of this process for a key.
+table = functools.cache(Table)
 
 
 def _replayed(key: Key, seed: int, actions: tuple[int, ...]) -> Dealt:
-    return table(key).replay(seed, actions)
+    position = table(key).deal(seed)
+    for action in actions:
+        position = position.after(action)
+    return position
 
 
+@dataclass(eq=False)
 class _Environment:
     """A batch of one environment, and its current position."""
 
-    def __init__(self, table: Table, batch: Batch) -> None:
-        self._table = table
-        self.batch = batch
-        self.at: Dealt | None = None
+    batch: Batch
+    at: Dealt | None = None
 
-    def deal(self, seed: int) -> Dealt:
-        return self._show(self.batch.reset(seeds=[seed]), seed, ())
-
-    def step(self, position: Dealt, action: int) -> Dealt:
-        return self._show(self.batch.step([action]), position.seed, (*position.actions, action))
+    def deal(self, table: Table, seed: int) -> Dealt:
+        return self.show(self.batch.reset(seeds=[seed]), table, seed, ())
 
     def go_to(self, position: Dealt) -> None:
         self.at = None
-        if not self._load(position.snapshot):
-            self.batch.reset(seeds=[position.seed])
-            for action in position.actions:
-                self.batch.step([action])
+        if position.snapshot is not None:
+            # If another server has made the snapshot, the actions are replayed.
+            with contextlib.suppress(InvalidRequest):
+                self.batch.load(position.snapshot)
+                self.at = position
+                return
+        self.batch.reset(seeds=[position.seed])
+        for action in position.actions:
+            self.batch.step([action])
         self.at = position
 
-    def _load(self, snapshot: bytes | None) -> bool:
-        """Loads a snapshot and returns whether it worked; another server may have made the snapshot."""
-        if snapshot is None:
-            return False
-        try:
-            self.batch.load(snapshot)
-        except InvalidRequest:
-            return False
-        return True
-
-    def _show(self, step: BatchStep, seed: int, actions: tuple[int, ...]) -> Dealt:
+    def show(self, step: BatchStep, table: Table, seed: int, actions: tuple[int, ...]) -> Dealt:
+        """Returns the position of a step, at which the environment is now."""
         assert step.oracle is not None, "the batch was opened with it"
         assert step.final_view is not None, "the batch was opened with it"
         seat = int(step.seat[0])
         # The views are in clockwise order from the deciding seat; at the end from seat 0.
         shown, first = (step.final_view[0], 0) if seat == NOBODY else (step.oracle[0], seat)
         views = {(first + at) % len(shown): view for at, view in enumerate(shown)}
-        self.at = Dealt(seat, step.mask[0], step.reward[0], views, self._table, seed, actions)
+        self.at = Dealt(seat, step.mask[0], step.reward[0], views, table, seed, actions)
         return self.at
 
 
@@ -305,10 +240,10 @@ class _Worlds:
         self.search = search
         self.of = of
         self.free = list(range(search.worlds, search.places))
-        self.drawn = [_world(search.shown, at, self, at) for at in range(search.worlds)]
+        self.drawn = [self.show(search.shown, at, at) for at in range(search.worlds)]
 
-
-def _world(step: BatchStep, row: int, of: _Worlds, place: int) -> World:
-    seat = int(step.seat[row])
-    shown = of.of.seat if seat == NOBODY else seat
-    return World(seat, step.mask[row], step.reward[row], {shown: step.view[row]}, of, place)
+    def show(self, step: BatchStep, row: int, place: int) -> World:
+        """Returns the position in a row of a step."""
+        seat = int(step.seat[row])
+        shown = self.of.seat if seat == NOBODY else seat
+        return World(seat, step.mask[row], step.reward[row], {shown: step.view[row]}, self, place)

@@ -6,9 +6,10 @@ import json
 import operator
 import re
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._batch import Batch
 from ._client import Client
-from ._line_ups import AGENT, seats_of
-from ._recording import Recording, RecordingFacts, Steps
+from ._recording import FILES, Recording, RecordingFacts, Steps, write
 from ._rollouts import Decisions, Policy, whole_actions
 from ._shared import shared_client
 from ._spec import GameSpec
-from ._types import NOBODY, BatchStep, Reward
+from ._types import AGENT, NOBODY, Reward, seats_of
 
 #: The number of arena matches that are replayed at once.
 _AT_ONCE = 256
@@ -81,24 +80,27 @@ def record(
         InvalidRequest: The game has no such table, or a bot does not exist.
         IllegalAction: A policy has chosen an illegal action.
     """
-    from . import _parquet
-
     if episodes < 1 or environments < 1:
         raise ValueError(f"{episodes} episodes, {environments} at once: both are at least 1")
-    given, seed = dict(policies or {}), operator.index(seed)
-    served = shared_client(None) if client is None else client
-    spec = served.game(game, seats=seats_of(line_ups, None, None), options=options)
-    facts = _facts(spec, line_ups, given, seed, reward)
+    policies, seed = policies or {}, operator.index(seed)
+    client = client or shared_client(None)
+    spec = client.game(game, seats=seats_of(line_ups, None, None), options=options)
+    facts = _facts(spec, line_ups, policies, seed, reward, "boardwire.record")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    done = _done(target, facts)
-    if progress is not None and done:
-        progress(min(done, episodes))
+    done = 0
+    if any(target.glob(FILES)):
+        there = Recording(target)
+        before, now = asdict(there.facts), asdict(facts)
+        if differing := [name for name in now if before[name] != now[name]]:
+            raise ValueError(f"{target} has another recording: {', '.join(differing)} differ")
+        done = there.episodes
+        if progress is not None:
+            progress(min(done, episodes))
     seeds = np.random.PCG64(seed).random_raw(episodes)
     for first in range(done, episodes, environments):
         part = seeds[first : first + environments]
-        steps = _Play(served, spec, facts, given, first + np.arange(len(part)), part).steps()
-        _parquet.write(target / f"episodes-{first:09}.parquet", facts, steps)
+        _play(target, client, spec, facts, policies, first + np.arange(len(part)), part)
         if progress is not None:
             progress(len(part))
     return Recording(target)
@@ -132,47 +134,45 @@ def record_arena(
         FileExistsError: `folder` already has a recording.
         ValueError: A file is not a replay, a replay ends early, or the server has other rules.
     """
-    from . import _parquet
-
-    told = json.loads(Path(replays, "arena.json").read_text("utf-8"))
-    line_ups = [[told["bots"][player] for player in players] for players in told["line_ups"]]
-    played = [_Played(file, len(line_ups)) for file in Path(replays).glob("deal-*-way-*.json")]
-    whole = sorted((match for match in played if not match.given_up), key=lambda match: match.episode)
-    if len(whole) < len(played):
-        warnings.warn(f"{len(played) - len(whole)} matches were given up: they are left out", stacklevel=2)
+    arena = json.loads(Path(replays, "arena.json").read_text("utf-8"))
+    line_ups = [[arena["bots"][player] for player in players] for players in arena["line_ups"]]
+    played = [_ArenaMatch(file, len(line_ups)) for file in Path(replays).glob("deal-*-way-*.json")]
+    matches = {match.episode: match for match in played if not match.given_up}
+    order = np.array(sorted(matches))
+    if len(matches) < len(played):
+        warnings.warn(f"{len(played) - len(matches)} matches were given up: they are left out", stacklevel=2)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    if any(target.glob("episodes-*.parquet")):
+    if any(target.glob(FILES)):
         raise FileExistsError(f"{target} has a recording already: name another folder")
-    # On an error or interrupt, remove the written files: a partial recording looks like a complete one.
-    served = shared_client(None) if client is None else client
-    with ExitStack() as undo:
-        spec = served.game(told["game"], seats=len(line_ups[0]), options=told["options"])
-        if spec.digest != told["spec_digest"]:
-            raise ValueError(f"{replays} was played by other rules: {told['spec_digest']}, not {spec.digest}")
-        names = {name for players in line_ups for name in players}
-        guests = [name for name in names if name.startswith(("policy:", "agent:"))]
-        facts = replace(_facts(spec, line_ups, guests, told["seed"], reward), source="boardwire arena")
-        for at in range(0, len(whole), _AT_ONCE):
-            part = {match.episode: match for match in whole[at : at + _AT_ONCE]}
+    client = client or shared_client(None)
+    spec = client.game(arena["game"], seats=len(line_ups[0]), options=arena["options"])
+    if spec.digest != arena["spec_digest"]:
+        raise ValueError(f"{replays} was played by other rules: {arena['spec_digest']}, not {spec.digest}")
+    names = {name for players in line_ups for name in players}
+    guests = [name for name in names if name.startswith(("policy:", "agent:"))]
+    facts = _facts(spec, line_ups, guests, arena["seed"], reward, "boardwire arena")
 
-            def again(asked: Decisions, part: Mapping[int, _Played] = part) -> list[int]:
-                asking = zip(asked.environment.tolist(), asked.seat.tolist(), strict=True)
-                return [part[episode].next(seat) for episode, seat in asking]
+    def replayed(decisions: Decisions) -> list[int]:
+        asking = zip(decisions.environment.tolist(), decisions.seat.tolist(), strict=True)
+        return [matches[episode].next(seat) for episode, seat in asking]
 
-            episodes = np.array(list(part), np.int64)
-            seeds = np.array([match.seed for match in part.values()], np.uint64)
-            steps = _Play(served, spec, facts, dict.fromkeys(names, again), episodes, seeds).steps()
-            file = target / f"episodes-{episodes[0]:09}.parquet"
-            undo.callback(file.unlink, missing_ok=True)
-            _parquet.write(file, facts, steps)
+    try:
+        for at in range(0, len(order), _AT_ONCE):
+            episodes = order[at : at + _AT_ONCE]
+            seeds = np.array([matches[episode].seed for episode in episodes.tolist()], np.uint64)
+            _play(target, client, spec, facts, dict.fromkeys(names, replayed), episodes, seeds)
             if progress is not None:
-                progress(len(part))
-        undo.pop_all()
+                progress(len(episodes))
+    except BaseException:
+        # A partial recording looks like a complete one.
+        for file in target.glob(FILES):
+            file.unlink()
+        raise
     return Recording(target)
 
 
-class _Played:
+class _ArenaMatch:
     """A match of an arena, read from a replay file: its seed and the actions of each seat."""
 
     def __init__(self, file: Path, ways: int) -> None:
@@ -184,195 +184,138 @@ class _Played:
         except ValueError as error:
             raise ValueError(f"{file} is no replay: {error}") from None
         self.seed = replay["seed_opening"]["seed"]
-        self._actions: dict[int, list[int]] = {}
+        self._actions = defaultdict[int, deque[int]](deque)
+        outcome = None
         for frame in replay["frames"]:
+            outcome = frame["outcome"]
             if frame["played"]:
-                self._actions.setdefault(frame["seat"], []).append(frame["played"]["action"])
-        ends = [frame["outcome"] for frame in replay["frames"][-1:]]
-        self.given_up = any(any(outcome["forfeits"]) for outcome in ends if outcome)
-        for actions in self._actions.values():
-            actions.reverse()
+                self._actions[frame["seat"]].append(frame["played"]["action"])
+        self.given_up = outcome is not None and any(outcome["forfeits"])
 
     def next(self, seat: int) -> int:
         """Returns the next action of the seat."""
-        actions = self._actions.get(seat)
-        if not actions:
+        if not self._actions[seat]:
             raise ValueError(f"{self._file} ends before the match is over")
-        return actions.pop()
+        return self._actions[seat].popleft()
 
 
 def _facts(
     spec: GameSpec,
     line_ups: Sequence[Sequence[str]],
-    policies: Collection[str],
+    policies: Iterable[str],
     seed: int,
     reward: Reward,
+    source: str,
 ) -> RecordingFacts:
-    fields = [
-        {
-            "name": field.name,
-            "offset": field.offset,
-            "shape": list(field.shape),
-            "max": field.max,
-            "kind": field.kind,
-            "table": field.table,
-        }
-        for field in spec.fields.values()
-    ]
+    # If pyarrow is missing, this fails before an episode is played.
+    import pyarrow.parquet  # noqa: F401
+
+    names = ("name", "offset", "shape", "max", "kind", "table")
     return RecordingFacts(
-        game=spec.game.id,
+        game=spec.id,
         seats=spec.seats,
         options=dict(spec.options),
-        rules_version=spec.game.rules_version,
+        rules_version=spec.rules_version,
         spec_digest=spec.digest,
         view_bytes=spec.view_bytes,
-        fields=fields,
+        fields=[
+            {name: getattr(field, name) for name in names} | {"shape": list(field.shape)}
+            for field in spec.fields.values()
+        ],
         actions=[action.label for action in spec.actions],
         reward=reward,
         line_ups=[list(players) for players in line_ups],
         policies=sorted(policies),
         seed=seed,
+        source=source,
     )
 
 
-def _done(folder: Path, facts: RecordingFacts) -> int:
-    """Returns the number of episodes that the folder already has.
-
-    Raises:
-        ValueError: The folder has another recording.
-    """
-    if not any(folder.glob("episodes-*.parquet")):
-        return 0
-    there = Recording(folder)
-    names = RecordingFacts.__slots__
-    differing = [name for name in names if getattr(there.facts, name) != getattr(facts, name)]
-    if differing:
-        raise ValueError(f"{folder} has another recording: {', '.join(differing)} differ")
-    return there.episodes
-
-
-class _Play:
-    """A group of episodes that are played at once, from beginning to end.
+def _play(
+    folder: Path,
+    client: Client,
+    spec: GameSpec,
+    facts: RecordingFacts,
+    policies: Mapping[str, Policy],
+    episodes: NDArray[np.int64],
+    seeds: NDArray[np.uint64],
+) -> None:
+    """Plays episodes at once, and writes the steps of all seats to a file.
 
     Each bot is the adviser of a separate batch. All batches have the same deals and play the same actions.
     """
-
-    def __init__(
-        self,
-        client: Client,
-        spec: GameSpec,
-        facts: RecordingFacts,
-        policies: Mapping[str, Policy],
-        episodes: NDArray[np.int64],
-        seeds: NDArray[np.uint64],
-    ) -> None:
-        self._client = client
-        self._spec = spec
-        self._facts = facts
-        self._episodes = episodes
-        self._seeds = seeds
-        self._names = sorted({name for players in facts.line_ups for name in players})
-        self._policies = policies
-        self._bots = [name for name in self._names if name not in policies]
-        numbers = np.array([[self._names.index(name) for name in players] for players in facts.line_ups])
-        self._players = numbers[episodes % len(numbers)]
-
-    def steps(self) -> Steps:
-        """Plays the episodes and returns the steps of all seats."""
-        n, rows, ends = len(self._seeds), list[_Rows](), list[_Rows]()
-        reward, terminated = np.zeros((n, self._spec.seats), np.float32), np.zeros(n, np.bool_)
-        with ExitStack() as stack:
-            batches = [stack.enter_context(self._open(bot)) for bot in self._bots or ("",)]
-            shown = [batch.reset(seeds=self._seeds) for batch in batches]
-            while (live := shown[0].seat != NOBODY).any():
-                at = np.flatnonzero(live)
-                actions = self._choose(shown, at)
-                rows.append(_rows(shown[0], at, actions[at].astype(np.uint8)))
-                shown = [batch.step(actions, where=live) for batch in batches]
-                reward += shown[0].reward
-                terminated |= shown[0].terminated
-                ends.append(_ends(shown[0], self._spec))
-        return self._together(rows, ends, reward, terminated)
-
-    def _open(self, bot: str) -> Batch:
-        facts = self._facts
-        return self._client.open_batch(
-            facts.game,
-            environments=len(self._seeds),
-            line_ups=[[AGENT] * facts.seats],
-            options=facts.options,
-            seed=facts.seed,
-            reward=facts.reward,  # type: ignore[arg-type] # It was given to `record`.
-            autoreset="disabled",
-            columns=["final_views"],
-            advice=bot or None,
-        )
-
-    def _choose(self, shown: Sequence[BatchStep], at: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Returns an action for every environment; those outside `at` get 0."""
-        actions = np.zeros(len(self._seeds), np.int64)
-        who = self._players[at, shown[0].seat[at]]
-        for number, name in enumerate(self._names):
-            own = at[who == number]
-            if not len(own):
-                continue
-            if name in self._policies:
-                lead = shown[0]
-                asked = Decisions(lead.view[own], lead.mask[own], lead.seat[own], self._episodes[own])
-                actions[own] = whole_actions(self._policies[name](asked), len(own), f"policy {name!r}")
-            else:
-                advice = shown[self._bots.index(name)].advice
-                assert advice is not None, "the batch was opened with this adviser"
-                actions[own] = advice[own]
-        return actions
-
-    def _together(
-        self,
-        rows: Sequence[_Rows],
-        ends: Sequence[_Rows],
-        reward: NDArray[np.float32],
-        terminated: NDArray[np.bool_],
-    ) -> Steps:
-        columns: Any = [np.concatenate(each) for each in zip(*rows, *ends, strict=True)]
-        is_last = np.concatenate(
-            [np.full(len(each[0]), parts is ends) for parts in (rows, ends) for each in parts]
-        )
-        order = np.lexsort((columns[2], columns[1], columns[0]))
-        at, seat, ply, view, mask, action = (column[order] for column in columns)
-        is_last = is_last[order]
-        # The last decision of a seat gets the reward of the episode.
-        earns = np.append(is_last[1:], False) & ~is_last
-        return Steps(
-            episode=self._episodes[at],
-            seat=seat,
-            player=np.array(self._names, np.str_)[self._players[at, seat]],
-            ply=ply,
-            seed=self._seeds[at],
-            observation=view,
-            mask=mask,
-            action=action,
-            reward=np.where(earns, reward[at, seat], np.float32(0)),
-            discount=np.where(earns & terminated[at] | is_last, np.float32(0), np.float32(1)),
-            is_first=np.append(True, is_last[:-1]),
-            is_last=is_last,
-            is_terminal=is_last & terminated[at],
-        )
-
-
-#: The environment, seat, ply, view, mask and action of each row.
-_Rows = tuple[NDArray[Any], ...]
-
-
-def _rows(shown: BatchStep, at: NDArray[np.intp], action: NDArray[np.uint8]) -> _Rows:
-    return at, shown.seat[at], shown.ply[at], shown.view[at], shown.mask[at], action
-
-
-def _ends(shown: BatchStep, spec: GameSpec) -> _Rows:
-    """Returns the last row of every seat in the episodes that ended."""
-    assert shown.final_view is not None, "the batch was opened with final views"
-    count, seats = len(shown.ended), spec.seats
-    at = shown.ended.astype(np.intp).repeat(seats)
-    seat = np.tile(np.arange(seats, dtype=np.uint8), count)
-    view = shown.final_view.reshape(-1, spec.view_bytes)
-    mask = np.zeros((len(at), len(spec.actions)), np.int8)
-    return at, seat, shown.ply[at], view, mask, np.zeros(len(at), np.uint8)
+    names = sorted({name for players in facts.line_ups for name in players})
+    bots: list[str | None] = [name for name in names if name not in policies]
+    numbers = np.array([[names.index(name) for name in players] for players in facts.line_ups])
+    players = numbers[episodes % len(numbers)]
+    reward, terminated = np.zeros(players.shape, np.float32), np.zeros(len(seeds), np.bool_)
+    # The environment, seat, ply, view, mask and action of each step, and whether it is the seat's last.
+    parts: list[tuple[NDArray[Any], ...]] = []
+    with ExitStack() as stack:
+        batches = [
+            stack.enter_context(
+                client.open_batch(
+                    facts.game,
+                    environments=len(seeds),
+                    line_ups=[[AGENT] * facts.seats],
+                    options=facts.options,
+                    seed=facts.seed,
+                    reward=facts.reward,  # type: ignore[arg-type] # It was given to `record`.
+                    autoreset="disabled",
+                    columns=["final_views"],
+                    advice=bot,
+                )
+            )
+            for bot in bots or [None]
+        ]
+        steps = [batch.reset(seeds=seeds) for batch in batches]
+        step = steps[0]
+        while len(at := np.flatnonzero(step.seat != NOBODY)):
+            seat, view, mask = step.seat[at], step.view[at], step.mask[at]
+            who, action = players[at, seat], np.zeros(len(at), np.int64)
+            for number in np.unique(who):
+                name, own = names[number], who == number
+                if name in policies:
+                    decisions = Decisions(view[own], mask[own], seat[own], episodes[at[own]])
+                    action[own] = whole_actions(
+                        policies[name](decisions), len(decisions.seat), f"policy {name!r}"
+                    )
+                else:
+                    advice = steps[bots.index(name)].advice
+                    assert advice is not None, "the batch was opened with this adviser"
+                    action[own] = advice[at[own]]
+            actions = np.zeros(len(seeds), np.int64)
+            actions[at] = action
+            parts.append((at, seat, step.ply[at], view, mask, action.astype(np.uint8), at < 0))
+            steps = [batch.step(actions, where=step.seat != NOBODY) for batch in batches]
+            step = steps[0]
+            reward += step.reward
+            terminated |= step.terminated
+            # The last step of every seat in the episodes that ended; their masks are all 0.
+            assert step.final_view is not None, "the batch was opened with final views"
+            ended, seat = step.ended.repeat(facts.seats), np.arange(facts.seats, dtype=np.uint8)
+            seat, view = np.tile(seat, len(step.ended)), step.final_view.reshape(-1, spec.view_bytes)
+            parts.append(
+                (ended, seat, step.ply[ended], view, step.mask[ended], np.zeros_like(seat), ended >= 0)
+            )
+    columns: Any = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    order = np.lexsort((columns[1], columns[0]))
+    at, seat, ply, view, mask, action, is_last = (column[order] for column in columns)
+    # The last decision of a seat gets the reward of the episode.
+    earns = np.append(is_last[1:], False) & ~is_last
+    recorded = Steps(
+        episode=episodes[at],
+        seat=seat,
+        player=np.array(names, np.str_)[players[at, seat]],
+        ply=ply,
+        seed=seeds[at],
+        observation=view,
+        mask=mask,
+        action=action,
+        reward=np.where(earns, reward[at, seat], np.float32(0)),
+        discount=np.where(earns & terminated[at] | is_last, np.float32(0), np.float32(1)),
+        is_first=np.append(True, is_last[:-1]),
+        is_last=is_last,
+        is_terminal=is_last & terminated[at],
+    )
+    write(folder / f"episodes-{episodes[0]:09}.parquet", facts, recorded)

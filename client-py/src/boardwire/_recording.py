@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ._client import Client
 from ._spec import GameSpec
+from ._types import unpacked_mask
 
 if TYPE_CHECKING:
     from minari import MinariDataset
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 #: The version of the layout of a recording's facts and columns; increases when readers must change.
 FORMAT = 1
+#: The names of the files of a recording.
+FILES = "episodes-*.parquet"
+# The key of the facts in a file's metadata.
+_KEY = b"boardwire"
+# The columns that are null in the last step of a seat.
+_OF_DECISIONS = ("action", "reward", "discount")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +74,7 @@ class Steps:
 
     def rows(self, chosen: Any) -> Steps:
         """Returns the rows selected by a numpy index: a slice, indices or a mask."""
-        return replace(self, **{each.name: getattr(self, each.name)[chosen] for each in fields(self)})
+        return Steps(**{name: getattr(self, name)[chosen] for name in _COLUMNS})
 
     @property
     def decisions(self) -> Steps:
@@ -77,8 +85,11 @@ class Steps:
         """Yields the steps of one seat in one episode at a time."""
         differ = (self.episode[1:] != self.episode[:-1]) | (self.seat[1:] != self.seat[:-1])
         bounds = [0, *(np.flatnonzero(differ) + 1).tolist(), len(self)]
-        for first, end in itertools.pairwise(bounds if len(self) else []):
+        for first, end in pairwise(bounds if len(self) else []):
             yield self.rows(slice(first, end))
+
+
+_COLUMNS = [each.name for each in fields(Steps)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +132,11 @@ class RecordingFacts:
 class Recording:
     """A reader of a folder of recorded episodes. Needs `boardwire[data]`.
 
-    `record` or `record_arena` has written the files, `episodes-*.parquet`, each with whole episodes. They are
-    read in the order of their names. docs/data.md describes their contents.
+    `record` or `record_arena` has written its files, each with whole episodes. docs/data.md describes them.
 
     Attributes:
         folder: The folder.
-        files: The files, in the order of their names.
+        files: The files `episodes-*.parquet`, in the order of their names, in which they are read.
         facts: The description of the recording.
     """
 
@@ -137,23 +147,22 @@ class Recording:
             FileNotFoundError: The folder has no such files.
             ValueError: A file belongs to another recording, or has an unknown format.
         """
-        from . import _parquet
-
         self.folder = Path(folder)
-        self.files = tuple(sorted(self.folder.glob("episodes-*.parquet")))
+        self.files = tuple(sorted(self.folder.glob(FILES)))
         if not self.files:
-            raise FileNotFoundError(f"{self.folder} has no episodes-*.parquet")
-        self.facts = _parquet.facts(self.files[0])
+            raise FileNotFoundError(f"{self.folder} has no {FILES}")
+        self.facts = _facts(self.files[0])
         for file in self.files[1:]:
-            if _parquet.facts(file) != self.facts:
+            if _facts(file) != self.facts:
                 raise ValueError(f"{file} is of another recording than {self.files[0].name}")
 
     @property
     def episodes(self) -> int:
         """The number of episodes."""
-        from . import _parquet
+        import pyarrow.parquet as pq
 
-        return sum(_parquet.episodes(file) for file in self.files)
+        columns = (pq.read_table(file, columns=["episode"])["episode"] for file in self.files)
+        return sum(len(column.unique()) for column in columns)
 
     def spec(self, client: Client) -> GameSpec:
         """Fetches the spec of the table from a server.
@@ -166,7 +175,7 @@ class Recording:
         if spec.digest != facts.spec_digest:
             raise ValueError(
                 f"recorded was {facts.game} by rules version {facts.rules_version}, digest "
-                f"{facts.spec_digest[:12]}; the server has {spec.game.rules_version}, {spec.digest[:12]}"
+                f"{facts.spec_digest[:12]}; the server has {spec.rules_version}, {spec.digest[:12]}"
             )
         return spec
 
@@ -178,17 +187,30 @@ class Recording:
             player: Reads only the steps of this player.
         """
         parts = list(self.parts(seat=seat, player=player))
-        columns = {
-            each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Steps)
-        }
-        return Steps(**columns)
+        return Steps(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
 
     def parts(self, *, seat: int | None = None, player: str | None = None) -> Iterator[Steps]:
         """Yields the steps of one file at a time, for recordings that are too large to read at once."""
-        from . import _parquet
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
+        wanted = [(name, "==", one) for name, one in (("seat", seat), ("player", player)) if one is not None]
         for file in self.files:
-            yield _parquet.read(file, self.facts, seat, player)
+            table = pq.read_table(file, filters=wanted or None)
+            columns: dict[str, Any] = {}
+            for name in _COLUMNS:
+                array = table[name].combine_chunks()
+                if pa.types.is_fixed_size_binary(array.type):
+                    width, first = array.type.byte_width, array.offset
+                    data = np.frombuffer(array.buffers()[1], np.uint8)
+                    columns[name] = data[first * width : (first + len(array)) * width].reshape(-1, width)
+                elif pa.types.is_string(array.type):
+                    columns[name] = np.array(array.to_pylist(), np.str_)
+                else:
+                    filled = array.fill_null(0) if name in _OF_DECISIONS else array
+                    columns[name] = filled.to_numpy(zero_copy_only=False)
+            columns["mask"] = unpacked_mask(columns["mask"], len(self.facts.actions))
+            yield Steps(**columns)
 
     def to_minari(
         self,
@@ -227,3 +249,46 @@ class Recording:
     def __repr__(self) -> str:
         """Returns a text with the folder and the game."""
         return f"<Recording of {self.facts.game} in {self.folder}>"
+
+
+def write(file: Path, facts: RecordingFacts, steps: Steps) -> None:
+    """Writes a file, which appears under its name only when it is complete. docs/data.md has the schema."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays, columns = [], []
+    for name in _COLUMNS:
+        values = getattr(steps, name)
+        if name == "mask":
+            values = np.packbits(values.view(np.uint8), axis=1, bitorder="little")
+        if values.ndim == 2:
+            data = pa.py_buffer(np.ascontiguousarray(values))
+            array = pa.Array.from_buffers(pa.binary(values.shape[1]), len(values), [None, data])
+        else:
+            array = pa.array(values, mask=steps.is_last if name in _OF_DECISIONS else None)
+        arrays.append(array)
+        columns.append(pa.field(name, array.type, nullable=name in _OF_DECISIONS))
+    schema = pa.schema(columns, {_KEY: json.dumps(asdict(facts))})
+    aside = file.with_suffix(".new")
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), aside, compression="zstd")
+    aside.replace(file)
+
+
+def _facts(file: Path) -> RecordingFacts:
+    """Returns the facts in a file's metadata.
+
+    Raises:
+        ValueError: The file is not part of a recording, or has an unknown format or other columns.
+    """
+    import pyarrow.parquet as pq
+
+    found = pq.read_schema(file)
+    text = (found.metadata or {}).get(_KEY)
+    if text is None:
+        raise ValueError(f"{file} is not of a recording: its metadata has no {_KEY.decode()!r}")
+    facts = json.loads(text)
+    if facts.get("format") != FORMAT:
+        raise ValueError(f"{file} has format {facts.get('format')}: this version reads {FORMAT}")
+    if found.names != _COLUMNS:
+        raise ValueError(f"{file} has the columns {found.names}: a recording has {_COLUMNS}")
+    return RecordingFacts(**facts)

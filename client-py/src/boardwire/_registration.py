@@ -10,8 +10,9 @@ import importlib.resources
 import importlib.util
 import json
 from collections.abc import Iterable
+from types import SimpleNamespace
 
-from ._spec import Game
+from ._spec import GameSpec
 
 
 def environment_id(game: str, rules_version: int) -> str:
@@ -23,7 +24,7 @@ def environment_id(game: str, rules_version: int) -> str:
     return f"boardwire/{name}-v{rules_version - 1}"
 
 
-def register(games: Iterable[Game]) -> list[str]:
+def register(games: Iterable[GameSpec]) -> list[str]:
     """Registers an environment for each game; `register(client.games())` adds another server's games.
 
     Args:
@@ -32,26 +33,23 @@ def register(games: Iterable[Game]) -> list[str]:
     Returns:
         The ids, in the order of the games.
     """
-    return [_register(game.id, game.rules_version) for game in games]
-
-
-def _register(game: str, rules_version: int) -> str:
     import gymnasium
 
-    name = environment_id(game, rules_version)
-    if name not in gymnasium.registry:
-        gymnasium.register(
-            name,
-            entry_point="boardwire.envs:BoardwireEnv",
-            vector_entry_point="boardwire.envs:BoardwireVectorEnv",
-            kwargs={"game": game},
-            order_enforce=True,
-        )
-    return name
+    ids = {environment_id(game.id, game.rules_version): game.id for game in games}
+    for name, game in ids.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point="boardwire.envs:BoardwireEnv",
+                vector_entry_point="boardwire.envs:BoardwireVectorEnv",
+                kwargs={"game": game},
+                order_enforce=True,
+            )
+    return list(ids)
 
 
 def register_installed() -> None:
     """Registers the games of the server in this package, if Gymnasium is installed."""
     if importlib.util.find_spec("gymnasium") is not None:
-        for game in json.loads(importlib.resources.files("boardwire").joinpath("games.json").read_bytes()):
-            _register(game["id"], game["rules_version"])
+        listed = importlib.resources.files("boardwire").joinpath("games.json").read_bytes()
+        register(json.loads(listed, object_hook=lambda game: SimpleNamespace(**game)))

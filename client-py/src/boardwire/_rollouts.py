@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._advantages import Floats, advantages
 from ._batch import Batch, BatchPart
 from ._types import NOBODY, BatchStep
-
-#: The optional columns of a batch, with the dtypes that rollouts store.
-_ON_REQUEST = {"oracle": np.uint8, "advice": np.int64, "advice_shares": np.float32}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,9 +22,9 @@ class Decisions:
         mask: `int8[n, actions]`, the action mask: 1 for legal actions, else 0; at least one 1 per row.
         seat: `uint8[n]`, the deciding seat.
         environment: `int64[n]`, the index of the environment, from 0.
-        oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first, if the batch has
-            them. Use them for values, never for actions.
-        advice: `int64[n]`, the action that the batch's adviser would choose, if the batch has an adviser.
+        oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first; None unless the
+            batch was opened with `oracle`. Use them for values, never for actions.
+        advice: `int64[n]`, the action that the batch's adviser would choose; None without an adviser.
     """
 
     view: NDArray[np.uint8]
@@ -46,44 +42,6 @@ Learner = Callable[[Decisions], tuple[ArrayLike, ArrayLike, ArrayLike]]
 Policy = Callable[[Decisions], ArrayLike]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rollout:
-    """The learner's decisions of several steps in time order, and the rewards of episodes that ended.
-
-    Attributes:
-        view: `uint8[n, bytes]`, the view of the deciding seat.
-        mask: `int8[n, actions]`, the action mask: 1 for legal actions, else 0.
-        action: `int64[n]`, the chosen action.
-        log_prob: `float32[n]`, the log-probability of the action that the learner gave.
-        value: `float32[n]`, the value that the learner gave.
-        advantage: `float32[n]`, by generalized advantage estimation along the decisions of the same seat.
-        returns: `float32[n]`, `advantage` plus `value`.
-        seat: `uint8[n]`, the deciding seat.
-        environment: `int64[n]`, the environment of the decision.
-        rewards: `float32[k, seats]`, the rewards of each episode that ended.
-        ended: `int64[k]`, the environment of each episode that ended.
-        oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first; None unless the
-            batch was opened with `oracle`.
-        advice: `int64[n]`, the action that the batch's adviser would have chosen; None without an adviser.
-        advice_shares: `float32[n, actions]`, the adviser's support for each action; None unless requested.
-    """
-
-    view: NDArray[np.uint8]
-    mask: NDArray[np.int8]
-    action: NDArray[np.int64]
-    log_prob: Floats
-    value: Floats
-    advantage: Floats
-    returns: Floats
-    seat: NDArray[np.uint8]
-    environment: NDArray[np.int64]
-    rewards: Floats
-    ended: NDArray[np.int64]
-    oracle: NDArray[np.uint8] | None
-    advice: NDArray[np.int64] | None
-    advice_shares: Floats | None
-
-
 def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
     """Returns a policy's actions as an array, after it checks their shape and dtype.
 
@@ -98,14 +56,40 @@ def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
     return given
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Rollout(Decisions):
+    """The learner's decisions of several steps in time order, and the rewards of episodes that ended.
+
+    Each decision also has the attributes of `Decisions`.
+
+    Attributes:
+        action: `int64[n]`, the chosen action.
+        log_prob: `float32[n]`, the log-probability of the action that the learner gave.
+        value: `float32[n]`, the value that the learner gave.
+        advantage: `float32[n]`, by generalized advantage estimation along the decisions of the same seat.
+        returns: `float32[n]`, `advantage` plus `value`.
+        rewards: `float32[k, seats]`, the rewards of each episode that ended.
+        ended: `int64[k]`, the environment of each episode that ended.
+        advice_shares: `float32[n, actions]`, the adviser's support for each action; None unless requested.
+    """
+
+    action: NDArray[np.int64]
+    log_prob: NDArray[np.float32]
+    value: NDArray[np.float32]
+    advantage: NDArray[np.float32]
+    returns: NDArray[np.float32]
+    rewards: NDArray[np.float32]
+    ended: NDArray[np.int64]
+    advice_shares: NDArray[np.float32] | None = None
+
+
 class Rollouts:
     """A collector of rollouts from a batch, which reuses its buffers.
 
     It steps the batch in two halves: while policies decide in one half, the server steps the other. All
-    learning seats share one policy. Opponents that do not learn may play other seats, chosen by environment
-    and seat. Seats that server bots play do not appear. An episode truncated at `GameSpec.max_plies`
-    (practically never reached) counts as terminated: its return is its reward, without bootstrapping from a
-    value.
+    agent seats share one policy that learns, unless `play_against` assigns them. Seats that server bots play
+    do not appear. An episode truncated at `GameSpec.max_plies` (practically never reached) counts as
+    terminated: its return is its reward, without bootstrapping from a value.
 
     ```python
     rollouts = boardwire.Rollouts(batch, steps=128)
@@ -115,50 +99,29 @@ class Rollouts:
     ```
     """
 
-    def __init__(
-        self,
-        batch: Batch,
-        steps: int,
-        *,
-        gamma: float = 1.0,
-        lam: float = 0.95,
-        opponents: Sequence[Policy] = (),
-        players: NDArray[np.integer] | None = None,
-    ) -> None:
-        """Allocates the buffers. From now on, only this object may step the batch.
+    def __init__(self, batch: Batch, steps: int, *, gamma: float = 1.0, lam: float = 0.95) -> None:
+        """Takes over the batch. From now on, only this object may step it.
 
         Args:
             batch: The batch, with autoreset.
             steps: The number of steps in a rollout.
             gamma: The discount factor per decision.
             lam: The lambda of generalized advantage estimation: the weight of the next decision's advantage.
-            opponents: Policies that do not learn; see `play_against`.
-            players: The player of each seat, see `play_against`; the learner everywhere by default.
 
         Raises:
-            ValueError: `steps` is less than 1, the batch has no autoreset, or `players` is invalid.
+            ValueError: `steps` is less than 1, or the batch has no autoreset.
         """
         if steps < 1:
             raise ValueError(f"a rollout has at least one step, not {steps}")
         if batch.autoreset == "disabled":
             raise ValueError("the batch begins no episodes: open it with autoreset next_step or same_step")
-        n, spec = batch.environments, batch.spec
-        self.batch = batch
-        self.steps = steps
+        self.batch, self.steps = batch, steps
         self._gamma, self._lam = gamma, lam
-        self.play_against(opponents, np.zeros((n, spec.seats), np.int64) if players is None else players)
-        self._parts = self._divided()
-        self._shown: list[BatchStep] = []
-        self._view = np.empty((steps, n, spec.view_bytes), np.uint8)
-        self._mask = np.empty((steps, n, len(spec.actions)), np.int8)
-        self._seat = np.empty((steps, n), np.uint8)
-        self._learns = np.empty((steps, n), np.bool_)
-        self._action = np.empty((steps, n), np.int64)
-        self._log_prob, self._value = (np.empty((steps, n), np.float32) for _ in range(2))
-        self._reward = np.empty((steps, n, spec.seats), np.float32)
-        self._over = np.empty((steps, n), np.bool_)
-        # Buffers of the optional columns; the first reset shows which ones the batch has.
-        self._on_request: dict[str, NDArray[Any]] = {}
+        self.play_against((), np.zeros_like(batch.agents, np.int64))
+        self._parts = batch.parts(min(batch.environments, 2))
+        self._last: list[BatchStep] = []
+        # The buffers, [steps, environments, ...]; the first step shows which ones are needed.
+        self._buffers: dict[str, NDArray[Any]] = {}
 
     def play_against(self, opponents: Sequence[Policy], players: NDArray[np.integer]) -> None:
         """Assigns players to seats from now on, also in running episodes. Call it between rollouts.
@@ -170,11 +133,10 @@ class Rollouts:
         Raises:
             ValueError: `players` has another shape, or names an opponent that does not exist.
         """
-        shape = self.batch.environments, self.batch.spec.seats
+        shape = self.batch.agents.shape
         if players.shape != shape or players.min() < 0 or players.max() > len(opponents):
-            raise ValueError(
-                f"players are int{list(shape)}, from 0 to {len(opponents)}, the number of opponents"
-            )
+            most = len(opponents)
+            raise ValueError(f"players are int{list(shape)}, from 0 to {most}, the number of opponents")
         self._opponents, self._players = tuple(opponents), players
 
     def collect(self, learner: Learner) -> Rollout:
@@ -183,113 +145,229 @@ class Rollouts:
         At the end, it calls the learner again, for values only.
         """
         try:
-            return self._collected(learner)
+            if not self._last:
+                shown = self.batch.reset()
+                self._last = [shown.part(part.rows) for part in self._parts]
+            for number, part in enumerate(self._parts):
+                part.send(self._decide(0, number, learner))
+            for step in range(self.steps):
+                for number, part in enumerate(self._parts):
+                    shown = self._last[number] = part.recv()
+                    self._store(step, part, reward=shown.reward, over=shown.over)
+                    if step + 1 < self.steps:
+                        part.send(self._decide(step + 1, number, learner))
+            return self._rollout(learner)
         except BaseException:
             # Responses that are still pending must not count as those of a later step.
-            self._shown, self._parts = [], self._divided()
+            self._last, self._parts = [], self.batch.parts(len(self._parts))
             raise
 
-    def _divided(self) -> tuple[BatchPart, ...]:
-        """Splits the batch into two halves, or one part if it has a single environment."""
-        return self.batch.halves() if self.batch.environments > 1 else self.batch.parts(1)
-
-    def _collected(self, learner: Learner) -> Rollout:
-        if not self._shown:
-            shown = self.batch.reset()
-            self._shown = [shown.part(part.rows) for part in self._parts]
-            for name, dtype in _ON_REQUEST.items():
-                column = getattr(shown, name)
-                if column is not None:
-                    self._on_request[name] = np.empty((self.steps, *column.shape), dtype)
-        for number, part in enumerate(self._parts):
-            part.send(self._decide(0, number, learner))
-        for step in range(self.steps):
-            for number, part in enumerate(self._parts):
-                shown = self._shown[number] = part.recv()
-                self._reward[step, part.rows], self._over[step, part.rows] = shown.reward, shown.over
-                if step + 1 < self.steps:
-                    part.send(self._decide(step + 1, number, learner))
-        return self._read(learner)
+    def _store(self, step: int, part: BatchPart, **columns: NDArray[Any]) -> None:
+        """Stores the rows of a part."""
+        for name, values in columns.items():
+            if name not in self._buffers:
+                shape = self.steps, self.batch.environments, *values.shape[1:]
+                self._buffers[name] = np.empty(shape, values.dtype)
+            self._buffers[name][step, part.rows] = values
 
     def _decide(self, step: int, number: int, learner: Learner) -> NDArray[np.int64]:
         """Chooses the actions of a part, and stores them with the observations."""
-        shown, rows = self._shown[number], self._parts[number].rows
-        self._view[step, rows], self._mask[step, rows] = shown.view, shown.mask
-        self._seat[step, rows] = shown.seat
-        for name, column in self._on_request.items():
-            column[step, rows] = getattr(shown, name)
-        who = self._who(number)
-        self._learns[step, rows] = who == 0
-        actions = np.zeros(len(who), np.int64)
-        at = np.flatnonzero(who == 0)
-        if len(at):
-            chosen, log_prob, value = learner(self._asked(number, at))
-            actions[at] = whole_actions(chosen, len(at), "the learner")
-            self._log_prob[step, rows.start + at] = log_prob
-            self._value[step, rows.start + at] = value
-        for index, opponent in enumerate(self._opponents, start=1):
-            at = np.flatnonzero(who == index)
-            if len(at):
-                actions[at] = whole_actions(
-                    opponent(self._asked(number, at)), len(at), f"opponent {index - 1}"
-                )
-        self._action[step, rows] = actions
-        return actions
+        shown, who = self._last[number], self._players_of(number)
+        action = np.zeros(len(who), np.int64)
+        log_prob, value = np.zeros((2, len(who)), np.float32)
+        if len(at := np.flatnonzero(who == 0)):
+            chosen, log_prob[at], value[at] = learner(self._decisions_of(number, at))
+            action[at] = whole_actions(chosen, len(at), "the learner")
+        for index, opponent in enumerate(self._opponents):
+            if len(at := np.flatnonzero(who == index + 1)):
+                chosen = opponent(self._decisions_of(number, at))
+                action[at] = whole_actions(chosen, len(at), f"opponent {index}")
+        on_request = {
+            "oracle": shown.oracle,
+            "advice": None if shown.advice is None else shown.advice.astype(np.int64),
+            "advice_shares": shown.advice_shares,
+        }
+        self._store(
+            step,
+            self._parts[number],
+            view=shown.view,
+            mask=shown.mask,
+            seat=np.where(who == 0, shown.seat, np.uint8(NOBODY)),
+            action=action,
+            log_prob=log_prob,
+            value=value,
+            **{name: column for name, column in on_request.items() if column is not None},
+        )
+        return action
 
-    def _who(self, number: int) -> NDArray[np.int64]:
+    def _players_of(self, number: int) -> NDArray[np.int64]:
         """Returns the player that decides in each row of a part; -1 where the episode is over."""
-        seat, rows = self._shown[number].seat, self._parts[number].rows
-        who = np.full(len(seat), -1, np.int64)
-        at = np.flatnonzero(seat != NOBODY)
-        who[at] = self._players[rows][at, seat[at]]
-        return who
+        seat, players = self._last[number].seat, self._players[self._parts[number].rows]
+        over = seat == NOBODY
+        return np.where(over, -1, players[np.arange(len(seat)), np.where(over, 0, seat)])
 
-    def _asked(self, number: int, at: NDArray[np.intp]) -> Decisions:
-        shown = self._shown[number]
-        environment = self._parts[number].first + at
+    def _decisions_of(self, number: int, at: NDArray[np.intp]) -> Decisions:
+        shown = self._last[number]
         return Decisions(
             view=shown.view[at],
             mask=shown.mask[at],
             seat=shown.seat[at],
-            environment=environment,
+            environment=shown.first + at,
             oracle=None if shown.oracle is None else shown.oracle[at],
             advice=None if shown.advice is None else shown.advice[at].astype(np.int64),
         )
 
-    def _read(self, learner: Learner) -> Rollout:
+    def _rollout(self, learner: Learner) -> Rollout:
         n = self.batch.environments
         last_seat, last_value = np.full(n, NOBODY, np.uint8), np.zeros(n, np.float32)
-        for number, part in enumerate(self._parts):
-            at = np.flatnonzero(self._who(number) == 0)
-            if len(at):
-                last_seat[part.first + at] = self._shown[number].seat[at]
-                last_value[part.first + at] = learner(self._asked(number, at))[2]
-        seat = np.where(self._learns, self._seat, np.uint8(NOBODY))
+        for number, shown in enumerate(self._last):
+            if len(at := np.flatnonzero(self._players_of(number) == 0)):
+                last_seat[shown.first + at] = shown.seat[at]
+                last_value[shown.first + at] = learner(self._decisions_of(number, at))[2]
+        columns = self._buffers.copy()
+        reward, over = columns.pop("reward"), columns.pop("over")
         advantage, valid = advantages(
-            seat,
-            self._value,
-            self._reward,
-            self._over,
+            columns["seat"],
+            columns["value"],
+            reward,
+            over,
             last_seat,
             last_value,
             gamma=self._gamma,
             lam=self._lam,
         )
-        ended = np.nonzero(self._over)
         return Rollout(
-            view=self._view[valid],
-            mask=self._mask[valid],
-            action=self._action[valid],
-            log_prob=self._log_prob[valid],
-            value=self._value[valid],
             advantage=advantage[valid],
-            returns=advantage[valid] + self._value[valid],
-            seat=seat[valid],
+            returns=advantage[valid] + columns["value"][valid],
             environment=np.nonzero(valid)[1],
-            rewards=self._reward[ended],
-            ended=ended[1],
-            **{
-                name: self._on_request[name][valid] if name in self._on_request else None
-                for name in _ON_REQUEST
-            },
+            rewards=reward[over],
+            ended=np.nonzero(over)[1],
+            **{name: column[valid] for name, column in columns.items()},
         )
+
+
+def advantages(
+    seat: NDArray[np.uint8],
+    value: NDArray[np.float32],
+    reward: NDArray[np.float32],
+    over: NDArray[np.bool_],
+    last_seat: NDArray[np.uint8],
+    last_value: NDArray[np.float32],
+    *,
+    gamma: float,
+    lam: float,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Computes generalized advantage estimation along the decisions of each seat.
+
+    One time step is one decision of the seat. Its reward is all that the seat earns until its next decision
+    or the end of the episode. The estimate bootstraps from the value of the seat's next decision.
+
+    Args:
+        seat: `uint8[steps, n]`, the seat that decided; 255 for none.
+        value: `float32[steps, n]`, the value of the decision for that seat.
+        reward: `float32[steps, n, seats]`, the reward of every seat in the step after the decision.
+        over: `bool[steps, n]`, whether an episode ended in that step.
+        last_seat: `uint8[n]`, the seat that decides after the last step; 255 for none.
+        last_value: `float32[n]`, the value of that decision.
+        gamma: The discount factor per decision.
+        lam: The lambda of the estimation: the weight of the next decision's advantage.
+
+    Returns:
+        `float32[steps, n]` advantages, and `bool[steps, n]`, True for the valid ones. An advantage is valid
+        if its seat decides again within the steps or just after them, or if its episode ended. Otherwise
+        the decision is the seat's last one in the steps, and its outcome is not known yet.
+    """
+    steps, n, seats = reward.shape
+    rows = np.arange(n)
+    # By environment and seat: value and advantage of the seat's next decision, and the reward until then.
+    following, gained, earned = (np.zeros((n, seats), np.float32) for _ in range(3))
+    # Whether the seat's next decision is known, or known not to exist because the episode ended.
+    known = np.zeros((n, seats), np.bool_)
+    at = np.flatnonzero(last_seat != NOBODY)
+    following[at, last_seat[at]] = last_value[at]
+    known[at, last_seat[at]] = True
+    out, valid = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.bool_)
+    for step in reversed(range(steps)):
+        ends = over[step]
+        for column in (following, gained, earned):
+            column[ends] = 0
+        known[ends] = True
+        earned += reward[step]
+        at = np.flatnonzero(seat[step] != NOBODY)
+        who = rows[at], seat[step, at]
+        surprise = earned[who] + gamma * following[who] - value[step, at]
+        gain = np.where(known[who], surprise + gamma * lam * gained[who], 0)
+        out[step, at], valid[step, at] = gain, known[who]
+        following[who], gained[who], earned[who] = value[step, at], gain, 0
+        known[who] = True
+    return out, valid
+
+
+class League:
+    """A set of snapshots from all stages of training, as opponents that the learner must keep beating.
+
+    Here a snapshot is a frozen copy of the learner's policy.
+
+    ```python
+    league = boardwire.League(size=4)
+    while training:
+        rollout = rollouts.collect(learner)
+        ...
+        if time_for_a_snapshot:
+            league.add(frozen_copy)
+            rollouts.play_against(league.members, league.players(batch, share=0.25))
+    ```
+
+    Attributes:
+        members: The snapshots, oldest first.
+    """
+
+    def __init__(self, size: int, *, seed: int = 0) -> None:
+        """Creates an empty league.
+
+        Args:
+            size: The most snapshots that it keeps.
+            seed: The seed of the random choices: which snapshot leaves, and which plays where.
+
+        Raises:
+            ValueError: `size` is less than 1.
+        """
+        if size < 1:
+            raise ValueError(f"a league keeps at least one snapshot, not {size}")
+        self.members: tuple[Policy, ...] = ()
+        self._size = size
+        self._random = np.random.default_rng(seed)
+
+    def add(self, snapshot: Policy) -> None:
+        """Adds a snapshot. A full league first drops a random one, so snapshots of every age remain."""
+        members = list(self.members)
+        if len(members) == self._size:
+            del members[self._random.integers(self._size)]
+        self.members = (*members, snapshot)
+
+    def players(self, batch: Batch, share: float) -> NDArray[np.int64]:
+        """Draws a random assignment of players to seats, for `Rollouts.play_against`.
+
+        In the drawn environments, the learner keeps one of its seats, each equally likely, and one member
+        plays its other seats. Environments where the learner has a single seat do not change.
+
+        Args:
+            batch: The batch whose environments are assigned.
+            share: The share of environments with a member, 0 to 1, among those where the learner has several
+                seats.
+
+        Returns:
+            `int64[environments, seats]`: 0 for the learner, i for the i-th member, counted from 1.
+        """
+        learners = batch.agents
+        players = np.zeros(learners.shape, np.int64)
+        open_ = np.flatnonzero(learners.sum(axis=1) > 1)
+        if not self.members or not len(open_):
+            return players
+        at = self._random.choice(open_, round(share * len(open_)), replace=False)
+        member = self._random.integers(1, len(self.members) + 1, len(at))
+        # Picks one of the learner's seats uniformly: the greatest random number, where other seats have 0.
+        kept = (self._random.random((len(at), learners.shape[1])) * learners[at]).argmax(axis=1)
+        players[at] = np.where(learners[at], member[:, None], 0)
+        players[at, kept] = 0
+        return players

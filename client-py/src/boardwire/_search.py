@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._closing import Closing
-from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, lease
 from ._spec import GameSpec
 from ._types import BatchStep, Reward, RolloutPolicy
 from ._waiting import result_of
@@ -208,7 +207,7 @@ class Search(Closing):
 
     def __repr__(self) -> str:
         """Names the game and the search, but never shows the token."""
-        return f"<Search {self.id} of {self.places} places of {self.spec.game.id}>"
+        return f"<Search {self.id} of {self.places} places of {self.spec.id}>"
 
 
 def begin(

@@ -1,26 +1,30 @@
-"""A seat: observe, act, reset."""
+"""A seat: observe, act, reset. Also the calls about a match that seats, host and spectators share."""
 
 from __future__ import annotations
 
 import operator
 import time
+from collections.abc import Iterator
 from typing import Any, SupportsIndex
 
 from . import _values
-from ._closing import Closing
-from ._connection import ATTEMPTS, Connection, deadline
+from ._connection import ATTEMPTS, Closing, Connection, deadline
 from ._info import FairDeal, MatchInfo
-from ._replay import Replay
+from ._replay import Frame, Replay
 from ._search import SEARCH_SECONDS, Search, begin
 from ._spec import GameSpec
 from ._stream import PlayStream
 from ._types import Observation, Reward
 from ._waiting import aside, given, result_of
-from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay
-from .errors import CallTimeout, IllegalAction, ServerFault
+from .errors import BoardwireError, CallTimeout, IllegalAction, ServerFault
 
 #: The default timeout of a call that waits for other players: seconds.
 WAIT_SECONDS = 600.0
+#: The advice that errors about a lost connection give to players and hosts.
+MATCH_GOES_ON = (
+    "the match continues while the server runs, and after a restart with its journal: repeat the call, or "
+    "take the seat again with client.seat(match_id, token)"
+)
 
 
 class Seat(Closing):
@@ -359,6 +363,50 @@ def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
         raise ServerFault(
             "the commitments in the replay differ from those that this seat saw before it revealed its secret"
         )
+
+
+def fetch_match(connection: Connection, match_id: str, timeout: float | None, token: str) -> MatchInfo:
+    """Fetches what the holder of a token may know of a match."""
+    request = {"match_id": match_id}
+    answer = result_of(
+        connection.call("MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
+    )
+    return _values.match_info(answer["match"])
+
+
+def fetch_replay(
+    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float | None
+) -> Replay:
+    """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
+    request = {"match_id": match_id, "episode": episode}
+    answer = result_of(
+        connection.call("MatchService/GetReplay", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
+    )
+    return _values.replay(answer["replay"])
+
+
+def watch(
+    connection: Connection,
+    match_id: str,
+    after: int | None,
+    *,
+    token: str,
+    timeout: float | None,
+) -> Iterator[Frame]:
+    """Yields every position of a match as the public may see it, as the match is played."""
+    request = {"match_id": match_id, "after": after}
+    pipe = connection.channel.stream("MatchService/Watch", token, request)
+    try:
+        while True:
+            try:
+                shown = result_of(pipe.receive(timeout))
+            except BoardwireError as failure:
+                raise result_of(connection.explained(failure, MATCH_GOES_ON)) from None
+            if shown is None:
+                return
+            yield _values.frame(shown["frame"])
+    finally:
+        pipe.close()
 
 
 def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:

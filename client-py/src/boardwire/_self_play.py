@@ -15,7 +15,7 @@ from ._types import NOBODY, BatchStep
 class Turn:
     """The result of one self-play step, with one row per environment.
 
-    When an episode ends, `reward` and `decided` are those of the ended episode, for all its seats.
+    When an episode ends, `reward` and `decided` are those of the ended episode.
 
     Attributes:
         number: The number of steps since the `SelfPlay` object was created.
@@ -46,19 +46,8 @@ class SelfPlay:
     seat's rewards since its last decision, and `Turn.decided` the number of the turn of that decision. From
     these you can build transitions `(view, action, reward, next view)` of each seat without a loop.
 
-    It can also wrap a part of a batch. With two halves, your policy decides in one while the server steps the
-    other:
-
-    ```python
-    halves = [boardwire.SelfPlay(batch, half) for half in batch.halves()]
-    turns = [half.reset() for half in halves]
-    for half, turn in zip(halves, turns):
-        half.send(policy(turn.view, turn.mask))
-    while training:
-        for half in halves:
-            turn = half.recv()
-            half.send(policy(turn.view, turn.mask))
-    ```
+    It can also wrap a part of a batch. With `[SelfPlay(batch, half) for half in batch.halves()]`, your policy
+    decides in one half while the server steps the other.
     """
 
     def __init__(self, batch: Batch, part: BatchPart | None = None) -> None:
@@ -74,8 +63,8 @@ class SelfPlay:
     def reset(self, *, where: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
         """Starts episodes in all or some rows, as `Batch.reset` does.
 
-        Other rows continue and keep their seats' rewards. If an episode in such a row has ended, an earlier
-        turn has reported it: this turn has no reward of it, and `over` is False.
+        Other rows continue and keep their seats' rewards. The end of an episode in such a row is not reported
+        again: this turn has no reward of it, and `over` is False.
 
         Args:
             where: `bool[n]`, the rows of this object to reset; all by default.
@@ -92,18 +81,13 @@ class SelfPlay:
         everywhere[self._part.rows] = chosen
         step = self.batch.reset(where=everywhere, seed=seed)
         begun = chosen if self._last is None else chosen | self._last.over
-        self._reward[begun] = 0
-        self._decided[begun] = -1
+        self._reward[begun], self._decided[begun] = 0, -1
         shown = step.part(self._part.rows)
         # The batch repeats the flags of ended episodes that wait for the next step.
         return self._turn(shown, shown.over & chosen)
 
     def step(self, actions: ArrayLike) -> Turn:
-        """Plays one action per environment: `send`, then `recv`.
-
-        Raises:
-            RuntimeError: `reset` was not called first.
-        """
+        """Plays one action per environment: `send`, then `recv`."""
         self.send(actions)
         return self.recv()
 
@@ -121,12 +105,10 @@ class SelfPlay:
         """Waits for the response to the actions sent, and returns the next turn."""
         step, last = self._part.recv(), self._last
         assert last is not None, "nothing was sent"
-        self._reward[last.over] = 0
-        self._decided[last.over] = -1
+        self._reward[last.over], self._decided[last.over] = 0, -1
         rows = np.flatnonzero(last.seat != NOBODY)
         acted = rows, last.seat[rows]
-        self._reward[acted] = 0
-        self._decided[acted] = self._number
+        self._reward[acted], self._decided[acted] = 0, self._number
         self._number += 1
         self._reward += step.reward
         return self._turn(step, step.over)

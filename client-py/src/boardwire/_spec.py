@@ -51,29 +51,6 @@ class GameOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
-    """A game, before seats and options are chosen.
-
-    Attributes:
-        id: The game's id, such as `golden_compass`.
-        name: The name on the box.
-        rules_version: Changes when the same actions no longer lead to the same states.
-        min_seats: The minimum number of seats.
-        max_seats: The maximum number of seats.
-        options: The options of a match.
-        catalogue_digest: The BLAKE3 digest of the components: 64 hexadecimal digits.
-    """
-
-    id: str
-    name: str
-    rules_version: int
-    min_seats: int
-    max_seats: int
-    options: tuple[GameOption, ...]
-    catalogue_digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class ActionSpec:
     """One action: its label, its verb, and the component that it is about.
 
@@ -92,12 +69,18 @@ class ActionSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GameSpec:
-    """One table of a game: seats and options chosen.
+    """One table of a game: seats and options chosen. Specs of equal tables of equal games are equal.
 
     Attributes:
-        game: The game.
-        seats: The number of seats.
-        options: Every option with its value.
+        id: The game's id, such as `golden_compass`.
+        name: The name on the box.
+        rules_version: Changes when the same actions no longer lead to the same states.
+        min_seats: The minimum number of seats of the game.
+        max_seats: The maximum number of seats of the game.
+        seats: The number of seats of the table.
+        options: Every option with its value at the table.
+        option_specs: The options of the game: their defaults, and the values that they may have.
+        catalogue_digest: The BLAKE3 digest of the components: 64 hexadecimal digits.
         actions: Every action: action `i` is `actions[i]`, in words `actions[i].label`.
         fields: The fields of a seat's view by name, in the order of their bytes.
         view_bytes: The size of a seat's view in bytes.
@@ -115,9 +98,15 @@ class GameSpec:
         entity_layout: The layout of the tokens of `entities`.
     """
 
-    game: Game
+    id: str
+    name: str
+    rules_version: int
+    min_seats: int
+    max_seats: int
     seats: int
     options: Mapping[str, str]
+    option_specs: tuple[GameOption, ...]
+    catalogue_digest: str
     actions: tuple[ActionSpec, ...]
     fields: Mapping[str, ViewField]
     view_bytes: int
@@ -148,10 +137,17 @@ class GameSpec:
         }.items():
             object.__setattr__(self, name, value)
 
+    def __eq__(self, other: object) -> bool:
+        """Returns whether `other` is the spec of an equal table: the same digest, seats and options."""
+        return isinstance(other, GameSpec) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        """Returns a hash of what `==` compares."""
+        return hash(self._identity)
+
     @property
-    def mask_bytes(self) -> int:
-        """The size of a packed mask in bytes: one bit per action, low bit first."""
-        return (len(self.actions) + 7) // 8
+    def _identity(self) -> tuple[object, ...]:
+        return self.digest, self.id, self.seats, tuple(sorted(self.options.items()))
 
     @property
     def action_features(self) -> NDArray[np.bool_]:
@@ -226,7 +222,7 @@ class GameSpec:
 
     def _painter(self) -> _core.Painter:
         options = tuple(sorted(self.options.items()))
-        return painter(self.game.id, self.seats, options, self.digest)
+        return painter(self.id, self.seats, options, self.digest)
 
     def entities(self, view: NDArray[np.uint8]) -> Entities:
         """Converts a view, or a batch of views, to tokens: one for each place that can name a component.

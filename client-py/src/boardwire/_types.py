@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABCMeta
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -34,6 +36,9 @@ RolloutPolicy = Literal["estimate", "random"]
 #: Why a seat forfeited an episode: it chose an illegal action in a match that forfeits those, it ran out of
 #: time, it resigned, or the host ended the episode against it.
 Forfeit = Literal["illegal_action", "time", "resigned", "host"]
+
+#: The name, in a line-up, of a player that the client controls.
+AGENT = "agent"
 
 #: The value of `seat` in a row whose episode is over.
 NOBODY = 255
@@ -267,13 +272,10 @@ class BatchStep(metaclass=ABCMeta):
         }
         return replace(self, first=self.first + first, **cut)
 
-    def _row(
-        self, row: int, seat: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int8], int | None, int, int, float]:
-        """Returns a row's view, mask, episode (None unless requested), ply, flags and reward of `seat`."""
-        episode = None if self.episode is None else int(self.episode[row])
+    def _row(self, row: int, seat: int) -> tuple[NDArray[np.uint8], NDArray[np.int8], int, int, float]:
+        """Returns a row's view, mask, ply, flags and reward of `seat`."""
         ply, flags, reward = int(self.ply[row]), int(self.flags[row]), float(self.reward[row, seat])
-        return self.view[row], self.mask[row], episode, ply, flags, reward
+        return self.view[row], self.mask[row], ply, flags, reward
 
     def legal(self, row: int) -> list[int]:
         """Returns the legal actions of a row, ascending."""
@@ -283,3 +285,49 @@ class BatchStep(metaclass=ABCMeta):
 
 # The steps of the extension have the same attributes.
 BatchStep.register(_core.Step)
+
+
+def check_bot(name: str) -> None:
+    """Refuses `AGENT` as the name of a bot.
+
+    Raises:
+        ValueError: The name is `AGENT`.
+    """
+    if name == AGENT:
+        raise ValueError(f"{name!r} is no bot: opponents are bots, such as 'greedy', or policies")
+
+
+def against(opponents: Mapping[int, str], seats: int) -> list[str]:
+    """Returns the line-up with the given bots at their seats and agents at all others.
+
+    Raises:
+        ValueError: A bot's seat does not exist.
+    """
+    players = [AGENT] * seats
+    for seat, bot in opponents.items():
+        if not 0 <= seat < seats:
+            raise ValueError(f"opponents has seat {seat}: there are {seats}")
+        players[seat] = bot
+    return players
+
+
+def seats_of(
+    line_ups: Sequence[Sequence[str]], seats: int | None, opponents: Mapping[int, str] | None
+) -> int:
+    """Returns the number of seats of the line-ups.
+
+    Raises:
+        ValueError: The line-ups differ in their number of seats, it is not `seats`, a line-up is a string, or
+            `opponents` is given too.
+    """
+    if opponents is not None:
+        raise ValueError("opponents and line_ups exclude each other: both say who plays where")
+    if any(isinstance(players, str) for players in line_ups):
+        raise ValueError("line_ups are lists of players, one a line-up, such as [['agent', 'greedy']]")
+    counts = sorted({len(players) for players in line_ups})
+    if len(counts) != 1:
+        found = " or ".join(map(str, counts)) or "no"
+        raise ValueError(f"line_ups have {found} seats: all have the same number")
+    if seats is not None and operator.index(seats) != counts[0]:
+        raise ValueError(f"line_ups have {counts[0]} seats, not seats={seats}")
+    return counts[0]

@@ -13,7 +13,7 @@ import numpy as np
 from ._fields import Axis, Column, ComponentTable, ViewField
 from ._info import Clock, FairDeal, Invitation, Limits, MatchInfo, SeedOpening, ServerInfo
 from ._replay import Frame, PlayedAction, Replay
-from ._spec import ActionSpec, Game, GameOption, GameSpec
+from ._spec import ActionSpec, GameOption, GameSpec
 from ._types import ClockReading, LegalAction, Observation, Outcome, ScoreLine, unpacked_mask
 
 #: The fields of a message by name.
@@ -32,18 +32,15 @@ def _made(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
     return kind(**{name: message[name] for name in _names(kind) if name not in more}, **more)
 
 
-def game(message: Fields) -> Game:
-    """Converts a message to a `Game`."""
-    options = (_made(GameOption, option, default=option["default_value"]) for option in message["options"])
-    return _made(Game, message, options=tuple(options))
-
-
 def game_spec(message: Fields) -> GameSpec:
     """Converts a message to a `GameSpec`."""
+    game = message["game"]
     return _made(
         GameSpec,
-        message,
-        game=game(message["game"]),
+        {**game, **message},
+        option_specs=tuple(
+            _made(GameOption, option, default=option["default_value"]) for option in game["options"]
+        ),
         actions=tuple(_made(ActionSpec, action) for action in message["actions"]),
         fields={field["name"]: _field(field) for field in message["fields"]},
         public_fields={field["name"]: _field(field) for field in message["public_fields"]},

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import ipaddress
 import logging
 import secrets
@@ -20,7 +19,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, get_args
+from functools import partial
+from typing import Any, get_args
 
 import grpc
 import numpy as np
@@ -28,21 +28,14 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc, tensor_spec_utils, tensor_utils
 from google.protobuf import any_pb2
 from google.rpc import code_pb2, error_details_pb2, status_pb2
+from numpy.typing import NDArray
 
 import boardwire
 
-from ._connecting import add_connection, connected
 from ._fields import ViewField
-from ._types import BatchStep, IllegalActions, Reward
-from .errors import (
-    BoardwireError,
-    Gone,
-    InvalidRequest,
-    NotFound,
-    NotPossibleNow,
-    ServerFault,
-    ServerFull,
-)
+from ._shared import add_connection, connected
+from ._types import AGENT, BatchStep, IllegalActions, Reward
+from .errors import BoardwireError, Gone, InvalidRequest, NotFound, NotPossibleNow, ServerFault, ServerFull
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,11 +47,11 @@ MASK, REWARD, SUBSTITUTED, FIRST_FIELD = 1, 2, 3, 16
 STREAMS = 64
 #: The maximum size of a message from an agent.
 MESSAGE_BYTES = 64 << 10
-
 #: The maximum number of worlds per stream; each uses a stream of the gateway's connection to the server.
 WORLDS = 8
 
-_T = TypeVar("_T")
+#: The requests that the gateway answers, each by a method of `_Agent`.
+_REQUESTS = ("create_world", "join_world", "step", "reset", "reset_world", "leave_world", "destroy_world")
 
 
 def _refused(field: str, value: object, expected: str) -> InvalidRequest:
@@ -68,62 +61,51 @@ def _refused(field: str, value: object, expected: str) -> InvalidRequest:
 class _Settings:
     """The settings of a request. Errors name the setting that is invalid."""
 
-    def __init__(self, given: Mapping[str, pb.Tensor], known: Iterable[str], more: str = "") -> None:
-        known = tuple(known)
+    def __init__(self, given: Mapping[str, pb.Tensor], known: Sequence[str] = (), more: str = "") -> None:
         for name in given:
             if name not in known and not (more and name.startswith(more)):
                 others = f", {more}NAME for options of the game" if more else ""
                 raise _refused("settings", name, f"of {', '.join(known)}{others}" if known else "empty")
         self._given = given
 
-    def value(self, name: str, longest: int = 0) -> Any:
-        """Returns the value of a setting."""
-        return _unpacked(f"settings.{name}", self._given[name], longest)
-
-    def names(self, prefix: str) -> Iterator[str]:
-        """Returns the names of the settings that begin with `prefix`."""
-        return (name for name in self._given if name.startswith(prefix))
-
     def read(
-        self,
-        name: str,
-        otherwise: _T,
-        expected: str,
-        read: Callable[[Any], _T | None],
-        longest: int = 0,
-    ) -> _T:
-        """Returns a setting as converted by `read`, or `otherwise` if the setting is missing."""
+        self, name: str, otherwise: Any, expected: str, is_valid: Callable[[Any], bool], longest: int = 0
+    ) -> Any:
+        """Returns a setting, or `otherwise` if the setting is missing."""
         if name not in self._given:
             return otherwise
-        value = self.value(name, longest)
-        found = read(value)
-        if found is None:
+        value = _unpacked(f"settings.{name}", self._given[name], longest)
+        if not is_valid(value):
             raise _refused(f"settings.{name}", value, expected)
-        return found
+        return value.item() if isinstance(value, np.generic) else value
 
-    def text(self, name: str, otherwise: str | None, choices: Sequence[str]) -> str:
-        """Returns a setting that must be one of `choices`."""
+    def text(self, name: str, otherwise: str | None, choices: Sequence[str]) -> Any:
+        """Returns a setting that must be one of `choices`; it is required if `otherwise` is None."""
         expected = f"one of {', '.join(choices)}"
-
-        def read(value: Any) -> str | None:
-            return str(value) if isinstance(value, str) and value in choices else None
-
-        found = self.read(name, otherwise or "", expected, read)
-        if not found:
+        if otherwise is None and name not in self._given:
             raise _refused(f"settings.{name}", "nothing", expected)
-        return found
+        return self.read(name, otherwise, expected, lambda value: isinstance(value, str) and value in choices)
 
-    def whole(self, name: str, otherwise: int | None, least: int, most: int) -> int | None:
-        """Returns a setting that must be a whole number from `least` to `most`."""
+    def whole(self, name: str, otherwise: int | None, least: int, most: int) -> Any:
+        def is_valid(value: Any) -> bool:
+            return isinstance(value, np.integer) and least <= int(value) <= most
 
-        def read(value: Any) -> int | None:
-            return int(value) if isinstance(value, np.integer) and least <= value <= most else None
+        return self.read(name, otherwise, f"a whole number from {least} to {most}", is_valid)
 
-        return self.read(name, otherwise, f"a whole number from {least} to {most}", read)
-
-    def seed(self) -> int | None:
-        """Returns the seed, or None if it is missing."""
+    def seed(self) -> Any:
         return self.whole("seed", None, 0, 2**64 - 1)
+
+    def options(self, prefix: str) -> dict[str, str]:
+        def is_valid(value: Any) -> bool:
+            return isinstance(value, np.bool_ | np.integer | str)
+
+        found = {}
+        for name in self._given:
+            if name.startswith(prefix):
+                value = self.read(name, None, "a string, a whole number or a bool", is_valid)
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                found[name.removeprefix(prefix)] = text
+        return found
 
 
 def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
@@ -138,88 +120,109 @@ def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
         raise InvalidRequest(f"{field} is no tensor: {error}") from error
 
 
-def _option(name: str, value: Any) -> str:
-    if isinstance(value, np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, np.integer | str):
-        return str(value)
-    raise _refused(f"settings.{name}", value, "a string, a whole number or a bool")
-
-
-@dataclasses.dataclass
 class _World:
     """One environment, and the state of the agent that has joined it."""
 
-    name: str
-    batch: boardwire.Batch
-    seat: int
-    #: The last step of the running sequence; None if no sequence runs.
-    shown: BatchStep | None = None
-    #: Whether a stream has joined it.
-    taken: bool = False
-    #: Whether another stream has ended the running sequence.
-    interrupted: bool = False
-    #: The seed of the next sequence, if a request gave one.
-    seed: int | None = None
-    #: Held while a thread uses the batch, because only one thread at a time may use it.
-    used: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    def __init__(self, batch: boardwire.Batch, seat: int, worlds: dict[str, _World]) -> None:
+        """Adds the world to `worlds`, which has the worlds that still exist by name."""
+        self.name = f"{batch.id}-{secrets.token_urlsafe(16)}"
+        #: The last step of the running sequence; None if no sequence runs.
+        self.shown: BatchStep | None = None
+        #: Whether another stream has ended the running sequence.
+        self.interrupted = False
+        #: Held by the stream that has joined the world.
+        self.joined = threading.Lock()
+        #: The specs, and by UID the function that takes an observation from a step.
+        self.specs = pb.ActionObservationSpecs()
+        self.observations: dict[int, Callable[[BatchStep], Any]] = {}
+        self._batch, self._worlds = batch, worlds
+        #: The seed of the next sequence, if a request gave one.
+        self._seed: int | None = None
+        #: Held while a thread uses `interrupted` and the seed.
+        self._lock = threading.Lock()
+        #: Held while a thread uses the batch, because only one thread at a time may use it.
+        self._used = threading.Lock()
+        self._last_action = len(batch.spec.actions) - 1
+        _bound(self.specs.actions[ACTION], "action", pb.INT32, (), self._last_action)
 
-    def fields(self) -> Iterator[tuple[int, ViewField]]:
-        """Returns pairs of a UID and a field of the view."""
-        return enumerate(self.batch.spec.fields.values(), FIRST_FIELD)
+        def observe(uid: int, read: Callable[[BatchStep], Any], *about: Any) -> None:
+            self.observations[uid] = read
+            _bound(self.specs.observations[uid], *about)
 
-    def specs(self) -> pb.ActionObservationSpecs:
-        """Returns the specs of the action and the observations."""
-        actions = len(self.batch.spec.actions)
-        specs = pb.ActionObservationSpecs()
-        specs.actions[ACTION].CopyFrom(_spec("action", pb.INT32, (), actions - 1))
-        specs.observations[MASK].CopyFrom(_spec("action_mask", pb.INT8, (actions,), 1))
-        specs.observations[REWARD].CopyFrom(pb.TensorSpec(name="reward", dtype=pb.FLOAT))
-        specs.observations[SUBSTITUTED].CopyFrom(_spec("substituted", pb.INT8, (), 1))
-        for uid, field in self.fields():
+        observe(MASK, lambda step: step.mask[0], "action_mask", pb.INT8, (self._last_action + 1,), 1)
+        observe(REWARD, lambda step: np.float32(step.reward[0, seat]), "reward", pb.FLOAT, (), None)
+        observe(SUBSTITUTED, lambda step: np.int8(step.substituted[0]), "substituted", pb.INT8, (), 1)
+        for uid, field in enumerate(batch.spec.fields.values(), FIRST_FIELD):
+            # `DmEnvAdaptor` adds 1 to the maximum of a scalar, in the scalar's dtype.
+            kind, dtype = (pb.UINT8, np.uint8) if field.max < 255 else (pb.INT32, np.int32)
             # Clients that nest names by dots get all fields in `observation["view"]`.
-            dtype = pb.UINT8 if _is_bytes(field) else pb.INT32
-            specs.observations[uid].CopyFrom(_spec(f"view.{field.name}", dtype, field.shape, field.max))
-        return specs
+            observe(uid, partial(_decoded, field, dtype), f"view.{field.name}", kind, field.shape, field.max)
+        worlds[self.name] = self
 
-    def observations(self, step: BatchStep, wanted: Iterable[int]) -> dict[int, pb.Tensor]:
-        """Returns the observations of the agent's seat with the UIDs in `wanted`."""
-        found: dict[int, Any] = {
-            MASK: step.mask[0].astype(np.int8),
-            REWARD: np.float32(step.reward[0, self.seat]),
-            SUBSTITUTED: np.int8(step.substituted[0]),
-        }
-        if any(uid >= FIRST_FIELD for uid in wanted):
-            values = self.batch.spec.decode(step.view[0])
-            for uid, field in self.fields():
-                found[uid] = values[field.name].astype(np.uint8 if _is_bytes(field) else np.int32)
-        return {uid: tensor_utils.pack_tensor(found[uid]) for uid in wanted}
-
-    def action(self, given: Mapping[int, pb.Tensor]) -> int:
-        """Returns the action of a step request.
-
-        Raises:
-            InvalidRequest: The request does not hold exactly one action in range.
-        """
-        most = len(self.batch.spec.actions) - 1
-        expected = f"UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {most}"
+    def act(self, given: Mapping[int, pb.Tensor]) -> BatchStep:
+        """Plays the action of a step request, which must hold exactly one."""
+        expected = f"UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {self._last_action}"
         if list(given) != [ACTION]:
             raise _refused("actions", [f"UID {uid}" for uid in given] or "nothing", expected)
         value = _unpacked("actions", given[ACTION])
-        if not isinstance(value, np.int32) or not 0 <= value <= most:
+        if not isinstance(value, np.int32) or not 0 <= value <= self._last_action:
             raise _refused("actions", f"UID {ACTION}: {value}", expected)
-        return int(value)
+        return self._use(lambda: self._batch.step([int(value)]))
+
+    def begin(self) -> BatchStep:
+        with self._lock:
+            self.interrupted, seed, self._seed = False, self._seed, None
+        try:
+            return self._use(lambda: self._batch.reset(seed=seed))
+        except BoardwireError:
+            with self._lock:
+                # Another request may have set a newer seed meanwhile.
+                self._seed = seed if self._seed is None else self._seed
+            raise
+
+    def end(self, seed: int | None, *, interrupts: bool) -> None:
+        """Ends the running sequence, and stores the seed of the next one; None keeps the stored seed.
+
+        If another stream ends the sequence, it `interrupts`, and the next step tells the agent so.
+        """
+        with self._lock:
+            self._seed = self._seed if seed is None else seed
+            if interrupts:
+                self.interrupted = True
+            else:
+                self.shown = None
+
+    def _use(self, call: Callable[[], BatchStep]) -> BatchStep:
+        with self._used:
+            if self.name not in self._worlds:
+                raise _absent(self.name)
+            try:
+                return call()
+            except Gone:
+                # The server has closed the batch, because it was idle for too long.
+                self._worlds.pop(self.name, None)
+                raise
+
+    def close(self) -> None:
+        with self._used:
+            self._worlds.pop(self.name, None)
+            self._batch.close()
 
 
-def _is_bytes(field: ViewField) -> bool:
-    # `DmEnvAdaptor` adds 1 to the maximum of a scalar, in the scalar's dtype.
-    return field.max < 255
+def _bound(spec: pb.TensorSpec, name: str, dtype: int, shape: Sequence[int], most: int | None) -> None:
+    """Fills in a spec of values from 0 to `most`, or without bounds if it is None."""
+    spec.name, spec.dtype = name, dtype
+    spec.shape.extend(shape)
+    if most is not None:
+        tensor_spec_utils.set_bounds(spec, 0, most)
 
 
-def _spec(name: str, dtype: int, shape: Sequence[int], most: int) -> pb.TensorSpec:
-    spec = pb.TensorSpec(name=name, dtype=dtype, shape=shape)
-    tensor_spec_utils.set_bounds(spec, 0, most)
-    return spec
+def _decoded(field: ViewField, dtype: type[np.generic], step: BatchStep) -> NDArray[np.generic]:
+    return field.decode(step.view[0]).astype(dtype)
+
+
+def _absent(name: str) -> NotFound:
+    return NotFound(f"there is no world {name!r}: it was destroyed, or its stream has ended")
 
 
 class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
@@ -229,13 +232,12 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
         """Uses the server of `client` for all worlds; several threads call `client`."""
         self._client = client
         self._worlds: dict[str, _World] = {}
-        self._lock = threading.Lock()
 
     def Process(
         self, requests: Iterable[pb.EnvironmentRequest], context: grpc.ServicerContext
     ) -> Iterator[pb.EnvironmentResponse]:
         """Answers the requests of a stream in order. A refused request changes nothing."""
-        agent = _Agent(self)
+        agent = _Agent(self._client, self._worlds)
         try:
             for request in requests:
                 try:
@@ -245,223 +247,147 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
                 except Exception:
                     # A bug in the gateway fails the request, but does not end the stream.
                     _LOG.exception("a request of dm_env_rpc could not be answered")
-                    yield pb.EnvironmentResponse(error=_status(ServerFault("the gateway has made a mistake")))
+                    yield pb.EnvironmentResponse(
+                        error=_status(ServerFault("internal error in the gateway; see its log"))
+                    )
         finally:
             agent.end()
-
-    def create(self, given: Mapping[str, pb.Tensor]) -> _World:
-        """Creates a world from the settings of a request."""
-        names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
-        settings = _Settings(given, names, "options.")
-        game = settings.text("game", None, [game.id for game in self._client.games()])
-        seats = settings.whole("seats", None, 1, 2**32 - 1)
-        options = {
-            name.removeprefix("options."): _option(name, settings.value(name))
-            for name in settings.names("options.")
-        }
-        count = self._client.game(game, seats=seats, options=options).seats
-        seat = settings.whole("seat", 0, 0, count - 1) or 0
-
-        def bots(value: Any) -> list[str] | None:
-            names = [value] * (count - 1) if isinstance(value, str) else list(value.flat)
-            are_bots = all(isinstance(name, str) and name != "agent" for name in names)
-            return [str(name) for name in names] if are_bots and len(names) == count - 1 else None
-
-        expected = f"the name of a bot, or {count - 1} of them, for the other seats in turn"
-        named = settings.read("bots", ["random"] * (count - 1), expected, bots, count - 1)
-        batch = self._client.open_batch(
-            game,
-            environments=1,
-            seats=count,
-            options=options,
-            opponents=dict(zip((other for other in range(count) if other != seat), named, strict=True)),
-            seed=settings.seed(),
-            reward=settings.text("reward", "rank", get_args(Reward)),  # type: ignore[arg-type]
-            illegal_actions=settings.text(  # type: ignore[arg-type]
-                "illegal_actions", "seeded_legal", get_args(IllegalActions)
-            ),
-            skip_forced=settings.read(
-                "skip_forced",
-                False,
-                "a bool",
-                lambda value: bool(value) if isinstance(value, np.bool_) else None,
-            ),
-        )
-        world = _World(f"{batch.id}-{secrets.token_urlsafe(16)}", batch, seat)
-        with self._lock:
-            self._worlds[world.name] = world
-        return world
-
-    def find(self, name: str) -> _World:
-        """Returns the world of this name."""
-        with self._lock:
-            if name in self._worlds:
-                return self._worlds[name]
-        raise NotFound(f"there is no world {name!r}: it was destroyed, or its stream has ended")
-
-    def living(self, names: set[str]) -> set[str]:
-        """Returns the names that belong to worlds that still exist."""
-        with self._lock:
-            return names & self._worlds.keys()
-
-    def take(self, name: str) -> _World:
-        """Joins the world of this name, which allows one agent at a time."""
-        world = self.find(name)
-        with self._lock:
-            if world.taken:
-                raise NotPossibleNow(
-                    "another stream is in that world: `leave_world` comes before `join_world`"
-                )
-            world.taken = True
-        return world
-
-    def give(self, world: _World, seed: int | None, *, interrupts: bool) -> None:
-        """Stores the seed of a world's next sequence, and marks the running sequence if it is interrupted.
-
-        Args:
-            world: The world.
-            seed: The seed; None keeps the stored seed.
-            interrupts: Whether another stream ends the sequence: the agent's next step then tells the agent.
-        """
-        with self._lock:
-            world.interrupted |= interrupts
-            world.seed = world.seed if seed is None else seed
-
-    def begin(self, world: _World) -> BatchStep:
-        """Begins the next sequence of a world."""
-        with self._lock:
-            world.interrupted, seed, world.seed = False, world.seed, None
-        try:
-            return self.use(world, lambda: world.batch.reset(seed=seed))
-        except BoardwireError:
-            with self._lock:
-                # Another request may have set a newer seed meanwhile.
-                world.seed = seed if world.seed is None else world.seed
-            raise
-
-    def use(self, world: _World, call: Callable[[], BatchStep]) -> BatchStep:
-        """Runs a call of a world's batch under its lock."""
-        with world.used:
-            self.find(world.name)
-            try:
-                return call()
-            except Gone:
-                # The server has closed the batch, because it was idle for too long.
-                with self._lock:
-                    self._worlds.pop(world.name, None)
-                raise
-
-    def remove(self, name: str) -> None:
-        """Closes a world."""
-        world = self.find(name)
-        with world.used:
-            with self._lock:
-                self._worlds.pop(name, None)
-            world.batch.close()
 
 
 class _Agent:
     """A stream: the worlds that it has created, and the world that it has joined."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._made: set[str] = set()
+    def __init__(self, client: boardwire.Client, worlds: dict[str, _World]) -> None:
+        self._client = client
+        self._worlds = worlds
+        self._created: list[_World] = []
         self._joined: _World | None = None
 
     def answer(self, request: pb.EnvironmentRequest) -> pb.EnvironmentResponse:
-        """Answers one request."""
         kind = request.WhichOneof("payload")
-        answers: dict[str, Callable[[Any], Any]] = {
-            "create_world": self._create,
-            "join_world": self._join,
-            "step": self._step,
-            "reset": self._reset,
-            "reset_world": self._reset_world,
-            "leave_world": self._leave,
-            "destroy_world": self._destroy,
-        }
-        if kind not in answers:
-            raise _refused("payload", kind or "nothing", f"one of {', '.join(answers)}")
-        return pb.EnvironmentResponse(**{kind: answers[kind](getattr(request, kind))})
+        if kind not in _REQUESTS:
+            raise _refused("payload", kind or "nothing", f"one of {', '.join(_REQUESTS)}")
+        return pb.EnvironmentResponse(**{kind: getattr(self, f"_{kind}")(getattr(request, kind))})
 
     def end(self) -> None:
         """Leaves the joined world, and closes the worlds that this stream has created."""
-        self._leave()
-        for name in self._gateway.living(self._made):
-            # Another stream may destroy the world at the same time.
+        self._leave_world()
+        for world in self._created:
             with contextlib.suppress(BoardwireError):
-                self._gateway.remove(name)
+                world.close()
 
-    def _here(self, request: str) -> _World:
+    def _find(self, name: str) -> _World:
+        world = self._worlds.get(name)
+        if world is None:
+            raise _absent(name)
+        return world
+
+    def _joined_world(self, request: str) -> _World:
         if self._joined is None:
             raise NotPossibleNow(f"this stream has joined no world: `join_world` comes before `{request}`")
-        return self._gateway.find(self._joined.name)
+        return self._find(self._joined.name)
 
-    def _create(self, asked: pb.CreateWorldRequest) -> pb.CreateWorldResponse:
+    def _create_world(self, request: pb.CreateWorldRequest) -> pb.CreateWorldResponse:
         # Another stream may have destroyed some worlds, or the server has closed idle ones.
-        self._made = self._gateway.living(self._made)
-        if len(self._made) == WORLDS:
+        self._created = [world for world in self._created if world.name in self._worlds]
+        if len(self._created) == WORLDS:
             raise ServerFull(f"a stream has {WORLDS} worlds at most: destroy one that is not needed")
-        world = self._gateway.create(asked.settings)
-        self._made.add(world.name)
+        names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
+        settings = _Settings(request.settings, names, "options.")
+        game = settings.text("game", None, [game.id for game in self._client.games()])
+        seats = settings.whole("seats", None, 1, 2**32 - 1)
+        options = settings.options("options.")
+        count = self._client.game(game, seats=seats, options=options).seats
+        seat = settings.whole("seat", 0, 0, count - 1)
+
+        def others(value: Any) -> list[Any]:
+            return [value] * (count - 1) if isinstance(value, str) else np.ravel(value).tolist()
+
+        bots = settings.read(
+            "bots",
+            "random",
+            f"the name of a bot, or {count - 1} of them, for the other seats in turn",
+            lambda value: (
+                len(others(value)) == count - 1
+                and all(isinstance(name, str) and name != AGENT for name in others(value))
+            ),
+            count - 1,
+        )
+        players = others(bots)
+        batch = self._client.open_batch(
+            game,
+            environments=1,
+            line_ups=[[*players[:seat], AGENT, *players[seat:]]],
+            options=options,
+            seed=settings.seed(),
+            reward=settings.text("reward", "rank", get_args(Reward)),
+            illegal_actions=settings.text("illegal_actions", "seeded_legal", get_args(IllegalActions)),
+            skip_forced=settings.read(
+                "skip_forced", False, "a bool", lambda value: isinstance(value, np.bool_)
+            ),
+        )
+        world = _World(batch, seat, self._worlds)
+        self._created.append(world)
         return pb.CreateWorldResponse(world_name=world.name)
 
-    def _join(self, asked: pb.JoinWorldRequest) -> pb.JoinWorldResponse:
-        _Settings(asked.settings, ())
+    def _join_world(self, request: pb.JoinWorldRequest) -> pb.JoinWorldResponse:
+        _Settings(request.settings)
         if self._joined is not None:
             raise NotPossibleNow("this stream is in a world: `leave_world` comes before `join_world`")
-        self._joined = self._gateway.take(asked.world_name)
-        return pb.JoinWorldResponse(specs=self._joined.specs())
+        world = self._find(request.world_name)
+        if not world.joined.acquire(blocking=False):
+            raise NotPossibleNow("another stream is in that world: `leave_world` comes before `join_world`")
+        self._joined = world
+        return pb.JoinWorldResponse(specs=world.specs)
 
-    def _step(self, asked: pb.StepRequest) -> pb.StepResponse:
-        world = self._here("step")
-        known = {MASK, REWARD, SUBSTITUTED, *(uid for uid, _ in world.fields())}
-        for uid in asked.requested_observations:
-            if uid not in known:
-                expected = f"of the UIDs {MASK} to {SUBSTITUTED} and {FIRST_FIELD} to {max(known)}"
+    def _step(self, request: pb.StepRequest) -> pb.StepResponse:
+        world = self._joined_world("step")
+        for uid in request.requested_observations:
+            if uid not in world.observations:
+                last = max(world.observations)
+                expected = f"of the UIDs {MASK} to {SUBSTITUTED} and {FIRST_FIELD} to {last}"
                 raise _refused("requested_observations", uid, expected)
-        shown = world.shown
+        shown, state = world.shown, pb.RUNNING
         if shown is None:
-            shown = self._gateway.begin(world)
-            state = pb.RUNNING
+            shown = world.begin()
         elif world.interrupted:
             state = pb.INTERRUPTED
         else:
-            action = world.action(asked.actions)
-            shown = self._gateway.use(world, lambda: world.batch.step([action]))
-            state = pb.RUNNING
+            shown = world.act(request.actions)
         if shown.terminated[0]:
             state = pb.TERMINATED
         elif shown.truncated[0]:
             state = pb.INTERRUPTED
         world.shown = shown if state == pb.RUNNING else None
-        return pb.StepResponse(
-            state=state, observations=world.observations(shown, asked.requested_observations)
-        )
+        observations = {
+            uid: tensor_utils.pack_tensor(world.observations[uid](shown))
+            for uid in request.requested_observations
+        }
+        return pb.StepResponse(state=state, observations=observations)
 
-    def _reset(self, asked: pb.ResetRequest) -> pb.ResetResponse:
-        world = self._here("reset")
-        self._gateway.give(world, _Settings(asked.settings, ["seed"]).seed(), interrupts=False)
-        world.shown = None
-        return pb.ResetResponse(specs=world.specs())
+    def _reset(self, request: pb.ResetRequest) -> pb.ResetResponse:
+        world = self._joined_world("reset")
+        world.end(_Settings(request.settings, ["seed"]).seed(), interrupts=False)
+        return pb.ResetResponse(specs=world.specs)
 
-    def _reset_world(self, asked: pb.ResetWorldRequest) -> pb.ResetWorldResponse:
-        seed = _Settings(asked.settings, ["seed"]).seed()
-        world = self._gateway.find(asked.world_name)
-        if world is self._joined:
-            world.shown = None
-        self._gateway.give(world, seed, interrupts=world is not self._joined)
+    def _reset_world(self, request: pb.ResetWorldRequest) -> pb.ResetWorldResponse:
+        seed = _Settings(request.settings, ["seed"]).seed()
+        world = self._find(request.world_name)
+        world.end(seed, interrupts=world is not self._joined)
         return pb.ResetWorldResponse()
 
-    def _leave(self, _: object = None) -> pb.LeaveWorldResponse:
+    def _leave_world(self, _: object = None) -> pb.LeaveWorldResponse:
         if self._joined is not None:
-            self._joined.shown, self._joined.taken, self._joined = None, False, None
+            self._joined.shown = None
+            self._joined.joined.release()
+            self._joined = None
         return pb.LeaveWorldResponse()
 
-    def _destroy(self, asked: pb.DestroyWorldRequest) -> pb.DestroyWorldResponse:
-        if self._joined is not None and self._joined.name == asked.world_name:
+    def _destroy_world(self, request: pb.DestroyWorldRequest) -> pb.DestroyWorldResponse:
+        world = self._find(request.world_name)
+        if world is self._joined:
             raise NotPossibleNow("this stream is in that world: `leave_world` comes before `destroy_world`")
-        self._gateway.remove(asked.world_name)
+        world.close()
         return pb.DestroyWorldResponse()
 
 
@@ -507,11 +433,9 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
 
 def _is_here(listen: str) -> bool:
     """Returns whether only this machine can connect to a server that listens at `listen`."""
-    if listen.startswith("unix:"):
-        return True
     host = listen.rpartition(":")[0].strip("[]")
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return listen.startswith("unix:") or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
@@ -536,12 +460,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with connected(given.server, given) as client:
             server, port = serve(client, given.listen, streams=given.streams)
-            host = (
-                given.listen
-                if given.listen.startswith("unix:")
-                else f"{given.listen.rpartition(':')[0]}:{port}"
-            )
-            print(f"listening on {host}", flush=True)
+            is_path, host = given.listen.startswith("unix:"), given.listen.rpartition(":")[0]
+            print(f"listening on {given.listen if is_path else f'{host}:{port}'}", flush=True)
             ended.wait()
             server.stop(1).wait()
     except (BoardwireError, OSError, ValueError) as error:

@@ -1,17 +1,8 @@
 """Python games for OpenSpiel. Needs `boardwire[open_spiel]`.
 
-`register()` registers each game as `boardwire_<game>`; then OpenSpiel loads it by name:
-
-```python
-import boardwire.open_spiel
-import pyspiel
-
-boardwire.open_spiel.register()
-game = pyspiel.load_game("boardwire_faraway(players=3,rng_seed=7)")
-```
-
-Turns are sequential: if several seats decide at the same time, the lowest goes first, and the others do not
-see its choice. The only chance node is the deal. Its single outcome draws the seed that determines all later
+`register()` lets `pyspiel.load_game("boardwire_faraway(players=3,rng_seed=7)")` load a game. Turns are
+sequential: if several seats decide at the same time, the lowest goes first, and the others do not see its
+choice. The only chance node is the deal. Its single outcome draws the seed that determines all later
 randomness. A search from a state of the match itself therefore sees the true state, hidden cards and future
 randomness included. `state.resample_from_infostate`, which `ISMCTSBot` calls, samples determinizations
 (worlds) from what a seat knows.
@@ -32,29 +23,18 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python.algorithms import mcts
 
-from ._positions import Dealt, Key, Position, World, table
-from ._shared import shared_client
-from ._spec import Game, GameOption
-from ._types import NOBODY, RolloutPolicy
+from . import NOBODY, GameSpec, RolloutPolicy, shared_client
+from ._positions import Dealt, Key, World, table
 
 __all__ = ["BoardwireGame", "BoardwireObserver", "BoardwireState", "RolloutEvaluator", "register"]
 
-#: The parameters of a game that are not options of the game.
-_OWN = ("players", "rng_seed", "address")
-
 
 def register(address: str | None = None) -> tuple[str, ...]:
-    """Registers the games of a server with OpenSpiel.
+    """Registers the games of a server with OpenSpiel; returns the names of all, registered earlier or now.
 
     The parameters of a game are `players`, `rng_seed`, `address` and the game's options. `rng_seed`
     determines deals and searches; -1 makes them random. `address` is the server; if empty, it is the private
     server that the environments of this process share.
-
-    Args:
-        address: The server whose games to register; by default the private server.
-
-    Returns:
-        The names of all games of the server. Games that are already registered do not change.
     """
     names = []
     for game in shared_client(address).games():
@@ -63,12 +43,14 @@ def register(address: str | None = None) -> tuple[str, ...]:
         if kind.short_name not in pyspiel.registered_names():
             # OpenSpiel releases it after the interpreter has ended. A function would be freed then, and end
             # the process with an error. A class is not freed, because it refers to itself.
-            made = type("BoardwireGame", (BoardwireGame,), {"_kind": kind, "_game": game.id})
+            made = type("BoardwireGame", (BoardwireGame,), {"_kind": kind})
             pyspiel.register_game(kind, made)
     return tuple(names)
 
 
-def _kind(game: Game, address: str) -> pyspiel.GameType:
+def _kind(game: GameSpec, address: str) -> pyspiel.GameType:
+    # In the type that OpenSpiel gives such a value in a game string.
+    options = {one.name: one.default if one.min is None else int(one.default) for one in game.option_specs}
     return pyspiel.GameType(
         short_name=f"boardwire_{game.id}",
         long_name=game.name,
@@ -83,40 +65,26 @@ def _kind(game: Game, address: str) -> pyspiel.GameType:
         provides_information_state_tensor=True,
         provides_observation_string=True,
         provides_observation_tensor=True,
-        parameter_specification={
-            "players": game.min_seats,
-            "rng_seed": -1,
-            "address": address,
-            **{option.name: _default(option) for option in game.options},
-        },
+        parameter_specification={"players": game.min_seats, "rng_seed": -1, "address": address, **options},
     )
 
 
-def _default(option: GameOption) -> str | int:
-    """Returns the default, in the type that OpenSpiel gives such a value in a game string."""
-    return option.default if option.min is None else int(option.default)
+def _draw(random: np.random.Generator) -> int:
+    return int(random.integers(1 << 64, dtype=np.uint64))
 
 
 class BoardwireGame(pyspiel.Game):
-    """A table of a game; `register` makes a subclass for each game.
-
-    Attributes:
-        key: The key of the table.
-        spec: The spec of the table.
-    """
+    """A table of a game, which `spec` describes; `register` makes a subclass for each game."""
 
     _kind: ClassVar[pyspiel.GameType]
-    _game: ClassVar[str]
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
-        """Is called by `pyspiel.load_game`.
-
-        Raises:
-            BoardwireError: The server does not offer the game at such a table.
-        """
+        """Is called by `pyspiel.load_game`."""
         given = {**self._kind.parameter_specification, **(params or {})}
-        options = tuple((name, str(value)) for name, value in given.items() if name not in _OWN)
-        self.key: Key = (self._game, given["players"], options, given["address"])
+        game = self._kind.short_name.removeprefix("boardwire_")
+        own = ("players", "rng_seed", "address")
+        options = tuple((name, str(value)) for name, value in given.items() if name not in own)
+        self.key: Key = (game, given["players"], options, given["address"])
         self.spec = table(self.key).spec
         seed = given["rng_seed"]
         self._deals = np.random.default_rng(None if seed < 0 else seed)
@@ -140,17 +108,7 @@ class BoardwireGame(pyspiel.Game):
         """Returns 1, for the deal."""
         return 1
 
-    def draw_seed(self) -> int:
-        """Draws the seed of the next deal."""
-        return int(self._deals.integers(1 << 64, dtype=np.uint64))
-
-    def draw_search_seed(self) -> int:
-        """Draws the seed of the next worlds or playouts."""
-        return int(self._searches.integers(1 << 64, dtype=np.uint64))
-
-    def make_py_observer(
-        self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Any = None
-    ) -> BoardwireObserver | None:
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> BoardwireObserver | None:
         """Returns an observer of a seat's view; None unless both public and private info are asked for."""
         kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
@@ -164,8 +122,7 @@ class BoardwireState(pyspiel.State):
     def __init__(self, game: BoardwireGame) -> None:
         """Is called by the game."""
         super().__init__(game)
-        self._key = game.key
-        self._at: Position | None = None
+        self._at: Dealt | World | None = None
         # For each seat, a digest of all its observations and actions so far.
         self._recalls: tuple[str, ...] = ("",) * game.spec.seats
 
@@ -176,8 +133,7 @@ class BoardwireState(pyspiel.State):
         return int(pyspiel.PlayerId.TERMINAL) if self._at.seat == NOBODY else self._at.seat
 
     def _legal_actions(self, player: int) -> list[int]:
-        legal: list[int] = [] if self._at is None else self._at.mask.nonzero()[0].tolist()
-        return legal
+        return [] if self._at is None else list(map(int, self._at.mask.nonzero()[0]))
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Returns the single outcome of the deal, which draws a seed."""
@@ -186,7 +142,7 @@ class BoardwireState(pyspiel.State):
     def _apply_action(self, action: int) -> None:
         at = self._at
         if at is None:
-            self._at = table(self._key).deal(self.get_game().draw_seed())
+            self._at = table(self.get_game().key).deal(_draw(self.get_game()._deals))
             return
         told = f"{self._recalls[at.seat]}|{at.views[at.seat].tobytes().hex()}|{action}"
         recalled = hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
@@ -196,8 +152,7 @@ class BoardwireState(pyspiel.State):
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return "deal"
-        label: str = table(self._key).spec.actions[action].label
-        return label
+        return str(self.get_game().spec.actions[action].label)
 
     def is_terminal(self) -> bool:
         """Returns whether the episode is over."""
@@ -213,12 +168,8 @@ class BoardwireState(pyspiel.State):
     def resample_from_infostate(self, player: int, sampler: object = None) -> BoardwireState:
         """Returns a determinization: it resamples all that a seat cannot know, future randomness included.
 
-        The state shows only the view of the seat that decides. It cannot be serialized.
-
-        Args:
-            player: The seat that decides.
-            sampler: Ignored, because `ISMCTSBot` makes an unseeded one for each call. The `rng_seed` of the
-                game determines the worlds.
+        The state shows only the view of the seat that decides. It cannot be serialized. `sampler` is ignored,
+        because `ISMCTSBot` makes an unseeded one for each call: the game's `rng_seed` determines the worlds.
 
         Raises:
             ValueError: Another seat decides, or this state is itself a determinization.
@@ -226,59 +177,32 @@ class BoardwireState(pyspiel.State):
         if not isinstance(self._at, Dealt) or self._at.seat != player:
             raise ValueError(f"worlds are drawn for the seat that decides in a match, not for {player}")
         state: BoardwireState = self.clone()
-        state._at = self._at.resampled(self.get_game().draw_search_seed())
+        state._at = self._at.resampled(_draw(self.get_game()._searches))
         # A determinization does not include the past observations of other seats.
         state._recalls = tuple(held if seat == player else "" for seat, held in enumerate(self._recalls))
         return state
 
     def observed(self, player: int) -> NDArray[np.uint8] | None:
-        """Returns the view of a seat: `uint8[bytes]`; None before the deal.
-
-        Raises:
-            ValueError: The state is a determinization, and another seat decides.
-        """
+        """Returns the view of a seat; None before the deal. A determinization shows the deciding seat."""
         if self._at is None:
             return None
         if player not in self._at.views:
-            raise ValueError(
-                f"a resampled state shows no more than the seat that decides sees, not seat {player}"
-            )
+            raise ValueError(f"a resampled state shows what the deciding seat sees, not seat {player}")
         return self._at.views[player]
-
-    def recalled(self, player: int) -> str:
-        """Returns a digest of a seat's views at its past decisions and of its actions."""
-        return self._recalls[player]
-
-    def rollout(self, playouts: int, policy: RolloutPolicy) -> NDArray[np.float32]:
-        """Returns the mean reward of each seat over playouts in the server: `float32[seats]`.
-
-        Raises:
-            ValueError: The state is not a determinization: playouts would reveal the true state.
-        """
-        if not isinstance(self._at, World):
-            raise ValueError(
-                "resample_from_infostate first: playing on from the match itself tells what is true"
-            )
-        return self._at.rollout(playouts, policy, self.get_game().draw_search_seed())
 
     def __str__(self) -> str:
         """Returns the seed and the actions; they reveal every hidden card."""
         if self._at is None:
             return "before the deal"
         begun = f"seed {self._at.seed}:" if isinstance(self._at, Dealt) else "a world:"
-        applied: list[int] = self.history()[1:]
-        return " ".join([begun, *map(str, applied)])
+        return " ".join([begun, *map(str, self.history()[1:])])
 
 
 class BoardwireObserver:
     """An observer of a seat's view, as features (`GameSpec.features`) or as a string.
 
     The string of an information state covers all that the seat has seen and chosen (perfect recall). The
-    string of an observation covers the current view only, and so do the tensors of both.
-
-    Attributes:
-        tensor: `float32[features]`.
-        dict: The same tensor under the name `view`.
+    string of an observation covers the current view only, and so does `tensor`, `float32[features]`, of both.
     """
 
     def __init__(self, game: BoardwireGame, perfect_recall: bool) -> None:
@@ -291,39 +215,32 @@ class BoardwireObserver:
     def set_from(self, state: BoardwireState, player: int) -> None:
         """Fills the tensor with the features of a seat's view; with 0 before the deal."""
         view = state.observed(player)
-        if view is None:
-            self.tensor.fill(0)
-        else:
-            self._spec.features(view, out=self.tensor)
+        self.tensor[:] = 0 if view is None else self._spec.features(view)
 
     def string_from(self, state: BoardwireState, player: int) -> str:
         """Returns the view as hexadecimal digits; with perfect recall, after the seat and its digest."""
         view = state.observed(player)
         shown = "" if view is None else view.tobytes().hex()
-        return f"seat {player} {state.recalled(player)} {shown}" if self._perfect_recall else shown
+        return f"seat {player} {state._recalls[player]} {shown}" if self._perfect_recall else shown
 
 
 class RolloutEvaluator(mcts.Evaluator):
-    """An evaluator of determinizations by playouts in the server, with a uniform prior.
-
-    ```python
-    bot = ISMCTSBot(game, boardwire.open_spiel.RolloutEvaluator(), uct_c=1.0, max_simulations=200)
-    ```
-    """
+    """An evaluator of determinizations by playouts in the server, with a uniform prior."""
 
     def __init__(self, playouts: int = 1, policy: RolloutPolicy = "estimate") -> None:
-        """Configures the playouts.
-
-        Args:
-            playouts: The number of playouts for each state.
-            policy: The policy of all seats: `estimate` or `random`.
-        """
+        """Sets the number of playouts for each state, and the policy of all seats: `estimate` or `random`."""
         self._playouts = playouts
         self._policy: RolloutPolicy = policy
 
     def evaluate(self, state: BoardwireState) -> NDArray[np.float32]:
-        """Returns the mean reward of each seat over the playouts: `float32[seats]`."""
-        return state.rollout(self._playouts, self._policy)
+        """Returns the mean reward of each seat over the playouts: `float32[seats]`.
+
+        Raises:
+            ValueError: The state is not a determinization: playouts would reveal the true state.
+        """
+        if not isinstance(state._at, World):
+            raise ValueError("resample_from_infostate first: playouts of the match itself tell what is true")
+        return state._at.rollout(self._playouts, self._policy, _draw(state.get_game()._searches))
 
     def prior(self, state: BoardwireState) -> list[tuple[int, float]]:
         """Returns the legal actions with equal probabilities."""

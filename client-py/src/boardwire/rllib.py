@@ -1,19 +1,5 @@
 """Environments for RLlib's new API stack. Needs `boardwire[rllib]`.
 
-```python
-from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule
-
-config = (
-    PPOConfig()
-    .environment(BoardwireMultiAgentEnv, env_config={"game": "faraway"})
-    .multi_agent(policies={"all"}, policy_mapping_fn=lambda agent, episode, **_: "all")
-    .rl_module(
-        rl_module_spec=MultiRLModuleSpec(rl_module_specs={"all": RLModuleSpec(module_class=MaskedPPOModule)})
-    )
-    .fault_tolerance(restart_failed_env_runners=True, restart_failed_sub_environments=True)
-)
-```
-
 Every env runner uses a private server, or a server from the `address` list, chosen by the runner's index.
 If a server is lost, a step raises an error. RLlib then recreates the environment, or the runner on another
 node.
@@ -21,7 +7,6 @@ node.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -34,42 +19,37 @@ from ray.rllib.algorithms.ppo.torch.default_ppo_torch_rl_module import DefaultPP
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
-from torch import Tensor
 
-from ._access import Server
-from ._batch import Batch
-from ._client import Client
-from ._rollouts import Decisions, Policy
-from ._shared import shared_client
-from ._spec import GameSpec
-from ._types import NOBODY, BatchStep, IllegalActions, Reward
-from .envs._common import IllegalActionNotice, check_table, draw, unspent
-from .envs._spaces import Lens, ObservationKind
-from .errors import LOST, BoardwireError, CallTimeout, ConnectionLost, ServerFull
+from . import (
+    Address,
+    Batch,
+    BatchStep,
+    Client,
+    Decisions,
+    GameSpec,
+    IllegalActions,
+    Policy,
+    Reward,
+    shared_client,
+)
+from .envs import ObservationEncoder, ObservationKind
+from .envs._common import IllegalActionNotice
+from .envs._session import Session
+from .errors import CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 
-#: The logit of an illegal action.
-_NEVER = -1e9
-
 _T = TypeVar("_T")
+_Shown = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
 class EnvConfig:
-    """The keys of `env_config`.
+    """The keys of `env_config`. Those not listed are arguments of `boardwire.envs.BoardwireEnv`.
 
     Attributes:
-        game: The game's id.
-        seats: The number of seats; by default the fewest that the game allows.
-        options: The game's options.
         opponents: The bot of each seat that the server plays, such as `{1: "greedy"}`; others are agents.
-        observation: `features` for one `float32` vector, `ids` for the fields of the view by name.
-        reward: The kind of reward that agents get at the end of the episode.
-        illegal_actions: How the server handles an illegal action. By default it plays a legal action instead,
-            drawn from the episode's seed, because RLlib's checker and random actions ignore masks.
-        skip_forced: Whether the server plays decisions with a single legal action.
-        address: The server, as a `boardwire.Server` if it needs TLS or a token; or a list of servers. Env
+        address: The server, as a `boardwire.Address` if it needs TLS or a token; or a list of servers. Env
             runner i uses server i modulo their count, or the next one while that is full or does not
             answer. By default each env runner starts a private server.
         server_args: Additional arguments of `boardwire serve` for private servers.
@@ -83,24 +63,8 @@ class EnvConfig:
     reward: Reward = "rank"
     illegal_actions: IllegalActions = "seeded_legal"
     skip_forced: bool = False
-    address: str | Server | Sequence[str | Server] | None = None
+    address: str | Address | Sequence[str | Address] | None = None
     server_args: Sequence[str] = ()
-
-    def servers(self, worker: int) -> list[str | Server | None]:
-        """Returns the servers that an env runner may use, in the order in which it tries them.
-
-        Args:
-            worker: The index of the env runner, from 1; 0 is the process that trains.
-
-        Raises:
-            ValueError: The list of addresses is empty.
-        """
-        if self.address is None or isinstance(self.address, str | Server):
-            return [self.address]
-        if not self.address:
-            raise ValueError("address=[] names no server: leave it out to have private ones")
-        first = worker % len(self.address)
-        return [*self.address[first:], *self.address[:first]]
 
 
 class BoardwireMultiAgentEnv(MultiAgentEnv):
@@ -123,108 +87,79 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Fetches the spec of the match; the first reset opens it, as a batch of one environment.
-
-        Args:
-            config: The keys of `EnvConfig`. RLlib's `EnvContext` also has the index of the env runner.
+        """Fetches the spec of the match, which the first reset opens. `config` has the keys of `EnvConfig`.
 
         Raises:
             TypeError: A key is unknown, or `game` is missing.
             ValueError: A value is invalid.
             BoardwireError: The server does not offer the game at such a table, or no server answers.
         """
-        self.config = EnvConfig(**config)
-        self._servers = self.config.servers(getattr(config, "worker_index", 0))
-        self.server = self._servers[0]
-        self.game_spec = self._served(
-            lambda client: client.game(self.config.game, seats=self.config.seats, options=self.config.options)
+        given = self.config = EnvConfig(**config)
+        is_one = given.address is None or isinstance(given.address, str | Address)
+        servers: Any = [given.address] if is_one else given.address
+        if not servers:
+            raise ValueError("address=[] names no server: leave it out to have private ones")
+        first = getattr(config, "worker_index", 0) % len(servers)
+        # In the order in which this environment tries them.
+        self._servers: list[str | Address | None] = [*servers[first:], *servers[:first]]
+        spec = self.game_spec = self._ask(
+            lambda client: client.game(given.game, seats=given.seats, options=given.options)
         )
-        lens = Lens(self.game_spec, self.config.observation, "observation")
-        self._lens = lens
-        bots = self.config.opponents or {}
-        seats = [seat for seat in range(self.game_spec.seats) if seat not in bots]
-        self._agents = {seat: f"seat_{seat}" for seat in seats}
+        self._encoder = ObservationEncoder(spec, given.observation, "observation")
+        bots = given.opponents or {}
+        self._agents = {seat: f"seat_{seat}" for seat in range(spec.seats) if seat not in bots}
         self.possible_agents = list(self._agents.values())
         self.agents = list(self.possible_agents)
-        self.observation_spaces = {agent: lens.observation_space for agent in self.agents}
-        self.action_spaces = {agent: lens.action_space for agent in self.agents}
-        self._notice = IllegalActionNotice(self.game_spec, self.config.illegal_actions)
-        self._batch: Batch | None = None
-        self._shown: BatchStep | None = None
+        self.observation_spaces = dict.fromkeys(self.agents, self._encoder.observation_space)
+        self.action_spaces = dict.fromkeys(self.agents, self._encoder.action_space)
+        self._notice = IllegalActionNotice(spec, given.illegal_actions)
+        self._session = Session(spec)
+        # The agent that decides; None while no episode is under way.
+        self._agent: str | None = None
         super().__init__()
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    def _ask(self, work: Callable[[Client], _T]) -> _T:
+        """Calls `work` for the first server that answers and is not full, and returns its result."""
+        for server in self._servers:
+            self.server = server
+            try:
+                return work(shared_client(server, self.config.server_args))
+            except (ConnectionLost, CallTimeout, ServerFull) as failure:
+                last = failure
+        raise last
+
+    def _open(self) -> Batch:
+        return self._ask(
+            lambda client: client.open_batch(
+                self.config.game,
+                environments=1,
+                seats=self.game_spec.seats,
+                opponents=self.config.opponents,
+                options=self.game_spec.options,
+                reward=self.config.reward,
+                autoreset="disabled",
+                illegal_actions=self.config.illegal_actions,
+                skip_forced=self.config.skip_forced,
+                columns=["scores", "final_views"],
+            )
+        )
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> _Shown:
         """Begins an episode, at any time. Opens a new match, or changes servers, if the last match is lost.
 
-        Args:
-            seed: Determines this and all later episodes.
-            options: Ignored; the config fixes the options of a match.
-
-        Returns:
-            The observation and the info of the agent that decides first.
+        `seed` determines this and all later episodes. `options` are ignored; the config fixes them.
 
         Raises:
             BoardwireError: No server answers, or none offers this match.
         """
         super().reset(seed=seed)
-        with unspent(self.np_random):
-            self._shown = self._deal(draw(self.np_random))
-        return self._due(self._shown)
-
-    def _deal(self, seed: int) -> BatchStep:
-        if self._batch is not None:
-            try:
-                return self._batch.reset(seeds=[seed])
-            except LOST:
-                self.close()
-        self._batch = self._served(self._open)
-        try:
-            check_table(self.game_spec, self._batch.spec)
-            return self._batch.reset(seeds=[seed])
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self, client: Client) -> Batch:
-        return client.open_batch(
-            self.game_spec.game.id,
-            environments=1,
-            seats=self.game_spec.seats,
-            opponents=self.config.opponents,
-            options=self.game_spec.options,
-            reward=self.config.reward,
-            autoreset="disabled",
-            illegal_actions=self.config.illegal_actions,
-            skip_forced=self.config.skip_forced,
-            columns=["scores", "final_views"],
-        )
-
-    def _served(self, work: Callable[[Client], _T]) -> _T:
-        """Calls `work` on the first server that answers and is not full, and returns its result."""
-        *others, last = self._servers
-        for server in others:
-            with contextlib.suppress(ConnectionLost, CallTimeout, ServerFull):
-                return self._at(server, work)
-        return self._at(last, work)
-
-    def _at(self, server: str | Server | None, work: Callable[[Client], _T]) -> _T:
-        answer = work(shared_client(server, self.config.server_args))
-        self.server = server
-        return answer
+        self._agent = None
+        return self._shown(self._session.deal(self._open, self.np_random))
 
     def step(
         self, action_dict: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Plays the action of the agent that decides.
-
-        Args:
-            action_dict: The agent's action, an `int`; actions of other agents are ignored.
-
-        Returns:
-            Observations and infos of the agent that decides next, or of all agents at the end; rewards of all
-            agents; terminations and truncations of all agents and of `__all__`.
+        """Plays the action of the agent that decides, an `int`; actions of other agents are ignored.
 
         Raises:
             RuntimeError: The environment was not reset, or the episode is over.
@@ -232,49 +167,38 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing was played.
             BoardwireError: The server and its match are lost; a reset opens a new match.
         """
-        if self._batch is None or self._shown is None or self._shown.seat[0] == NOBODY:
+        if self._agent is None:
             raise RuntimeError("reset the environment: no episode is under way")
-        agent = self._agents[int(self._shown.seat[0])]
-        action = action_dict[agent]
-        shown = self._shown = self._batch.step([action])
-        if shown.substituted[0]:
-            self._notice.give(int(action), f" of {agent}")
-        over = shown.seat[0] == NOBODY
-        observations, infos = self._ends(shown) if over else self._due(shown)
-        rewards = {name: float(shown.reward[0, seat]) for seat, name in self._agents.items()}
+        agent, action = self._agent, action_dict[self._agent]
+        step = self._session.act(action)
+        if step.substituted[0]:
+            self._notice.give(action, f" of {agent}")
+        observations, infos = self._shown(step)
+        rewards = {name: float(step.reward[0, seat]) for seat, name in self._agents.items()}
         names = (*self.agents, "__all__")
-        terminated = dict.fromkeys(names, bool(shown.terminated[0]))
-        truncated = dict.fromkeys(names, bool(shown.truncated[0]))
+        terminated = dict.fromkeys(names, bool(step.terminated[0]))
+        truncated = dict.fromkeys(names, bool(step.truncated[0]))
         return observations, rewards, terminated, truncated, infos
 
-    def _due(self, shown: BatchStep) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        agent = self._agents[int(shown.seat[0])]
-        observation = self._lens.observation(shown.view[0], shown.mask[0])
-        return {agent: observation}, {agent: _info(shown)}
-
-    def _ends(self, shown: BatchStep) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Returns the observations and infos of all agents at the end of an episode."""
-        assert shown.final_view is not None, "the batch was opened with it"
-        assert shown.scores is not None, "the batch was opened with them"
-        assert shown.ranks is not None, "they come with the scores"
+    def _shown(self, step: BatchStep) -> _Shown:
+        """Returns the observation and info of the agent that decides, or those of all agents at the end."""
+        info = {"ply": int(step.ply[0]), "substituted": bool(step.substituted[0])}
+        agent = self._agent = self._agents.get(int(step.seat[0]))
+        if agent is not None:
+            return {agent: self._encoder(step.view[0], step.mask[0])}, {agent: info}
+        assert step.final_view is not None, "the batch was opened with it"
+        assert step.scores is not None, "the batch was opened with them"
+        assert step.ranks is not None, "they come with the scores"
         observations, infos = {}, {}
-        for (seat, agent), view in zip(self._agents.items(), shown.final_view[0], strict=True):
-            observations[agent] = self._lens.observation(view, shown.mask[0])
-            score, rank = int(shown.scores[0, seat]), int(shown.ranks[0, seat])
-            infos[agent] = {**_info(shown), "score": score, "rank": rank}
+        for (seat, agent), view in zip(self._agents.items(), step.final_view[0], strict=True):
+            observations[agent] = self._encoder(view, step.mask[0])
+            infos[agent] = {**info, "score": int(step.scores[0, seat]), "rank": int(step.ranks[0, seat])}
         return observations, infos
 
     def close(self) -> None:
         """Closes the match. A reset opens a new one."""
-        # A batch on an unreachable server needs no closing.
-        with contextlib.suppress(BoardwireError):
-            if self._batch is not None:
-                self._batch.close()
-        self._batch = self._shown = None
-
-
-def _info(shown: BatchStep) -> dict[str, Any]:
-    return {"ply": int(shown.ply[0]), "substituted": bool(shown.substituted[0])}
+        self._session.close()
+        self._agent = None
 
 
 class MaskedPPOModule(DefaultPPOTorchRLModule):
@@ -305,7 +229,7 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return _masked(super()._forward_train(_seen(batch), **kwargs), batch)
 
-    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """Returns the values of positions: `float32[n]`."""
         return super().compute_values(_seen(batch), embeddings)
 
@@ -315,20 +239,15 @@ def _seen(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _masked(output: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-    logits: Tensor = output[Columns.ACTION_DIST_INPUTS]
-    legal = batch[Columns.OBS]["action_mask"]
-    return {**output, Columns.ACTION_DIST_INPUTS: logits.masked_fill(legal == 0, _NEVER)}
+    logits, legal = output[Columns.ACTION_DIST_INPUTS], batch[Columns.OBS]["action_mask"]
+    return {**output, Columns.ACTION_DIST_INPUTS: logits.masked_fill(legal == 0, -1e9)}
 
 
 def policy(module: RLModule, spec: GameSpec) -> Policy:
     """Converts a trained module to a policy, for `boardwire.evaluate`, `versus`, or as an opponent.
 
-    Args:
-        module: A module on the CPU, such as a `MaskedPPOModule`, trained in environments with `features`.
-        spec: The spec of the table, the same as that of the environments.
-
-    Returns:
-        A function of `Decisions` that returns the likeliest action of each row, `int64[n]`.
+    The policy takes the likeliest actions. The module is on the CPU, such as a `MaskedPPOModule`, and was
+    trained in environments with `features` and the same `spec`.
     """
 
     def choose(asked: Decisions) -> NDArray[np.int64]:
@@ -336,7 +255,6 @@ def policy(module: RLModule, spec: GameSpec) -> Policy:
         seen = {Columns.OBS: {"observation": features, "action_mask": torch.tensor(asked.mask)}}
         with torch.no_grad():
             logits = module.forward_inference(seen)[Columns.ACTION_DIST_INPUTS]
-        best: NDArray[np.int64] = logits.argmax(1).numpy()
-        return best
+        return np.asarray(logits.argmax(1), np.int64)
 
     return choose

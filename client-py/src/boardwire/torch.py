@@ -15,7 +15,7 @@ boardwire.torch.export(network, "lion.onnx")       # plays as policy:lion
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -78,48 +78,42 @@ class Encoder(nn.Module):
             width: The length of an embedding.
         """
         super().__init__()
-        named = [field for field in spec.fields.values() if field.kind == "id"]
+        first, fields = spec.row_offsets, list(spec.fields.values())
+        named = [field for field in fields if field.kind == "id"]
+        bags = [(bag, first[field.table]) for field in named for bag in _bags(field)]
         # Bags of equal size are adjacent, so that each size takes one lookup.
-        places = sorted((place for field in named for place in _bags(field)), key=lambda place: len(place[1]))
-        offset = spec.row_offsets
-        self._runs: list[tuple[int, int]] = []
-        at: list[int] = []
-        first: list[int] = []
-        for size, run in groupby(places, key=lambda place: len(place[1])):
-            held = list(run)
-            self._runs.append((len(held), size))
-            for field, values in held:
-                at += values
-                first += [offset[field.table]] * size
-        # The bytes of each sequence, and the first row of its table.
-        lines = [(offset[field.table], _sequences(field)) for field in named]
-        self._lines = [(begin, len(line)) for begin, line in lines if len(line)]
-        for number, line in enumerate(line for _, line in lines if len(line)):
-            self._note(f"line{number}", line)
-        # The bytes of each bag that a category describes, and of the category; the first row of the table.
-        told = [(field, other) for field in named for other in spec.fields.values() if _tells(other, field)]
-        pairs = [np.array([[bag for _, bag in _bags(each)] for each in pair]) for pair in told]
-        self._told = [(offset[field.table], other.max) for field, other in told]
-        for number, pair in enumerate(pairs):
-            self._note(f"told{number}", pair)
-        plain = [field for field in spec.fields.values() if field.kind in ("count", "flag")]
-        hot = [field for field in spec.fields.values() if field.kind in ("seat", "category")]
-        self._note("at", np.array(at, np.int64))
-        self._note("first", np.array(first, np.int32))
-        low = np.concatenate([np.arange(0), *(field.bytes.ravel() for field in plain)])
-        high = np.concatenate([np.arange(0), *(field.bytes.ravel() + field.width - 1 for field in plain)])
-        self._note("low", low)
-        self._note("high", high)
-        self._note("carry", (256.0 * (high > low)).astype(np.float32))
-        usual = [np.full(field.size, max(field.usual_max, 1), np.float32) for field in plain]
-        self._note("usual", np.concatenate([np.zeros(0, np.float32), *usual]))
-        one = [np.repeat(field.bytes, field.max + 1) for field in hot]
-        self._note("hot_at", np.concatenate([np.arange(0), *one]))
-        each = [np.tile(np.arange(field.max + 1), field.size) for field in hot]
-        self._note("hot_value", np.concatenate([np.arange(0), *each]).astype(np.int32))
-        latest = sum(count for _, count in self._lines)
-        split = sum(pair.shape[1] * values for pair, (_, values) in zip(pairs, self._told, strict=True))
-        self.size = (len(places) + latest + split) * width + len(low) + len(self.hot_at)
+        bags.sort(key=lambda each: len(each[0]))
+        self._runs = [(len(list(run)), size) for size, run in groupby(len(bag) for bag, _ in bags)]
+        self._register("at", np.int64, [bag for bag, _ in bags])
+        self._register("first", np.int32, [np.full(len(bag), row) for bag, row in bags])
+        # For each field of sequences: the first row of its table, the number of sequences, and their length.
+        self._lines: list[tuple[int, int, int]] = []
+        for field in named:
+            if len(line := _sequences(field)):
+                self._register(f"line{len(self._lines)}", np.int64, [line])
+                self._lines.append((first[field.table], *line.shape))
+        # For each field that a category describes: the first row of its table, the category's maximum, and
+        # the shape of the bytes of both: [2, bags, values].
+        self._described: list[tuple[int, int, tuple[int, ...]]] = []
+        for field, other in (
+            (field, other) for field in named for other in fields if _describes(other, field)
+        ):
+            pair = np.stack([_bags(field), _bags(other)])
+            self._register(f"described{len(self._described)}", np.int64, [pair])
+            self._described.append((first[field.table], other.max, pair.shape))
+        plain = [field for field in fields if field.kind in ("count", "flag")]
+        self._register("low", np.int64, [field.bytes for field in plain])
+        self._register("high", np.int64, [field.bytes + field.width - 1 for field in plain])
+        self._register("carry", np.float32, [np.full(field.size, 256 * (field.width - 1)) for field in plain])
+        self._register("usual", np.float32, [np.full(field.size, max(field.usual_max, 1)) for field in plain])
+        hot = [field for field in fields if field.kind in ("seat", "category")]
+        self._register("hot_at", np.int64, [np.repeat(field.bytes, field.max + 1) for field in hot])
+        self._register(
+            "hot_value", np.int32, [np.tile(np.arange(field.max + 1), field.size) for field in hot]
+        )
+        found = len(bags) + sum(count for _, count, _ in self._lines)
+        found += sum(values * shape[1] for _, values, shape in self._described)
+        self.size = found * width + len(self.low) + len(self.hot_at)
 
     def forward(self, view: Tensor, components: Tensor) -> Tensor:
         """Encodes views as `float32[n, size]`.
@@ -138,16 +132,16 @@ class Encoder(nn.Module):
                 found = found.unflatten(1, (count, size)).sum(2)
             parts.append(found.flatten(1))
             begin += count * size
-        for number, (offset, count) in enumerate(self._lines):
-            line = getattr(self, f"line{number}")
-            row = view.index_select(1, line.flatten()).unflatten(1, (count, line.shape[1]))
-            place = (row > 0) * torch.arange(1, line.shape[1] + 1, dtype=torch.int32, device=view.device)
+        for number, (offset, count, length) in enumerate(self._lines):
+            row = view.index_select(1, getattr(self, f"line{number}")).unflatten(1, (count, length))
+            place = (row > 0) * torch.arange(1, length + 1, dtype=torch.int32, device=view.device)
             is_latest = place == place.amax(2, keepdim=True)
             latest = (row * is_latest).sum(2, dtype=torch.int32)
             parts.append(nn.functional.embedding(latest + offset, components).flatten(1))
-        for number, (offset, values) in enumerate(self._told):
-            at = getattr(self, f"told{number}")
-            row, value = view.index_select(1, at.flatten()).unflatten(1, at.shape).unbind(1)
+        for number, (offset, values, shape) in enumerate(self._described):
+            row, value = (
+                view.index_select(1, getattr(self, f"described{number}")).unflatten(1, shape).unbind(1)
+            )
             each = torch.arange(1, values + 1, dtype=torch.int32, device=view.device).unsqueeze(1)
             row = row.unsqueeze(2) * (value.unsqueeze(2) == each)
             found = nn.functional.embedding(row + offset, components)
@@ -157,7 +151,8 @@ class Encoder(nn.Module):
         parts.append((view.index_select(1, self.hot_at) == self.hot_value).float())
         return torch.cat(parts, 1)
 
-    def _note(self, name: str, values: NDArray[np.generic]) -> None:
+    def _register(self, name: str, dtype: type[np.generic], parts: Sequence[NDArray[np.generic]]) -> None:
+        values = np.concatenate([np.zeros(0, dtype), *map(np.ravel, parts)]).astype(dtype)
         self.register_buffer(name, torch.from_numpy(values), persistent=False)
 
 
@@ -296,19 +291,18 @@ def _printed(spec: GameSpec) -> NDArray[np.float32]:
     return out
 
 
-def _tells(field: ViewField, named: ViewField) -> bool:
+def _describes(field: ViewField, named: ViewField) -> bool:
     """Returns whether `field` is a category that describes each component of the bag or sequence `named`."""
     is_bag = any(axis.order != "places" and axis.size > 1 for axis in named.axes)
     return is_bag and field.kind == "category" and field.axes == named.axes
 
 
-def _bags(field: ViewField) -> Iterator[tuple[ViewField, list[int]]]:
-    """Yields the field and the bytes of each of its bags; a fixed place is a bag of one."""
+def _bags(field: ViewField) -> NDArray[np.intp]:
+    """Returns the bytes of a field's bags, `[bags, values]`; a fixed place is a bag of one."""
     ordered = [at for at, axis in enumerate(field.axes) if axis.order == "places"]
     others = [at for at, axis in enumerate(field.axes) if axis.order != "places"]
     count = int(np.prod([field.shape[at] for at in ordered], dtype=np.intp))
-    for values in field.bytes.transpose(ordered + others).reshape(count, -1):
-        yield field, values.tolist()
+    return field.bytes.transpose(ordered + others).reshape(count, -1)
 
 
 def _sequences(field: ViewField) -> NDArray[np.intp]:

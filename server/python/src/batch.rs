@@ -1,8 +1,8 @@
 //! A batch that the engine in this process plays, as a Python class.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use boardwire_api::Error;
 use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
@@ -41,7 +41,13 @@ impl Batch {
         let info = batch.table().rules.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
-        Self { shape: Arc::new(shape), inner: batch, core: Mutex::new(core), uses, busy: AtomicBool::new(false) }
+        Self {
+            shape: Arc::new(shape),
+            inner: batch,
+            core: Mutex::new(core),
+            uses,
+            busy: AtomicBool::new(false),
+        }
     }
 
     /// Moves the batch to the engine of this process, so that searches can sample from it.

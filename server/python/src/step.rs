@@ -75,8 +75,8 @@ fn column<'py, T: Element>(
     unsafe { array::over::<T>(step.as_any(), bytes(&step.get().rows), shape) }
 }
 
-/// A row's view, mask, episode, ply, flags and reward.
-type Row<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i8>>, Option<u32>, u32, u8, f32);
+/// A row's view, mask, ply, flags and reward.
+type Row<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i8>>, u32, u8, f32);
 
 #[pymethods]
 impl Step {
@@ -139,7 +139,7 @@ impl Step {
         Ok(legal)
     }
 
-    /// Returns one row: view, mask, episode (`None` unless the batch writes it), ply, flags, and the reward of a seat.
+    /// Returns one row: view, mask, ply, flags, and the reward of a seat.
     #[pyo3(name = "_row")]
     fn row<'py>(this: &Bound<'py, Self>, row: usize, seat: usize) -> PyResult<Row<'py>> {
         let step = this.get();
@@ -167,7 +167,6 @@ impl Step {
                 &[shape.view_bytes],
             )?,
             PyArray1::from_vec(this.py(), mask),
-            shape.columns.episodes.then(|| whole(rows.episode(), row)),
             whole(rows.ply(), row),
             rows.flags()[row],
             f32::from_bits(whole(rows.reward(), row * shape.seats + seat)),

@@ -17,9 +17,9 @@ another. Close a client when its calls have ended: those under way are cancelled
 
 from ._batch import Batch, BatchPart
 from ._client import Client
-from ._connecting import connect
+from ._connecting import Connecting, connect
 from ._match import Match
 from ._search import Search
 from ._seat import Seat
 
-__all__ = ["Batch", "BatchPart", "Client", "Match", "Search", "Seat", "connect"]
+__all__ = ["Batch", "BatchPart", "Client", "Connecting", "Match", "Search", "Seat", "connect"]

@@ -14,14 +14,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _rows
-from .._line_ups import AGENT
 from .._spec import GameSpec
-from .._types import Autoreset, BatchStep, Reward
+from .._types import AGENT, Autoreset, BatchStep, Reward
 from ..errors import IllegalAction, InvalidRequest
-from ._batch_stream import BatchStream
-from ._closing import Closing
-from ._connection import Connection
+from ._batch_stream import BatchStream, packed
+from ._connection import Closing, Connection
 from ._local import LocalCarrier, LocalConnection
 from ._search import SEARCH_SECONDS, Search, begin
 from ._seat import WAIT_SECONDS
@@ -113,9 +110,7 @@ class Batch(Closing):
         """
         key = None if seed is None else _seed(seed)
         sent: Any = await self._carrier.reset(
-            _rows.packed(where, self.environments),
-            key,
-            () if seeds is None else [_seed(one) for one in seeds],
+            packed(where, self.environments), key, () if seeds is None else [_seed(one) for one in seeds]
         )
         return await self._carrier.receive(sent, timeout)
 
@@ -192,7 +187,7 @@ class Batch(Closing):
         Args:
             where: `bool[environments]`, which environments to save; all by default.
         """
-        return await self._carrier.save(_rows.packed(where, self.environments))
+        return await self._carrier.save(packed(where, self.environments))
 
     async def text(self, environment: int, *, seat: int) -> str:
         """Describes a position as text for people and language models, as a seat may know it.
@@ -230,7 +225,7 @@ class Batch(Closing):
             InvalidRequest: The snapshot was altered, or has another table, line-up or number of
                 environments.
         """
-        return await self._carrier.load(snapshot, _rows.packed(where, self.environments))
+        return await self._carrier.load(snapshot, packed(where, self.environments))
 
     async def search(
         self,
@@ -269,7 +264,7 @@ class Batch(Closing):
             self._connection,
             self.token,
             self.spec,
-            {"batch_id": self.id, "mask": _rows.packed(where, self.environments)},
+            {"batch_id": self.id, "mask": packed(where, self.environments)},
             worlds=worlds,
             places=places,
             seed=seed,
@@ -286,7 +281,7 @@ class Batch(Closing):
 
     def __repr__(self) -> str:
         """Returns a text with the batch and its game, without the token."""
-        return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
+        return f"<Batch {self.id} of {self.environments} times {self.spec.id}>"
 
 
 def carrier(
@@ -338,7 +333,7 @@ class BatchPart:
             where: `bool[n]`, which environments make a decision; all by default. The others ignore their
                 actions and do not change: they repeat their rows, without reward.
         """
-        chosen = _rows.packed(where, self.environments)
+        chosen = packed(where, self.environments)
         given = self._bytes(actions, where)
         self._sent.append(await self._carrier.step(self.rows, given, chosen))
 

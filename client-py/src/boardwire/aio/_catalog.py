@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _values
 from .._info import ServerInfo
-from .._spec import Game, GameSpec
+from .._spec import GameSpec
 from ._connection import Connection, pages
 from ._server import PrivateServer
 
@@ -39,15 +39,20 @@ class Catalog:
         answer, _ = await self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout)
         return _values.server_info(answer["server"])
 
-    async def games(self) -> list[Game]:
-        """Returns the games that the server offers."""
+    async def games(self) -> list[GameSpec]:
+        """Returns the specs of the games that the server offers, each as `game` returns it by default."""
 
         async def page(token: str) -> dict[str, Any]:
             request = {"page_token": token}
             answer, _ = await self._server.ask("CatalogService/ListGames", request, timeout=self._timeout)
             return answer
 
-        return [_values.game(game) async for answer in pages(page) for game in answer["games"]]
+        games = [game async for answer in pages(page) for game in answer["games"]]
+        served = {(game["id"], game["rules_version"], game["catalogue_digest"]) for game in games}
+        known = ((spec.id, spec.rules_version, spec.catalogue_digest) for spec in self._specs.values())
+        if not served.issuperset(known):
+            self._specs.clear()
+        return [await self.game(game["id"]) for game in games]
 
     async def game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None

@@ -14,20 +14,17 @@ from typing import Any, SupportsIndex, get_args
 from .. import _core, _values
 from .._access import TLS, checked, read
 from .._info import Clock, Invitation, MatchInfo, MatchState
-from .._line_ups import against, seats_of
 from .._replay import Frame, Replay
-from .._types import Autoreset, BatchColumn, IllegalActions, Reward
+from .._types import Autoreset, BatchColumn, IllegalActions, Reward, against, seats_of
 from ..errors import BoardwireError, CallTimeout, ConnectionLost
 from ._batch import Batch, carrier
 from ._catalog import Catalog
-from ._closing import Closing
-from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, pages
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, pages
 from ._local import LOCAL, LocalConnection
 from ._match import Match
-from ._seat import WAIT_SECONDS, Seat
+from ._seat import WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 from ._server import PrivateServer
 from ._waiting import aside
-from ._watching import fetch_match, fetch_replay, watch
 
 CALL_SECONDS = 30.0
 _UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)

@@ -11,22 +11,26 @@ from . import _client
 from ._client import CALL_SECONDS, Client
 
 
-class _Connecting:
-    """A client to come: `await` gives it, `async with` gives and closes it."""
+class Connecting:
+    """What `connect` returns: `await` it, or use it in `async with`, which closes the client."""
 
     def __init__(self, connect: Callable[[], Coroutine[Any, Any, Client]]) -> None:
+        """Is called by `connect`."""
         self._connect = connect
 
     def __await__(self) -> Generator[Any, Any, Client]:
+        """Connects and returns the client."""
         return self._connect().__await__()
 
     async def __aenter__(self) -> Client:
+        """Connects and returns the client."""
         self._client = await self
         return self._client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Closes the client."""
         await self._client.__aexit__(kind, error, trace)
 
 
@@ -36,14 +40,14 @@ def connect(
     tls: TLS | bool = False,
     token: str | None = None,
     insecure: bool = False,
-    timeout: float = CALL_SECONDS,
+    timeout: float | None = CALL_SECONDS,
     server_args: Sequence[str] = (),
-) -> _Connecting:
+) -> Connecting:
     """Connects to a server, or starts a private one; for `async with`, or to be awaited.
 
     Arguments and errors are those of `boardwire.connect`.
     """
-    return _Connecting(
+    return Connecting(
         lambda: _client.connect(
             address, tls=tls, token=token, insecure=insecure, timeout=timeout, server_args=server_args
         )

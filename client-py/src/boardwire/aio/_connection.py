@@ -1,21 +1,23 @@
-"""Connections to servers: calls, retries, and the errors of a lost connection.
+"""Connections to servers: calls, retries, the errors of a lost connection, and objects to close.
 
 Generated from boardwire/_connection.py by client-py/tools/aio.py.
 """
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import math
 import os
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..errors import BoardwireError, ConnectionLost
-from ._waiting import AWAITS, aside
+from ..errors import LOST, BoardwireError, ConnectionLost
+from ._waiting import AWAITS, aside, given
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,6 +27,33 @@ REPEAT = "repeat the call when a server answers there again"
 CLOSED = "CLOSED"
 _UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
 _OURS = ("", "NOT_CONNECTED", CLOSED)
+
+
+class Closing(abc.ABC):
+    """An object that a `with` statement enters and closes."""
+
+    @abc.abstractmethod
+    async def close(self) -> object:
+        """Closes the object."""
+        return await given(None)
+
+    async def __aenter__(self) -> Self:
+        """Returns the object itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the object.
+
+        It ignores `LOST` errors, since a lost object needs no closing. If the block raised an error, no
+        `BoardwireError` from closing hides it.
+        """
+        try:
+            await self.close()
+        except BoardwireError as failure:
+            if error is None and (not isinstance(failure, LOST)):
+                raise
 
 
 class Connection:

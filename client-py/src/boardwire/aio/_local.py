@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from .. import _core
-from .._rows import Resets
 from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import BoardwireError, CallTimeout, NotServed
+from ._batch_stream import Resets
 from ._connection import REPEAT, Connection, deadline
 from ._seat import WAIT_SECONDS
 from ._waiting import aside, given

@@ -13,10 +13,8 @@ from .. import _values
 from .._info import Invitation, MatchInfo
 from .._replay import Frame, Replay
 from .._spec import GameSpec
-from ._closing import Closing
-from ._connection import Connection
-from ._seat import WAIT_SECONDS, Seat
-from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay, watch
+from ._connection import Closing, Connection
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -151,7 +149,7 @@ class Match(Closing):
 
     def __repr__(self) -> str:
         """Returns a text with the game and the match, without the token."""
-        return f"<Match {self.id} of {self.spec.game.id}>"
+        return f"<Match {self.id} of {self.spec.id}>"
 
     async def _call(
         self, method: str, request: dict[str, Any], timeout: float | None = None

@@ -17,8 +17,7 @@ from .. import _core
 from .._spec import GameSpec
 from .._types import BatchStep, Reward, RolloutPolicy
 from ..errors import LOST
-from ._closing import Closing
-from ._connection import ATTEMPTS, MESSAGE_BYTES, Connection, lease
+from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, lease
 
 SEARCH_SECONDS = 600.0
 MAX_PLAYOUTS = 1 << 16
@@ -190,7 +189,7 @@ class Search(Closing):
 
     def __repr__(self) -> str:
         """Names the game and the search, but never shows the token."""
-        return f"<Search {self.id} of {self.places} places of {self.spec.game.id}>"
+        return f"<Search {self.id} of {self.places} places of {self.spec.id}>"
 
 
 async def begin(

@@ -1,4 +1,4 @@
-"""A seat: observe, act, reset.
+"""A seat: observe, act, reset. Also the calls about a match that seats, host and spectators share.
 
 Generated from boardwire/_seat.py by client-py/tools/aio.py.
 """
@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import operator
 import time
+from collections.abc import AsyncIterator
 from typing import Any, SupportsIndex
 
 from .. import _values
 from .._info import FairDeal, MatchInfo
-from .._replay import Replay
+from .._replay import Frame, Replay
 from .._spec import GameSpec
 from .._types import Observation, Reward
-from ..errors import CallTimeout, IllegalAction, ServerFault
-from ._closing import Closing
-from ._connection import ATTEMPTS, Connection, deadline
+from ..errors import BoardwireError, CallTimeout, IllegalAction, ServerFault
+from ._connection import ATTEMPTS, Closing, Connection, deadline
 from ._search import SEARCH_SECONDS, Search, begin
 from ._stream import PlayStream
 from ._waiting import aside, given
-from ._watching import MATCH_GOES_ON, fetch_match, fetch_replay
 
 WAIT_SECONDS = 600.0
+MATCH_GOES_ON = "the match continues while the server runs, and after a restart with its journal: repeat the call, or take the seat again with client.seat(match_id, token)"
 
 
 class Seat(Closing):
@@ -344,6 +344,45 @@ def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
         raise ServerFault(
             "the commitments in the replay differ from those that this seat saw before it revealed its secret"
         )
+
+
+async def fetch_match(connection: Connection, match_id: str, timeout: float | None, token: str) -> MatchInfo:
+    """Fetches what the holder of a token may know of a match."""
+    request = {"match_id": match_id}
+    answer = await connection.call(
+        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+    )
+    return _values.match_info(answer["match"])
+
+
+async def fetch_replay(
+    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float | None
+) -> Replay:
+    """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
+    request = {"match_id": match_id, "episode": episode}
+    answer = await connection.call(
+        "MatchService/GetReplay", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+    )
+    return _values.replay(answer["replay"])
+
+
+async def watch(
+    connection: Connection, match_id: str, after: int | None, *, token: str, timeout: float | None
+) -> AsyncIterator[Frame]:
+    """Yields every position of a match as the public may see it, as the match is played."""
+    request = {"match_id": match_id, "after": after}
+    pipe = connection.channel.stream("MatchService/Watch", token, request)
+    try:
+        while True:
+            try:
+                shown = await pipe.receive(timeout)
+            except BoardwireError as failure:
+                raise await connection.explained(failure, MATCH_GOES_ON) from None
+            if shown is None:
+                return
+            yield _values.frame(shown["frame"])
+    finally:
+        pipe.close()
 
 
 def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:

@@ -4,17 +4,20 @@ Environments with several agents are in `boardwire.pettingzoo`.
 """
 
 from .._registration import environment_id, register
-from ._common import IllegalActionWarning
-from ._spaces import MaskPlace, ObservationKind
+from ._common import IllegalActionWarning, Opponents
+from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
 from .single import BoardwireEnv
-from .vector import BoardwireVectorEnv
+from .vector import BoardwireVectorEnv, Seeds
 
 __all__ = [
     "BoardwireEnv",
     "BoardwireVectorEnv",
     "IllegalActionWarning",
     "MaskPlace",
+    "ObservationEncoder",
     "ObservationKind",
+    "Opponents",
+    "Seeds",
     "environment_id",
     "register",
 ]

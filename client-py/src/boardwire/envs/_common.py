@@ -1,52 +1,42 @@
-"""Code that all environments share: seeds, opponents, warnings and the handling of lost batches."""
+"""Code that all environments share: copies, opponents, random draws and the warning of illegal actions."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import operator
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, SupportsIndex, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
-from gymnasium.utils import seeding
-from numpy.typing import NDArray
 
-from .._line_ups import check_bot
-from .._rollouts import Policy
-from .._spec import GameSpec
-from .._types import IllegalActions
-from ..errors import LOST, BoardwireError
-
-_T = TypeVar("_T")
+from .. import GameSpec, IllegalActions, Policy
+from .._types import check_bot
 
 #: One opponent for every other seat, or one for each of the other seats in order. An opponent is a bot's
 #: name, such as `greedy`, `mc:160` or `policy:NAME`, or a function that returns actions for `Decisions`.
 Opponents = str | Policy | Sequence[str | Policy]
 
-#: The seeds of a vector environment: one number, one seed or None for each environment, or None.
-Seeds = SupportsIndex | Sequence[int | None] | NDArray[np.integer] | None
+#: The packages whose code may lie between a program and a step: this one, and the wrappers of frameworks.
+_BETWEEN = {"boardwire", "gymnasium", "pettingzoo", "ray", "sb3_contrib", "stable_baselines3"}
 
 
-class Remade:
+class Reconstructed:
     """An environment that is copied or unpickled by calling its constructor again, without a reset."""
+
+    _construct: Callable[[], Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Stores the arguments of the constructor."""
         made = super().__new__(cls)
-        made.__dict__["_arguments"] = args, kwargs
+        made._construct = functools.partial(cls, *args, **kwargs)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns a call of the constructor with the stored arguments."""
-        args, kwargs = self.__dict__["_arguments"]
-        return functools.partial(type(self), *args, **kwargs), ()
-
-    def __deepcopy__(self, memo: object) -> Any:
-        """Calls the constructor again."""
-        make, _ = self.__reduce__()
-        return make()
+        return self._construct, ()
 
 
 class IllegalActionWarning(RuntimeWarning):
@@ -62,35 +52,33 @@ class IllegalActionNotice:
         self._spec = spec
         self._policy = policy
 
-    def give(self, action: int, of: str = "") -> None:
-        """Warns, unless it warned before; `of` names whose action it was."""
+    def give(self, action: SupportsIndex, of: str = "") -> None:
+        """Warns at the line that called the environment, unless it warned before.
+
+        Args:
+            action: The illegal action.
+            of: Whose action it was.
+        """
         if not self.is_due:
             return
         self.is_due = False
+        index, frame, level = operator.index(action), sys._getframe(), 1
+        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+            frame, level = frame.f_back, level + 1
         warnings.warn(
-            f"action {action} ({self._spec.actions[action].label}){of} was illegal, and another was played "
+            f"action {index} ({self._spec.actions[index].label}){of} was illegal, and another was played "
             f"for it, as illegal_actions={self._policy!r} says; the legal ones are in the action mask. This "
             "environment says so once.",
             IllegalActionWarning,
-            # Without wrappers, the warning points to the caller of the environment's `step`.
-            stacklevel=4,
+            stacklevel=level,
         )
 
 
-class Players(NamedTuple):
-    """The agent's opponents by seat.
-
-    Attributes:
-        bots: The names of the bots, which play in the server.
-        policies: The policies, which play in this process.
-    """
-
-    bots: dict[int, str]
-    policies: dict[int, Policy]
-
-
-def players(seats: int, agent_seat: int, opponents: Opponents) -> Players:
+def players(seats: int, agent_seat: int, opponents: Opponents) -> tuple[dict[int, str], dict[int, Policy]]:
     """Assigns the opponents to the seats that the agent does not take.
+
+    Returns:
+        The bots, which play in the server, and the policies, which play in this process; both by seat.
 
     Raises:
         ValueError: `agent_seat` does not exist, the number of opponents is wrong, or an opponent is named
@@ -106,20 +94,21 @@ def players(seats: int, agent_seat: int, opponents: Opponents) -> Players:
         others = [opponents] * (seats - 1)
     if len(others) != seats - 1:
         raise ValueError(f"{len(others)} opponents for the {seats - 1} other seats")
-    found = Players({}, {})
+    bots: dict[int, str] = {}
+    policies: dict[int, Policy] = {}
     for seat, player in zip((s for s in range(seats) if s != agent_seat), others, strict=True):
         if isinstance(player, str):
             check_bot(player)
-            found.bots[seat] = player
+            bots[seat] = player
         elif callable(player):
-            found.policies[seat] = player
+            policies[seat] = player
         else:
             raise TypeError(f"the opponent at seat {seat} is neither a bot's name nor callable: {player!r}")
-    return found
+    return bots, policies
 
 
 def draw(random: np.random.Generator) -> int:
-    """Draws the seed of an environment's next episode."""
+    """Draws the seed of an episode or a batch."""
     return int(random.integers(2**64, dtype=np.uint64))
 
 
@@ -132,46 +121,6 @@ def one_seed(seed: SupportsIndex | None) -> int | None:
     return None if seed is None else operator.index(seed)
 
 
-def is_one(seed: Seeds) -> bool:
-    """Returns whether the seed is one number. The type cannot tell: arrays are `SupportsIndex`, too."""
-    return seed is not None and np.ndim(np.asarray(seed, dtype=object)) == 0
-
-
-def for_each(seed: Seeds, environments: int) -> list[int | None] | None:
-    """Returns the seed of each environment; a single number `n` seeds environment i with `n + i`.
-
-    Raises:
-        ValueError: There are more or fewer seeds than environments.
-    """
-    if seed is None:
-        return None
-    given = np.asarray(seed, dtype=object)
-    if not given.ndim:
-        return [operator.index(given.item()) + i for i in range(environments)]
-    if given.shape != (environments,):
-        raise ValueError(f"{len(given)} seeds for {environments} environments")
-    return [None if one is None else operator.index(one) for one in given]
-
-
-def first_episodes(seeds: Iterable[int]) -> NDArray[np.uint64]:
-    """Returns the seeds of the first episodes that single environments with these seeds play.
-
-    Raises:
-        gymnasium.error.Error: A seed is negative.
-    """
-    return np.array([draw(seeding.np_random(seed)[0]) for seed in seeds], dtype=np.uint64)
-
-
-def later_episodes(seeds: Mapping[int, int]) -> int:
-    """Derives the batch seed for all episodes after the first from the environments' seeds.
-
-    If every environment i has the seed `n + i`, the result depends only on `n`, not on the number of
-    environments.
-    """
-    origins = sorted({(seed - environment) % 2**64 for environment, seed in seeds.items()})
-    return int(np.random.SeedSequence(origins).generate_state(1, np.uint64)[0])
-
-
 @contextlib.contextmanager
 def unspent(random: np.random.Generator) -> Iterator[None]:
     """Restores a generator's state if the block fails, so that a retry draws the same values."""
@@ -181,43 +130,3 @@ def unspent(random: np.random.Generator) -> Iterator[None]:
     except BaseException:
         random.bit_generator.state = state
         raise
-
-
-def advised(failure: BoardwireError, advice: str = "reset the environment") -> BoardwireError:
-    """Returns the same error with advice before its message."""
-    return type(failure)(
-        f"{advice}. {failure.message}",
-        code=failure.code,
-        reason=failure.reason,
-        metadata=failure.metadata,
-    )
-
-
-def dealt(again: Callable[[], _T] | None, fresh: Callable[[], _T], close: Callable[[], None]) -> _T:
-    """Begins an episode in the open batch, or in a new one if there is none or it is lost.
-
-    Closes a lost batch, and a new batch in which the episode fails to begin.
-    """
-    if again is not None:
-        try:
-            return again()
-        except LOST:
-            close()
-    try:
-        return fresh()
-    except BaseException:
-        close()
-        raise
-
-
-def check_table(known: GameSpec, now: GameSpec) -> None:
-    """Checks that the server plays the game version that the environment's spaces were built for.
-
-    Raises:
-        BoardwireError: The server was restarted with another version of the game.
-    """
-    if now.digest != known.digest:
-        raise BoardwireError(
-            f"the server plays {known.game.id} in another version than when the environment was made: make "
-            "the environment again"
-        )

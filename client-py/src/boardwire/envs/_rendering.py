@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._spec import GameSpec
+from .. import GameSpec
 
-RenderMode = Literal["human", "rgb_array", "ansi"]
-RENDER_MODES: tuple[RenderMode, ...] = ("human", "rgb_array", "ansi")
-#: Gymnasium and PettingZoo require a frame rate; a person can follow one picture a second.
-RENDER_FPS = 1
-
-#: Pairs of a seat and its view.
-Views = list[tuple[int, NDArray[np.uint8]]]
+#: What Gymnasium and PettingZoo require in `metadata`. A person can follow one picture a second.
+RENDERING: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 1}
 
 
 class Renderer:
-    """A renderer of seats' views in an environment's render mode.
-
-    Attributes:
-        mode: The render mode; None renders nothing.
-    """
+    """A renderer of seats' views in an environment's render mode; None renders nothing."""
 
     def __init__(self, spec: GameSpec, mode: str | None) -> None:
         """Prepares a render mode.
@@ -34,21 +25,31 @@ class Renderer:
             ValueError: There is no such mode, or this client cannot draw the server's version of the game.
             ImportError: The mode is `human` and pygame is not installed.
         """
-        if mode not in (None, *RENDER_MODES):
+        if mode not in (None, *RENDERING["render_modes"]):
             raise ValueError(f"render_mode={mode!r} is neither None, 'human', 'rgb_array' nor 'ansi'")
-        self.mode = mode
+        self._mode = mode
         self._spec = spec
         if mode in ("human", "rgb_array"):
             spec.check_pictures()
-        self._window = _Window(spec.game.name) if mode == "human" else None
+        self._window = _Window(spec.name) if mode == "human" else None
 
-    def render(self, views: Callable[[], Views], text: Callable[[], str]) -> NDArray[np.uint8] | str | None:
-        """Returns pixels or text; with `human`, shows a window and returns None; without a mode, None."""
-        if self.mode is None:
+    def render(
+        self, views: dict[int, NDArray[np.uint8]], text: Callable[[], str]
+    ) -> NDArray[np.uint8] | str | None:
+        """Returns pixels or text; with `human`, shows a window and returns None; without a mode, None.
+
+        Args:
+            views: The view of each seat to show, one picture below the other.
+            text: Returns the text to show with `ansi`.
+        """
+        if self._mode is None:
             return None
-        if self.mode == "ansi":
+        if self._mode == "ansi":
             return text()
-        pixels = np.concatenate([self._spec.pixels(view, seat=seat) for seat, view in views()])
+        # All frames of a table have one size, as videos need: two seats take 1,280 pixels.
+        height = 320 * (2 + self._spec.seats)
+        pictures = [self._spec.pixels(view, seat=seat, height=height) for seat, view in views.items()]
+        pixels = np.concatenate(pictures)
         if self._window is None:
             return pixels
         self._window.show(pixels)

@@ -2,281 +2,258 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Mapping
-from typing import Any, SupportsIndex
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, SupportsIndex
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from .._access import Server
-from .._batch import Batch
-from .._shared import shared_client
-from .._types import (
-    NOBODY,
-    SUBSTITUTED,
-    TERMINATED,
-    TRUNCATED,
-    BatchStep,
-    IllegalActions,
-    Observation,
-    Reward,
-    unpacked_mask,
-)
-from ..errors import LOST, BoardwireError, IllegalAction
-from ._common import IllegalActionNotice, advised, check_table, dealt, draw, one_seed, unspent
-from ._rendering import RENDER_FPS, RENDER_MODES, Renderer
-from ._spaces import Lens, MaskPlace, ObservationKind, one_action, outcome_of
+from .. import NOBODY, Address, Batch, BatchStep, GameSpec, IllegalActions, Reward, shared_client
+from .._types import SUBSTITUTED, TERMINATED, TRUNCATED, unpacked_mask
+from ..errors import IllegalAction
+from ._common import IllegalActionNotice, Reconstructed, one_seed
+from ._rendering import RENDERING, Renderer
+from ._session import Session
+from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
 
 
-class Table:
-    """All seats of a match in a batch of one environment, whose owner may see every seat's view.
+class Seen(NamedTuple):
+    """What a seat sees: its view, `uint8[bytes]`, and its action mask, `int8[actions]`."""
+
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+
+
+class Table(Session):
+    """A batch of one environment whose owner plays all seats and may see every seat's view.
 
     Attributes:
-        agents: The name of each seat's agent, in seat order: `seat_0` and so on.
-        metadata: The metadata that PettingZoo requires of every environment.
+        pending: The agents that owe a decision, in seat order.
+        decisions: How many decisions each agent has made in the episode.
+        substituted: Whether the last action of each agent was illegal, and another was played.
+        terminated: Whether the episode has ended by the rules or by a forfeit.
+        truncated: Whether the episode was cut off at its maximum length.
     """
+
+    def __init__(self, spec: GameSpec, agents: list[str], *, all_choose: bool) -> None:
+        """Configures the session; the agents are in seat order.
+
+        With `all_choose`, every agent gives an action at every step. The mask of an agent that owes no
+        decision then allows only action 0, because many algorithms cannot sample from an empty mask.
+        """
+        super().__init__(spec)
+        self._agents = agents
+        self._all_choose = all_choose
+
+    def deal(self, open_batch: Callable[[], Batch], random: np.random.Generator) -> BatchStep:
+        """Begins an episode."""
+        step = super().deal(open_batch, random)
+        self.decisions = dict.fromkeys(self._agents, 0)
+        self.substituted = dict.fromkeys(self._agents, False)
+        self._read(step)
+        return step
+
+    def play(self, action: SupportsIndex) -> bool:
+        """Plays an action of the first pending agent; returns whether it was illegal and was replaced."""
+        agent = self.pending[0]
+        step = self.act(action)
+        self.decisions[agent] += 1
+        self.substituted[agent] = bool(step.flags[0] & SUBSTITUTED)
+        self._read(step)
+        return self.substituted[agent]
+
+    def _read(self, step: BatchStep) -> None:
+        """Reads the values that do not depend on the seat."""
+        assert step.oracle_mask is not None
+        seats = len(self._agents)
+        self.terminated, self.truncated = bool(step.flags[0] & TERMINATED), bool(step.flags[0] & TRUNCATED)
+        # The rows are clockwise from the lowest seat that owes a decision. At the end all are 0.
+        first = int(step.seat[0]) % seats
+        self._masks = np.roll(unpacked_mask(step.oracle_mask[0], step.action_count), first, axis=0)
+        due = self._masks.any(axis=1)
+        self.pending = [self._agents[seat] for seat in due.nonzero()[0]]
+        if self._all_choose:
+            self._masks[~due, 0] = 1
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has terminated or was truncated."""
+        return self.terminated or self.truncated
+
+    def seen(self, agent: str) -> Seen:
+        """Returns what an agent sees; the arrays are shared by all calls of a step."""
+        step, seat = self.last(), self._agents.index(agent)
+        if step.seat[0] == NOBODY:
+            assert step.final_view is not None
+            return Seen(step.final_view[0, seat], self._masks[seat])
+        assert step.oracle is not None
+        return Seen(step.oracle[0, seat - int(step.seat[0])], self._masks[seat])
+
+
+class TableEnv(Reconstructed):
+    """The parts of both PettingZoo environments.
+
+    Attributes:
+        metadata: The metadata that PettingZoo requires.
+    """
+
+    #: Whether all agents give an action at every step.
+    all_choose = False
 
     def __init__(
         self,
         game: str,
         *,
-        seats: int | None,
-        options: Mapping[str, str] | None,
-        observation: ObservationKind,
-        mask: MaskPlace,
-        reward: Reward,
-        illegal_actions: IllegalActions,
-        render_mode: str | None,
-        address: str | Server | None,
-        all_choose: bool = False,
+        seats: int | None = None,
+        options: Mapping[str, str] | None = None,
+        observation: ObservationKind = "features",
+        mask: MaskPlace = "observation",
+        reward: Reward = "rank",
+        illegal_actions: IllegalActions = "seeded_legal",
+        max_cycles: int | None = None,
+        render_mode: str | None = None,
+        address: str | Address | None = None,
     ) -> None:
-        """Loads the spec and builds the spaces; the first deal opens the batch.
+        """Loads the game's spec and builds the spaces; the first reset opens the batch.
 
-        With `all_choose`, every agent gives an action at every step. The mask of an agent that owes no
-        decision then allows only action 0, because many algorithms cannot sample from an empty mask.
+        Args:
+            game: The game's id.
+            seats: The number of seats; by default the fewest that the game allows.
+            options: The game's options.
+            observation: `features` for one `float32` vector, `ids` for the named fields of the view.
+            mask: `observation`, or `info` to have the action mask in the infos instead.
+            reward: What agents are rewarded for at the end of the episode.
+            illegal_actions: How illegal actions are treated. By default a legal action, drawn from the
+                episode's seed, replaces them, because many checkers and wrappers ignore masks. The first
+                replacement causes a `boardwire.envs.IllegalActionWarning`.
+            max_cycles: When agents are truncated, as the class describes; None for no limit.
+            render_mode: How `render` shows the position: `rgb_array` returns a picture, `uint8[height, 960,
+                3]`; `human` shows the picture in a window, also after each reset and step; `ansi` returns
+                text.
+            address: The server's address, or a `boardwire.Address` if it requires TLS or a token. By default
+                all environments of this process share a private server; `local:` is an engine in the process.
 
         Raises:
             ValueError: `observation`, `mask` or `render_mode` is not allowed.
             ImportError: `render_mode` is `human` and pygame is not installed.
             BoardwireError: The server does not serve the game with these seats and options.
         """
+        super().__init__()
+        client = shared_client(address)
+        spec = self.game_spec = client.game(game, seats=seats, options=options)
         self.render_mode = render_mode
-        self._client = shared_client(address)
-        self.spec = self._client.game(game, seats=seats, options=options)
-        self.agents = [f"seat_{seat}" for seat in range(self.spec.seats)]
-        lenses = [Lens(self.spec, observation, mask) for _ in self.agents]
-        self._lenses = dict(zip(self.agents, lenses, strict=True))
-        self._mask_in_info = mask == "info"
-        self._all_choose = all_choose
+        self.max_cycles = max_cycles
         self.metadata = {
-            "name": f"{game}_v{self.spec.game.rules_version - 1}",
-            "render_modes": list(RENDER_MODES),
-            "render_fps": RENDER_FPS,
+            **RENDERING,
+            "name": f"{game}_v{spec.rules_version - 1}",
             # PettingZoo must not convert it: seats decide simultaneously, or one twice in a row, not in turn.
             "is_parallelizable": False,
         }
-        self._reward: Reward = reward
-        self._illegal_actions: IllegalActions = illegal_actions
-        self._notice = IllegalActionNotice(self.spec, illegal_actions)
+        self.possible_agents = [f"seat_{seat}" for seat in range(spec.seats)]
+        self.agents: list[str] = []
+        encoders = [ObservationEncoder(spec, observation, mask) for _ in self.possible_agents]
+        self._encoders = dict(zip(self.possible_agents, encoders, strict=True))
+        self._mask_in_info = mask == "info"
+        self._illegal_actions = illegal_actions
+        self._notice = IllegalActionNotice(spec, illegal_actions)
         self._random: np.random.Generator | None = None
-        self._renderer = Renderer(self.spec, render_mode)
-        self._batch: Batch | None = None
-        self._position: _Position | None = None
-        self._decisions = [0] * self.spec.seats
-        self._substituted = [False] * self.spec.seats
+        self._renderer = Renderer(spec, render_mode)
+        self._open = partial(
+            client.open_batch,
+            game,
+            environments=1,
+            seats=spec.seats,
+            options=spec.options,
+            reward=reward,
+            autoreset="disabled",
+            illegal_actions=illegal_actions,
+            columns=["scores", "final_views", "oracle"],
+        )
+        self._table = Table(spec, self.possible_agents, all_choose=self.all_choose)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Returns the agent's observation space."""
-        return self._lenses[agent].observation_space
+        """Returns the agent's observation space, always the same object."""
+        return self._encoders[agent].observation_space
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Returns the agent's action space."""
-        return self._lenses[agent].action_space
+        """Returns the agent's action space, always the same object."""
+        return self._encoders[agent].action_space
 
-    def deal(self, seed: SupportsIndex | None) -> None:
-        """Begins an episode, in a new batch if the previous one is lost.
-
-        The episode's seed is drawn from a generator, which `seed` seeds. A failed deal draws no seed.
-        """
+    def _deal(self, seed: SupportsIndex | None) -> None:
+        """Begins an episode, whose seed is drawn from a generator, which `seed` seeds."""
         if self._random is None or seed is not None:
             self._random, _ = seeding.np_random(one_seed(seed))
-        with unspent(self._random):
-            self._deal(draw(self._random))
+        self.agents = []
+        self._table.deal(self._open, self._random)
+        self.agents = list(self.possible_agents)
 
-    def _deal(self, seed: int) -> None:
-        self._position, batch = None, self._batch
-        again = None if batch is None else lambda: self._begin(batch, seed)
-        dealt(again, lambda: self._begin(self._opened(seed), seed), self._let_go)
+    def _play(self, action: SupportsIndex) -> None:
+        """Plays an action of the first pending agent."""
+        agent = self._table.pending[0]
+        if self._table.play(action):
+            self._notice.give(action, f" of {agent}")
 
-    def _opened(self, seed: int) -> Batch:
-        self._batch = self._client.open_batch(
-            self.spec.game.id,
-            environments=1,
-            seats=self.spec.seats,
-            options=self.spec.options,
-            seed=seed,
-            reward=self._reward,
-            autoreset="disabled",
-            illegal_actions=self._illegal_actions,
-            columns=["scores", "final_views", "episodes", "oracle"],
-        )
-        check_table(self.spec, self._batch.spec)
-        return self._batch
-
-    def _begin(self, batch: Batch, seed: int) -> None:
-        self._position = _Position(batch.reset(seeds=[seed]), self.spec.seats)
-        self._decisions = [0] * self.spec.seats
-        self._substituted = [False] * self.spec.seats
-
-    def _there(self) -> tuple[Batch, _Position]:
-        if self._batch is None or self._position is None:
-            raise gymnasium.error.ResetNeeded("the last reset failed: reset the environment")
-        return self._batch, self._position
-
-    def check(self, actions: Mapping[str, Any]) -> None:
-        """Checks all actions of a step before any of them is played.
+    def _check(self, agent: str, action: Any) -> None:
+        """Checks an action before any action of the step is played.
 
         Raises:
-            IllegalAction: An action does not exist, or it is illegal and `illegal_actions` is `reject`.
+            IllegalAction: The action does not exist, or it is illegal and `illegal_actions` is `reject`.
         """
-        for agent, action in actions.items():
-            index, mask = operator.index(action), self.seen(agent).mask
-            if not 0 <= index < len(mask):
-                raise IllegalAction(
-                    f"{agent}: there is no action {index}, only 0 to {len(mask) - 1}",
-                    reason="ACTION_OUT_OF_RANGE",
-                )
-            if self._illegal_actions == "reject" and not mask[index]:
-                raise IllegalAction(
-                    f"{agent}: action {index} is not legal now: the mask has those that are",
-                    code="FAILED_PRECONDITION",
-                    reason="ACTION_ILLEGAL",
-                )
+        index, mask = operator.index(action), self._table.seen(agent).mask
+        if not 0 <= index < len(mask):
+            raise IllegalAction(
+                f"{agent}: there is no action {index}, only 0 to {len(mask) - 1}",
+                reason="ACTION_OUT_OF_RANGE",
+            )
+        if self._illegal_actions == "reject" and not mask[index]:
+            raise IllegalAction(
+                f"{agent}: action {index} is not legal now: the mask has those that are",
+                code="FAILED_PRECONDITION",
+                reason="ACTION_ILLEGAL",
+            )
 
-    def act(self, agent: str, action: Any) -> Observation:
-        """Plays an action for an agent's seat, which must be the lowest that owes a decision."""
-        seat = self.agents.index(agent)
-        batch, position = self._there()
-        assert position.first == seat, "decisions are made in the order of seats"
-        try:
-            self._position = _Position(batch.step(one_action(action)), self.spec.seats)
-        except LOST as failure:
-            raise advised(failure) from None
-        self._decisions[seat] += 1
-        self._substituted[seat] = self._position.substituted
-        if self._position.substituted:
-            self._notice.give(operator.index(action), f" of {agent}")
-        return self.seen(agent)
+    def _reward(self, agent: str) -> float:
+        return float(self._table.last().reward[0, self.possible_agents.index(agent)])
 
-    def seen(self, agent: str) -> Observation:
-        """Returns the current `Observation` of the agent's seat."""
-        seat = self.agents.index(agent)
-        _, position = self._there()
-        return position.seen(seat, self._decisions[seat], self._substituted[seat])
-
-    def observation(self, agent: str) -> Any:
+    def _observation(self, agent: str) -> Any:
         """Returns the current observation in the agent's space, in new arrays at each call."""
-        seen = self.seen(agent)
-        return self._lenses[agent].observation(seen.view, self._mask(seen))
+        return self._encoders[agent](*self._table.seen(agent))
 
-    def _mask(self, seen: Observation) -> NDArray[np.int8]:
-        mask: NDArray[np.int8] = seen.mask.copy()
-        if self._all_choose and not mask.any():
-            mask[0] = 1
-        return mask
-
-    def pending(self, seen: Observation) -> list[str]:
-        """Returns the agents that owe a decision."""
-        return [self.agents[seat] for seat in seen.pending]
-
-    def info(self, agent: str) -> dict[str, Any]:
+    def _info(self, agent: str) -> dict[str, Any]:
         """Returns the agent's info: always the same keys, with the mask only if the observation has none.
 
         Wrappers that turn infos into arrays require the same keys at every step, as in observations.
         """
-        seen = self.seen(agent)
-        none = (0,) * self.spec.seats
+        table, step = self._table, self._table.last()
+        none = np.zeros((1, len(self.possible_agents)), np.int32)
+        assert step.scores is not None
+        assert step.ranks is not None
         info: dict[str, Any] = {
-            "ply": seen.ply,
-            "decision": seen.decision,
-            "substituted": seen.substituted,
-            "scores": np.array(seen.scores or none, dtype=np.int32),
-            "ranks": np.array(seen.ranks or none, dtype=np.int32),
+            "ply": int(step.ply[0]),
+            "decision": table.decisions[agent],
+            "substituted": table.substituted[agent],
+            "scores": np.array((step.scores if table.over else none)[0], np.int32),
+            "ranks": np.array((step.ranks if table.over else none)[0], np.int32),
         }
         if self._mask_in_info:
-            info["action_mask"] = self._mask(seen)
+            info["action_mask"] = table.seen(agent).mask.copy()
         return info
 
-    def render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:
-        """Renders the position as each agent of `agents` sees it, one picture or text below the other."""
-        batch, _ = self._there()
-        seats = [self.agents.index(agent) for agent in agents]
-        try:
-            return self._renderer.render(
-                lambda: [(seat, self.seen(self.agents[seat]).view) for seat in seats],
-                lambda: "\n\n".join(f"{self.agents[seat]}:\n{batch.text(0, seat=seat)}" for seat in seats),
-            )
-        except LOST as failure:
-            raise advised(failure) from None
+    def _render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:
+        """Renders the position as each of the agents sees it, one picture or text below the other."""
+        table = self._table
+        seats = {self.possible_agents.index(agent): agent for agent in agents}
+        return self._renderer.render(
+            {seat: table.seen(agent).view for seat, agent in seats.items()},
+            lambda: "\n\n".join(f"{agent}:\n{table.text(seat)}" for seat, agent in seats.items()),
+        )
 
     def close(self) -> None:
-        """Closes the batch. A later deal opens another."""
-        self._let_go()
+        """Closes the batch. The environment may be reset again."""
+        self._table.close()
         self._renderer.close()
-
-    def _let_go(self) -> None:
-        # A batch that cannot be reached needs no closing.
-        with contextlib.suppress(BoardwireError):
-            if self._batch is not None:
-                self._batch.close()
-        self._batch = self._position = None
-
-
-class _Position:
-    """The observations of all seats at one step of a batch of one environment.
-
-    Attributes:
-        first: The lowest seat that owes a decision, or `NOBODY` when the episode is over.
-        substituted: Whether the last action was illegal and was replaced by another.
-    """
-
-    def __init__(self, step: BatchStep, seats: int) -> None:
-        """Reads the values that are the same for all seats."""
-        _, _, self._episode, self._ply, self._flags, _ = step._row(0, 0)
-        assert step.oracle_mask is not None
-        self._step = step
-        self._seats = seats
-        self.first = int(step.seat[0])
-        self.substituted = self._flags & SUBSTITUTED > 0
-        # Clockwise from the seat `first`; all 0 when the episode is over.
-        self._masks = step.oracle_mask[0]
-        due = self._masks.any(axis=1).nonzero()[0].tolist()
-        self._pending = tuple(sorted((self.first + at) % seats for at in due))
-        self._outcome = outcome_of(step, self._flags)
-
-    def seen(self, seat: int, decision: int, substituted: bool) -> Observation:
-        """Returns the observation of a seat that has made the given number of decisions."""
-        step, at = self._step, (seat - self.first) % self._seats
-        assert step.oracle is not None
-        assert step.final_view is not None
-        assert self._episode is not None
-        return Observation(
-            episode=self._episode,
-            ply=self._ply,
-            decision=decision,
-            view=step.final_view[0, seat] if self.first == NOBODY else step.oracle[0, at],
-            mask=unpacked_mask(self._masks[at], step.action_count),
-            pending=self._pending,
-            reward=float(step.reward[0, seat]),
-            terminated=self._flags & TERMINATED > 0,
-            truncated=self._flags & TRUNCATED > 0,
-            substituted=substituted,
-            outcome=self._outcome,
-            text="",
-            actions=(),
-        )
+        self.agents = []

@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .._access import Server
-from .._opposed import Opposed
-from .._shared import shared_client
-from .._types import Autoreset, BatchStep, IllegalActions, Reward, unpacked_mask
-from ..errors import LOST, BoardwireError
-from ._common import (
-    IllegalActionNotice,
-    Opponents,
-    Remade,
-    Seeds,
-    advised,
-    check_table,
-    draw,
-    first_episodes,
-    for_each,
-    is_one,
-    later_episodes,
-    players,
-    unspent,
-)
-from ._spaces import Lens, MaskPlace, ObservationKind, row_of
+from .. import Address, Autoreset, BatchStep, IllegalActions, Reward, shared_client
+from .._types import unpacked_mask
+from ._common import IllegalActionNotice, Opponents, Reconstructed, draw, players, unspent
+from ._session import Session
+from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
 
-_WIRE: dict[AutoresetMode, Autoreset] = {
+#: The seeds of a vector environment: one number, one seed or None for each environment, or None.
+Seeds = SupportsIndex | Sequence[int | None] | NDArray[np.integer] | None
+
+_MODES: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.NEXT_STEP: "next_step",
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "disabled",
 }
 
-_ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: reset all environments"
 
-
-class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
+class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
     """Matches of one agent against opponents, one match in each environment; one message steps them all.
 
     The opponents are bots in the server, or policies of this process. A policy decides for all environments
@@ -64,6 +50,10 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
 
     If the server ended or the batch was idle for too long, a reset of all environments opens a new batch. A
     reset of some environments then raises an error, because the other environments lost their episodes too.
+
+    Attributes:
+        client: The client of the environments' server.
+        game_spec: The spec of the table.
     """
 
     def __init__(
@@ -80,37 +70,15 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         reward: Reward = "rank",
         illegal_actions: IllegalActions = "seeded_legal",
         skip_forced: bool = False,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        autoreset_mode: gymnasium.vector.AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
-        address: str | Server | None = None,
+        address: str | Address | None = None,
     ) -> None:
-        """Loads the game's spec and builds the spaces; the first reset creates the matches.
+        """Loads the game's spec and builds the spaces; the first reset opens the batch.
 
-        Args:
-            game: The game's id.
-            num_envs: The number of environments.
-            seats: The number of seats; by default the fewest that the game allows.
-            opponents: One opponent for every other seat, or one for each of them in order: the name of a bot,
-                or a policy of this process, a function that returns an action for each row of
-                `boardwire.Decisions`.
-            agent_seat: The agent's seat.
-            options: The game's options.
-            observation: `features` for one `float32` vector, `ids` for the named fields of the view.
-            mask: `info`, or `observation` to have the action mask in the observation as well.
-            reward: What the agent is rewarded for at the end of the episode.
-            illegal_actions: How illegal actions are treated. By default a legal action, drawn from the
-                episode's seed, replaces them, because many checkers and wrappers ignore masks. The first
-                replacement causes an `IllegalActionWarning`.
-            skip_forced: Whether the engine plays decisions with a single legal action.
-            autoreset_mode: When an environment begins its next episode after one ended.
-            render_mode: Only None is allowed: a vector environment renders nothing.
-            address: The server's address, or a `boardwire.Server` if it requires TLS or a token. By default
-                all environments of this process share a private server.
-
-        Raises:
-            ValueError: `num_envs`, `opponents`, `agent_seat`, `observation`, `mask`, `autoreset_mode` or
-                `render_mode` is not allowed.
-            BoardwireError: The server does not serve the game with these seats and options.
+        `num_envs` is the number of environments, at least 1. `autoreset_mode` says when an environment begins
+        its next episode after one ended. `render_mode` is None: a vector environment renders nothing. All
+        other arguments and errors are those of `BoardwireEnv`.
         """
         if render_mode is not None:
             raise ValueError(f"render_mode={render_mode!r}: a vector environment renders nothing")
@@ -119,21 +87,31 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
-        self._client = shared_client(address)
-        self.game_spec = self._client.game(game, seats=seats, options=options)
-        self._players = players(self.game_spec.seats, agent_seat, opponents)
+        client = self.client = shared_client(address)
+        spec = self.game_spec = client.game(game, seats=seats, options=options)
+        bots, policies = players(spec.seats, agent_seat, opponents)
         self._agent_seat = agent_seat
-        self._reward: Reward = reward
-        self._illegal_actions: IllegalActions = illegal_actions
-        self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
-        self._skip_forced = skip_forced
-        self._lens = Lens(self.game_spec, observation, mask)
-        self.single_action_space = self._lens.action_space
-        self.single_observation_space = self._lens.observation_space
+        self._notice = IllegalActionNotice(spec, illegal_actions)
+        self._encoder = ObservationEncoder(spec, observation, mask)
+        self.single_action_space = self._encoder.action_space
+        self.single_observation_space = self._encoder.observation_space
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._table: Opposed | None = None
-        self._step: BatchStep | None = None
+        has_ends = bool(policies) or self.autoreset_mode is AutoresetMode.SAME_STEP
+        self._open = partial(
+            client.open_batch,
+            game,
+            environments=num_envs,
+            seats=spec.seats,
+            opponents=bots,
+            options=spec.options,
+            reward=reward,
+            autoreset=_MODES[self.autoreset_mode],
+            illegal_actions=illegal_actions,
+            skip_forced=skip_forced,
+            columns=["scores", "final_views"] if has_ends else ["scores"],
+        )
+        self._table = Session(spec, agent_seat, policies)
 
     def reset(
         self,
@@ -160,52 +138,40 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
             Gone: The batch is lost and the mask excludes some environments; reset all of them.
         """
         chosen = self._chosen(options or {})
-        seeds = for_each(seed, self.num_envs)
-        if seeds is not None and is_one(seed):
+        seeds = self._seeds(seed)
+        own = {row: one for row, one in enumerate(seeds) if chosen[row] and one is not None}
+        # The first episodes are those of single environments with these seeds.
+        firsts = [draw(seeding.np_random(one)[0]) for one in own.values()]
+        if np.ndim(np.asarray(seed, dtype=object)) == 0:
             super().reset(seed=seeds[0])
-        step = self._step = self._begun(seeds, chosen)
-        return self._shown(step), self._infos(step)
-
-    def _begun(self, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None) -> BatchStep:
-        if self._table is not None:
-            try:
-                return self._reset(self._table, seeds, chosen)
-            except LOST as failure:
-                if chosen is not None and not chosen.all():
-                    # A reset of the excluded environments as well would silently end their episodes.
-                    raise advised(failure, _ALL_LOST) from None
-                self._let_go(self._table)
-        with unspent(self.np_random):
-            table = self._open()
-            try:
-                check_table(self.game_spec, table.batch.spec)
-                step = self._reset(table, seeds, chosen)
-            except BaseException:
-                self._let_go(table)
-                raise
-        self._table, self.closed = table, False
-        return step
-
-    def _reset(
-        self, table: Opposed, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None
-    ) -> BatchStep:
-        if seeds is None:
-            return table.reset(where=chosen)
-        wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
-        own = {row: seed for row, seed in enumerate(seeds) if wanted[row] and seed is not None}
-        firsts = first_episodes(own.values())
         seeded = np.zeros(self.num_envs, np.bool_)
         seeded[list(own)] = True
-        if (wanted & ~seeded).any():
-            step = table.reset(where=wanted & ~seeded)
+        resets: list[dict[str, Any]] = []
+        if (chosen & ~seeded).any():
+            resets.append({"where": chosen & ~seeded})
         if own:
-            step = table.reset(where=seeded, seeds=firsts, seed=later_episodes(own))
-        return step
+            resets.append({"where": seeded, "seeds": firsts, "seed": _later_episodes(own)})
+        with unspent(self.np_random):
+            step = self._table.begin(
+                lambda: self._open(seed=draw(self.np_random)), *resets, is_partial=not chosen.all()
+            )
+        self.closed = False
+        return self._encoder(step.view, step.mask), self._infos(step)
 
-    def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    def _seeds(self, seed: Seeds) -> list[int | None]:
+        given = np.asarray(seed, dtype=object)
+        if seed is None:
+            return [None] * self.num_envs
+        if not given.ndim:
+            return [operator.index(given.item()) + i for i in range(self.num_envs)]
+        if given.shape != (self.num_envs,):
+            raise ValueError(f"{len(given)} seeds for {self.num_envs} environments")
+        return [None if one is None else operator.index(one) for one in given]
+
+    def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         mask = options.get("reset_mask")
         if mask is None:
-            return None
+            return np.ones(self.num_envs, np.bool_)
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             kind = mask.dtype if isinstance(mask, np.ndarray) else type(mask)
             raise TypeError(f"options['reset_mask'] is an array of bools, not {kind}")
@@ -229,28 +195,21 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
             ConnectionLost: The server does not answer, so the batch is lost; reset all environments.
             Gone: The server no longer has the batch; reset all environments.
         """
-        if self._table is None:
-            raise gymnasium.error.ResetNeeded("reset the environments before their first step")
-        try:
-            step = self._step = self._table.step(actions)
-        except LOST as failure:
-            raise advised(failure) from None
+        step = self._table.step(actions)
         if self._notice.is_due and (replaced := np.flatnonzero(step.substituted)).size:
-            self._notice.give(operator.index(actions[replaced[0]]), f" of environment {replaced[0]}")
+            self._notice.give(actions[replaced[0]], f" of environment {replaced[0]}")
         reward = step.reward[:, self._agent_seat].astype(np.float64)
-        return self._shown(step), reward, step.terminated, step.truncated, self._infos(step)
+        observation = self._encoder(step.view, step.mask)
+        return observation, reward, step.terminated, step.truncated, self._infos(step)
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the action masks: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
-        if self._step is None:
-            raise gymnasium.error.ResetNeeded("reset the environments first")
-        return unpacked_mask(self._step.packed_mask, self._step.action_count)
+        step = self._table.last()
+        return unpacked_mask(step.packed_mask, step.action_count)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the batch."""
-        if self._table is not None:
-            self._let_go(self._table)
-        self._table = self._step = None
+        self._table.close()
 
     def __del__(self) -> None:
         """Leaves the batch open, like Gymnasium from 1.3 on; it ends with its connection or when idle.
@@ -258,33 +217,6 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         Older versions of Gymnasium close the environment here. A forked process would then end its parent's
         batch, and a constructor that raised an error would raise another.
         """
-
-    @staticmethod
-    def _let_go(table: Opposed) -> None:
-        # A batch that cannot be closed ends by itself.
-        with contextlib.suppress(BoardwireError):
-            table.batch.close()
-
-    def _open(self) -> Opposed:
-        bots, policies = self._players
-        has_ends = bool(policies) or self.autoreset_mode is AutoresetMode.SAME_STEP
-        batch = self._client.open_batch(
-            self.game_spec.game.id,
-            environments=self.num_envs,
-            seats=self.game_spec.seats,
-            opponents=bots,
-            options=self.game_spec.options,
-            seed=draw(self.np_random),
-            reward=self._reward,
-            autoreset=_WIRE[self.autoreset_mode],
-            illegal_actions=self._illegal_actions,
-            skip_forced=self._skip_forced,
-            columns=["scores", "final_views"] if has_ends else ["scores"],
-        )
-        return Opposed(batch, self._agent_seat, policies)
-
-    def _shown(self, step: BatchStep) -> Any:
-        return self._lens.observation(step.view, step.mask)
 
     def _infos(self, step: BatchStep) -> dict[str, Any]:
         infos: dict[str, Any] = {
@@ -310,16 +242,32 @@ class BoardwireVectorEnv(Remade, gymnasium.vector.VectorEnv[Any, Any, NDArray[An
         results |= {"substituted": infos["substituted"] & ended, "_substituted": ended.copy()}
         infos["substituted"] &= ~ended
         assert step.final_view is not None
-        final = self._lens.observation(
-            step.final_view[:, 0], np.zeros((len(step.ended), step.action_count), np.int8)
-        )
+        none = np.zeros((len(step.ended), step.action_count), np.int8)
+        final = self._encoder(step.final_view[:, 0], none)
         # One object for each episode that ended, as Gymnasium's wrappers expect.
         last = np.full(self.num_envs, None, dtype=object)
         for row, environment in enumerate(step.ended.tolist()):
-            last[environment] = row_of(final, row)
+            last[environment] = _row_of(final, row)
         return infos | {
             "final_obs": last,
             "_final_obs": ended,
             "final_info": results,
             "_final_info": ended.copy(),
         }
+
+
+def _later_episodes(seeds: Mapping[int, int]) -> int:
+    """Derives the batch seed for all episodes after the first from the environments' seeds.
+
+    If every environment i has the seed `n + i`, the result depends only on `n`, not on the number of
+    environments.
+    """
+    origins = sorted({(seed - environment) % 2**64 for environment, seed in seeds.items()})
+    return int(np.random.SeedSequence(origins).generate_state(1, np.uint64)[0])
+
+
+def _row_of(shown: Any, row: int) -> Any:
+    """Returns one row of a batched observation."""
+    if isinstance(shown, dict):
+        return {name: _row_of(part, row) for name, part in shown.items()}
+    return shown[row]

@@ -127,7 +127,12 @@ impl Pipe {
     }
 
     /// Does the same as `receive`, for the stream of a batch.
-    fn receive_rows<'py>(&self, py: Python<'py>, timeout: Option<f64>, rows: &Rows) -> PyResult<Bound<'py, PyAny>> {
+    fn receive_rows<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+        rows: &Rows,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let rows = rows.clone();
         self.next(
             py,
