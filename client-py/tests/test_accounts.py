@@ -106,7 +106,7 @@ def test_a_token_is_sent_where_nobody_reads_along() -> None:
         assert checked("word", target, insecure=False) == "word"
     for target in ["192.0.2.1:1", "[2001:db8::1]:1", "0.0.0.0:1", "example.org:1", "localhost.example.org:1"]:
         with pytest.raises(
-            ValueError, match=r"could be read on its way to .*: connect with tls=True"
+            ValueError, match=r"others can read the token on the way to .*: connect with tls=True"
         ) as caught:
             boardwire.connect(target, token="secret-word")
         assert "secret-word" not in str(caught.value)
@@ -116,7 +116,7 @@ def test_a_token_is_sent_where_nobody_reads_along() -> None:
 
 @pytest.mark.parametrize("token", ["", " ", "a\nb", "ä"])
 def test_what_cannot_be_a_token_is_none(token: str) -> None:
-    with pytest.raises(ValueError, match="a token is a word of printable ASCII"):
+    with pytest.raises(ValueError, match="a token must be one word of printable ASCII"):
         boardwire.connect("127.0.0.1:1", token=token)
 
 

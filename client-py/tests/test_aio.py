@@ -367,13 +367,13 @@ def test_a_batch_takes_the_same_arrays(address: str) -> None:
             await client.open_batch("faraway", environments=4, illegal_actions="seeded_legal") as batch,
         ):
             await batch.reset(where=np.array([True, False, True, False]), seeds=[1, 2])
-            with pytest.raises(ValueError, match="actions have shape"):
+            with pytest.raises(ValueError, match="`actions` must have shape"):
                 await batch.step([0])
             await batch.send(np.zeros(4, np.int64))
-            with pytest.raises(RuntimeError, match="receive what has been sent"):
+            with pytest.raises(RuntimeError, match="a response is pending"):
                 await batch.step(np.zeros(4, np.uint8))
             assert (await batch.recv()).ply.max() == 1
-            with pytest.raises(RuntimeError, match="nothing has been sent"):
+            with pytest.raises(RuntimeError, match="no response is pending"):
                 await batch.recv()
 
     on_loop(step)

@@ -145,7 +145,7 @@ def test_parts_in_flight_give_what_whole_steps_give(client: boardwire.Client, co
             for part in parts:
                 part.send(lowest(masks[part.rows]))
         for call in (other.save, lambda: other.text(0, seat=0), lambda: other.load(b"")):
-            with pytest.raises(RuntimeError, match="receive what has been sent"):
+            with pytest.raises(RuntimeError, match="a response is pending"):
                 call()
 
 
@@ -155,7 +155,7 @@ def test_several_steps_may_be_sent_ahead(client: boardwire.Client) -> None:
         for _ in range(5):
             batch.send(np.zeros(2, np.uint8))
         assert [batch.recv().ply.max() for _ in range(5)] == [1, 2, 3, 4, 5]
-        with pytest.raises(RuntimeError, match="nothing has been sent"):
+        with pytest.raises(RuntimeError, match="no response is pending"):
             batch.recv()
 
 
@@ -224,7 +224,7 @@ def test_a_reset_after_a_refused_part_leaves_nothing_to_receive(client: boardwir
                 left.recv()
             step = batch.reset(where=some)
             if some is None:
-                with pytest.raises(RuntimeError, match="nothing has been sent"):
+                with pytest.raises(RuntimeError, match="no response is pending"):
                     right.recv()
                 right.send(lowest(step.mask[right.rows]))
             assert (right.recv().ply == 1).all(), "what no reset of all its rows came after is still to come"
@@ -270,7 +270,7 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         np.testing.assert_array_equal(again.view[mask], opening.view[mask])
         np.testing.assert_array_equal(again.view[~mask], step.view[~mask])
         for wrong in ([-1] * n, np.full(n, -1), [1 << 64] * n):
-            with pytest.raises(ValueError, match=r"a seed is from 0 to 2\*\*64 - 1"):
+            with pytest.raises(ValueError, match=r"a seed must be from 0 to 2\*\*64 - 1"):
                 batch.reset(seeds=wrong)
         with pytest.raises(TypeError):
             batch.reset(seeds=np.full(n, 1.7))

@@ -265,9 +265,9 @@ def test_the_warning_points_at_the_caller_of_wrappers() -> None:
     [
         ({"agent_seat": 2}, "there are 2"),
         ({"agent_seat": -1}, "there are 2"),
-        ({"opponents": ["random", "random"]}, "2 opponents for the 1 other"),
-        ({"observation": "pixels"}, "'ids' nor 'features'"),
-        ({"mask": "nowhere"}, "'info' nor 'observation'"),
+        ({"opponents": ["random", "random"]}, "must name 1 players, one for each other seat; got 2"),
+        ({"observation": "pixels"}, "'ids' or 'features'"),
+        ({"mask": "nowhere"}, "'info' or 'observation'"),
         ({"render_mode": "film"}, "nor 'ansi'"),
         ({"opponents": "agent"}, "'agent' is no bot"),
     ],
@@ -317,7 +317,7 @@ def test_options_are_words_numbers_or_flags(client: boardwire.Client) -> None:
 
     for guard in ("7", 7, np.int64(7)):
         assert options(guard) == {"stall_guard_turns": "7"}
-    with pytest.raises(TypeError, match=r"option 'stall_guard_turns' is a word or a whole number, not 7\.5"):
+    with pytest.raises(TypeError, match=r"option 'stall_guard_turns' must be a string, an integer or a bool; got 7\.5"):
         options(7.5)
 
 

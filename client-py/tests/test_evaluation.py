@@ -151,7 +151,7 @@ def test_intervals_with_a_control_hold_the_truth_as_often_as_they_say(weight: fl
         ({"seats": 3}, "seats 2, not 3"),
         ({"reward": "win"}, "reward 'rank', not 'win'"),
         ({"options": {"variant": "advanced"}}, "options"),
-        ({"deals": 9}, "9 deals: it takes more than the 9"),
+        ({"deals": 9}, "must have more than 9 deals; it has 9"),
     ],
 )
 def test_a_control_is_of_the_same_deals_and_more(
@@ -164,7 +164,7 @@ def test_a_control_is_of_the_same_deals_and_more(
 
 
 def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
-    with pytest.raises(ValueError, match="at least one deal"):
+    with pytest.raises(ValueError, match="`deals` must be at least 1"):
         boardwire.evaluate(first_legal, "faraway", deals=0, client=client)
     with pytest.raises(errors.InvalidRequest) as told:
         boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
@@ -172,7 +172,7 @@ def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="'agent' is no bot"):
         boardwire.evaluate(first_legal, "faraway", opponents="agent", deals=1, client=client)
     for policy in (lambda asked: asked.mask.argmax(axis=1) + 0.5, lambda asked: 0):
-        with pytest.raises(ValueError, match=r"the policy chose .* not an action for each of"):
+        with pytest.raises(ValueError, match=r"the policy must return one integer for each of"):
             boardwire.evaluate(policy, "faraway", deals=1, client=client)
     with pytest.raises(errors.IllegalAction, match="may not choose"):
         boardwire.evaluate(lambda asked: asked.mask.argmin(axis=1), "faraway", deals=1, client=client)
@@ -216,5 +216,5 @@ def test_everybody_meets_everybody_over_the_same_deals(client: boardwire.Client)
 
 
 def test_a_name_is_of_one_player(client: boardwire.Client) -> None:
-    with pytest.raises(ValueError, match="'greedy' is a policy and a bot"):
+    with pytest.raises(ValueError, match="'greedy' is the name of a policy and of a bot"):
         boardwire.versus({"greedy": first_legal}, "faraway", bots=["greedy"], client=client)

@@ -257,7 +257,7 @@ def test_features_are_written_where_that_is_wanted(spec: GameSpec, view: NDArray
     assert (wide[:, size] == 7).all()
     of_another_type: Any = out.astype(np.float64)
     for wrong in (out[:1], of_another_type):
-        with pytest.raises(ValueError, match=rf"out is float32\[2, {size}\], not float"):
+        with pytest.raises(ValueError, match=rf"`out` must be float32\[2, {size}\]; got float"):
             spec.features(views, out=wrong)
 
 

@@ -77,7 +77,7 @@ def test_duplicate_deals_give_every_line_up_the_same_cards(
     ("kwargs", "words"),
     [
         ({"line_ups": LINE_UPS, "opponents": {1: "random"}}, "exclude each other"),
-        ({"line_ups": LINE_UPS, "seats": 2}, "3 seats, not seats=2"),
+        ({"line_ups": LINE_UPS, "seats": 2}, "3 seats, but seats=2"),
         ({"line_ups": [["agent"], ["agent", "random"]]}, "1 or 2 seats"),
         ({"line_ups": []}, "no seats"),
         ({"line_ups": ["agent", "random"]}, "lists of players"),

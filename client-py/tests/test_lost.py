@@ -79,11 +79,11 @@ def test_advice_fits_what_was_called() -> None:
             (seat.observe, r"client\.seat\(match_id, token\)"),
             (match.info, r"the match continues"),
             (match.reset, r"the match continues"),
-            (batch.reset, r"ends with the connection it was opened over: open another"),
-            (kept.reset, r"since it was opened with keep"),
-            (kept.save, r"since it was opened with keep"),
-            (client.games, r"repeat the call when a server answers there again"),
-            (lambda: create(client), r"repeat the call when a server answers there again"),
+            (batch.reset, r"a batch ends with its connection: open another"),
+            (kept.reset, r"because it was opened with keep"),
+            (kept.save, r"because it was opened with keep"),
+            (client.games, r"repeat the call when a server responds at this address again"),
+            (lambda: create(client), r"repeat the call when a server responds at this address again"),
         ):
             with pytest.raises(boardwire.errors.ConnectionLost, match=advice):
                 call()

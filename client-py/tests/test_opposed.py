@@ -144,7 +144,7 @@ def test_rows_that_are_over_keep_showing_the_agents_view() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda asked: np.zeros(len(asked.seat) + 1, np.int64), "not an action for each of"),
+        (lambda asked: np.zeros(len(asked.seat) + 1, np.int64), "must return one integer for each of"),
         (lambda asked: asked.mask.argmax(axis=1) * 1.0, "float64"),
         (lambda asked: asked.mask.argmin(axis=1), "not legal"),
         (lambda asked: np.full(len(asked.seat), -1), "action -1"),
@@ -178,9 +178,9 @@ def test_a_policy_that_is_wrong_is_named_and_a_reset_goes_on(wrong: Any, message
 
 
 def test_what_cannot_be_is_refused_at_once() -> None:
-    with pytest.raises(TypeError, match="seat 1 is neither a bot's name nor callable: 7"):
+    with pytest.raises(TypeError, match="seat 1 must be the name of a bot or a policy; got 7"):
         boardwire.envs.BoardwireEnv("faraway", opponents=[7])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="2 opponents for the 1 other"):
+    with pytest.raises(ValueError, match="must name 1 players, one for each other seat; got 2"):
         boardwire.envs.BoardwireVectorEnv("faraway", opponents=[first_legal, first_legal])
 
 

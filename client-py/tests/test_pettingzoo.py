@@ -277,8 +277,8 @@ def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
 def test_what_cannot_be_is_refused_at_once(make: Any) -> None:
     for kwargs, words in (
         ({"render_mode": "film"}, "nor 'ansi'"),
-        ({"observation": "pixels"}, "'ids' nor 'features'"),
-        ({"mask": "nowhere"}, "'info' nor 'observation'"),
+        ({"observation": "pixels"}, "'ids' or 'features'"),
+        ({"mask": "nowhere"}, "'info' or 'observation'"),
     ):
         with pytest.raises(ValueError, match=words):
             make("faraway", **kwargs)

@@ -152,7 +152,7 @@ def test_what_cannot_be_is_refused() -> None:
         BoardwireMultiAgentEnv({"gaem": "faraway"})
     with pytest.raises(ValueError, match="names no server"):
         env(address=[])
-    with pytest.raises(ValueError, match="server_args are for a private server"):
+    with pytest.raises(ValueError, match="`server_args` is for a private server"):
         env(address="127.0.0.1:1", server_args=["--threads", "1"])
     spaces = env(observation="ids")
     with pytest.raises(ValueError, match="no vector `observation`"):

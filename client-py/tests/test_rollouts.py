@@ -190,7 +190,7 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
         with pytest.raises(ValueError, match="begins no episodes"):
             boardwire.Rollouts(batch, 10)
     with client.open_batch("faraway", environments=2) as batch:
-        with pytest.raises(ValueError, match="at least one step, not 0"):
+        with pytest.raises(ValueError, match="`steps` must be at least 1; got 0"):
             boardwire.Rollouts(batch, 0)
 
         def half(asked: boardwire.Decisions) -> tuple[Any, Any, Any]:
@@ -200,7 +200,7 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
         with pytest.raises(ValueError, match=r"the learner chose float64\[[12]\]"):
             boardwire.Rollouts(batch, 10).collect(half)
         for players in (np.zeros((2, 3), np.int64), np.full((2, 2), 1), np.full((2, 2), -1)):
-            with pytest.raises(ValueError, match=r"players are int\[2, 2\], from 0 to 0"):
+            with pytest.raises(ValueError, match=r"players must be int\[2, 2\], from 0 to 0"):
                 boardwire.Rollouts(batch, 10).play_against((), players)
 
 
@@ -270,5 +270,5 @@ def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client
 
 
 def test_a_league_of_nobody_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one snapshot, not 0"):
+    with pytest.raises(ValueError, match="`size` must be at least 1; got 0"):
         boardwire.League(size=0)

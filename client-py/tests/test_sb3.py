@@ -317,7 +317,7 @@ def test_bots_may_have_long_names(
 
 def test_a_measurement_without_bots_is_refused_at_once() -> None:
     for against in ("greedy", ()):
-        with pytest.raises(ValueError, match="a sequence of bots"):
+        with pytest.raises(ValueError, match="must be a sequence of bots"):
             boardwire.sb3.EvaluationCallback(against)
 
 

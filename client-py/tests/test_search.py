@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
         for worlds, words in (
             ([0.5], "whole numbers"),
             ([[0]], "whole numbers"),
-            ([-1], "from 0 to 4294967295, not -1"),
+            ([-1], "must be from 0 to 4294967295; got -1"),
         ):
             with pytest.raises(ValueError, match=words):
                 search.advance(worlds, [0])
@@ -158,7 +158,7 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
         seat.search(9, places=4)
     with pytest.raises(errors.InvalidRequest, match="fit a message"):
         seat.search(10_000_000)
-    with pytest.raises(ValueError, match="at least one world"):
+    with pytest.raises(ValueError, match="`worlds` must be at least 1"):
         seat.search(0)
 
 

@@ -130,7 +130,7 @@ def test_a_reset_leaves_nothing_of_before_to_receive(client: boardwire.Client) -
         assert (play.step(turn.mask.argmax(axis=1)).step.ply == 1).all()
         play.send(turn.mask.argmax(axis=1))
         play.reset()
-        with pytest.raises(RuntimeError, match="nothing has been sent"):
+        with pytest.raises(RuntimeError, match="no response is pending"):
             play.recv()
 
 

@@ -64,7 +64,7 @@ def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, t
 
 def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exec cat")))
-    with pytest.raises(boardwire.errors.StartError, match="did not get ready"):
+    with pytest.raises(boardwire.errors.StartError, match="did not start"):
         PrivateServer(timeout=0.1)
 
 

@@ -324,10 +324,10 @@ def test_environments_that_are_forgotten_close_no_batch() -> None:
     [
         ({"agent_seat": 2}, "there are 2"),
         ({"opponents": ["random", "random"]}, "2 opponents"),
-        ({"observation": "pixels"}, "'ids' nor 'features'"),
+        ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"render_mode": "ansi"}, "renders nothing"),
         ({"autoreset_mode": "never"}, "never"),
-        ({"num_envs": 0}, "less than 1"),
+        ({"num_envs": 0}, "at least 1"),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:

@@ -1,11 +1,13 @@
-"""The messages that tests call a server with are those of the protocol."""
+"""Generated files are fresh: the messages of the protocol, and the pages of the games."""
 
 from __future__ import annotations
 
 import filecmp
+import importlib.util
 from pathlib import Path
 
-from generate import HERE, NAME, generate
+import boardwire
+from generate import HERE, NAME, ROOT, generate
 
 
 def test_generated_code_is_fresh(tmp_path: Path) -> None:
@@ -15,3 +17,16 @@ def test_generated_code_is_fresh(tmp_path: Path) -> None:
     assert names == {path.name for path in kept.glob("*.py*")}
     _, stale, missing = filecmp.cmpfiles(fresh, kept, names, shallow=False)
     assert (stale, missing) == ([], []), "run `make proto`"
+
+
+def test_the_pages_of_the_games_are_fresh() -> None:
+    spec = importlib.util.spec_from_file_location("games", ROOT / "tools/docs/games.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with boardwire.connect("local:") as client:
+        pages = {game.id: module.page(client, game.id) for game in client.games()}
+    stale = [game for game, page in pages.items() if (module.PAGES / f"{game}.md").read_text() != page]
+    assert not stale, "run `make golden`"
+    assert {path.stem for path in module.PAGES.glob("*.md")} == {*pages, "README"}

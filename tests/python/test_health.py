@@ -100,5 +100,5 @@ def test_nobody_there_is_not_healthy(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         code, told, why = asked(f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", "1")
     assert (code, told) == (1, "")
-    assert "no answer within 1 s" in why
+    assert "no response within 1 s" in why
     assert asked("50051")[0] == 2

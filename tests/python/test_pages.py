@@ -59,7 +59,7 @@ PROGRAMS = [program for language, program in BLOCKS if language == "python"]
 
 def test_pages_are_found_and_name_python_by_one_word() -> None:
     homes = {program.place.split(":")[0] for program in PROGRAMS}
-    assert {"README.md", "client-py/README.md", "tests/node/README.md"} <= homes
+    assert {"README.md", "client-py/README.md", "docs/python.md", "docs/tutorial.md"} <= homes
     assert not {language for language, _ in BLOCKS} & {"py", "py3", "python3", "pycon", "Python"}
 
 

@@ -98,7 +98,7 @@ def test_matches_are_watched_as_everybody_may_see_them() -> None:
         connection.close()
         assert len(first.frame.view) == len(view)
         assert first.depiction.picture.startswith("<svg")
-        assert "for everybody" in first.depiction.text
+        assert "public view" in first.depiction.text
         # Nobody's hand is in it.
         assert ">hand<" not in first.depiction.picture
         assert "your hand" not in first.depiction.text

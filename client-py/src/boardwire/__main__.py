@@ -38,7 +38,9 @@ def extension() -> str:
     """Checks that the compiled extension has the version of the package, and returns version and path."""
     own = boardwire.__version__
     if _core.__version__ != own:
-        raise RuntimeError(f"it is of {_core.__version__}, not {own}: install the package again")
+        raise RuntimeError(
+            f"the extension has version {_core.__version__}, the package {own}: install the package again"
+        )
     return f"{own} at {_core.__file__}"
 
 

@@ -34,7 +34,7 @@ class TLS:
             ValueError: Only one of them is given.
         """
         if (self.cert is None) != (self.key is None):
-            raise ValueError("a certificate and its key come together: TLS(cert=..., key=...)")
+            raise ValueError("`cert` and `key` must be given together: TLS(cert=..., key=...)")
 
 
 def read(tls: TLS | bool) -> _core.Tls | None:
@@ -94,9 +94,10 @@ def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
         return None
     token = token.strip()
     if not (token.isascii() and token.isprintable() and token):
-        raise ValueError("a token is a word of printable ASCII")
+        raise ValueError("a token must be one word of printable ASCII")
     if not insecure and not _core.is_here(address):
         raise ValueError(
-            f"the token could be read on its way to {address}: connect with tls=True, or with insecure=True"
+            f"without TLS, others can read the token on the way to {address}: connect with tls=True or "
+            "insecure=True"
         )
     return token

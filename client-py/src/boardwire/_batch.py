@@ -30,7 +30,7 @@ def _seed(given: SupportsIndex) -> int:
     """
     seed = operator.index(given)
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
+        raise ValueError(f"a seed must be from 0 to 2**64 - 1; got {seed}")
     return seed
 
 
@@ -159,7 +159,7 @@ class Batch(Closing):
             ValueError: `count` is less than 1 or more than the number of environments.
         """
         if not 1 <= count <= self.environments:
-            raise ValueError(f"{self.environments} environments make no {count} parts")
+            raise ValueError(f"`count` must be from 1 to {self.environments}; got {count}")
         bounds = [self.environments * part // count for part in range(count + 1)]
         return tuple(BatchPart(self._carrier, first, end - first) for first, end in pairwise(bounds))
 
@@ -355,7 +355,7 @@ class BatchPart:
             RuntimeError: No response is pending.
         """
         if not self._is_waiting():
-            raise RuntimeError("nothing has been sent whose answer could be received")
+            raise RuntimeError("no response is pending: call `send` first")
         sent = self._sent[0]
         try:
             return result_of(self._carrier.receive(sent, timeout))
@@ -372,7 +372,7 @@ class BatchPart:
     ) -> BatchStep:
         """Makes a decision in every environment and waits for the next decisions: `send`, then `recv`."""
         if self._is_waiting():
-            raise RuntimeError("receive what has been sent before another step")
+            raise RuntimeError("a response is pending: call `recv` before another step")
         result_of(self.send(actions, where=where))
         return result_of(self.recv(timeout=timeout))
 
@@ -385,9 +385,9 @@ class BatchPart:
     def _bytes(self, actions: ArrayLike, where: NDArray[np.bool_] | None) -> bytes:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
-            raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
+            raise ValueError(f"`actions` must have shape ({self.environments},); got {given.shape}")
         if given.dtype.kind not in "iu":
-            raise TypeError(f"actions are whole numbers, not {given.dtype}")
+            raise TypeError(f"`actions` must be integers; got {given.dtype}")
         if where is not None:
             given = np.where(where, given, 0)
         if given.dtype == np.uint8:

@@ -20,13 +20,13 @@ from ._types import BatchStep
 from ._waiting import result_of
 from .errors import LOST, ConnectionLost
 
-_ENDS = "a batch ends with the connection it was opened over: open another batch"
+_ENDS = "a batch ends with its connection: open another batch"
 _KEPT = (
-    "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or "
-    "receive again what was sent"
+    "while the server runs, the batch continues, because it was opened with keep: repeat the call, or call "
+    "`recv` again"
 )
 
-_RESET = "as long as the server has the batch, a reset goes on with it; else open another"
+_RESET = "while the server has the batch, a reset continues with it; otherwise open another batch"
 
 
 def packed(mask: ArrayLike | None, environments: int) -> bytes:
@@ -39,9 +39,9 @@ def packed(mask: ArrayLike | None, environments: int) -> bytes:
         return b""
     mask = np.asarray(mask)
     if mask.dtype != np.bool_ or mask.shape != (environments,):
-        raise ValueError(f"where= is bool[{environments}], not {mask.dtype}{list(mask.shape)}")
+        raise ValueError(f"`where` must be bool[{environments}]; got {mask.dtype}{list(mask.shape)}")
     if not mask.any():
-        raise ValueError("where= names no environment")
+        raise ValueError("`where` must select at least one environment")
     return np.packbits(mask, bitorder="little").tobytes()
 
 
@@ -258,7 +258,7 @@ class BatchStream:
             for asked in [each for each in self._unanswered if each.failed]:
                 result_of(self._wait(asked, WAIT_SECONDS))
         if self._unanswered and (self._keep or self._stream.is_open):
-            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
+            raise RuntimeError("a response is pending: call `recv` first")
 
     def save(self, mask: bytes) -> bytes:
         """Returns a snapshot of the environments in the mask."""
@@ -333,7 +333,7 @@ class BatchStream:
                 self._send_again()
             elif not self._is_under_way(asked):
                 what_now = result_of(self._connection.what_now(_RESET))
-                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
+                raise ConnectionLost(f"the stream broke before the response arrived: {what_now}")
             try:
                 answer = result_of(self._stream.receive(timeout))
             except ConnectionLost as lost:

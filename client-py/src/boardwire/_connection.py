@@ -25,7 +25,7 @@ MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
 
 #: The advice after a lost connection, for calls that need no existing match, batch or search.
-REPEAT = "repeat the call when a server answers there again"
+REPEAT = "repeat the call when a server responds at this address again"
 
 #: The reason of an error when this process has closed the stream or its client.
 CLOSED = "CLOSED"
@@ -174,7 +174,7 @@ class Connection:
         gone, or else `advice`. An error about an unknown match, invitation, batch or search gets `past`.
         """
         if isinstance(error, ConnectionLost) and error.reason in _OURS:
-            told = f"no answer from {self.address} ({error.message})"
+            told = f"no response from {self.address} ({error.message})"
             # A message with a reason already says what to do.
             if not error.reason:
                 told = f"{told}: {result_of(self.what_now(advice))}"

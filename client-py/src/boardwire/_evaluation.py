@@ -112,7 +112,7 @@ def evaluate(
         IllegalAction: A policy chose an illegal action.
     """
     if deals < 1:
-        raise ValueError(f"an evaluation takes at least one deal, not {deals}")
+        raise ValueError(f"`deals` must be at least 1; got {deals}")
     others, opponent = (opponents, None) if isinstance(opponents, str) else (AGENT, opponents)
     if opponent is None:
         check_bot(others)
@@ -124,9 +124,9 @@ def evaluate(
         theirs = control.deals
         differing = [f"{name} {theirs[name]!r}, not {of[name]!r}" for name in of if theirs[name] != of[name]]
         if differing:
-            raise ValueError(f"the control is of other deals: {', '.join(differing)}")
+            raise ValueError(f"the control has other deals: {', '.join(differing)}")
         if (more := len(control.rewards)) <= deals:
-            raise ValueError(f"the control is of {more} deals: it takes more than the {deals} played")
+            raise ValueError(f"the control must have more than {deals} deals; it has {more}")
     rewards = np.empty((deals, count), np.float32)
     for first, end in pairwise([*range(0, deals, max(_AT_ONCE // count, 1)), deals]):
         with client.open_batch(
@@ -276,7 +276,7 @@ def versus(
         ValueError: A policy has the name of a bot, or `evaluate` refuses an argument.
     """
     if both := set(policies) & set(bots):
-        raise ValueError(f"{sorted(both)[0]!r} is a policy and a bot")
+        raise ValueError(f"{sorted(both)[0]!r} is the name of a policy and of a bot: rename the policy")
     others: dict[str, Policy | str] = {**policies, **{bot: bot for bot in bots}}
     given: Any = {"deals": deals, "seats": seats, "options": options, "seed": seed, "reward": reward}
     found = {

@@ -95,7 +95,7 @@ class FeatureLayout:
             return self._writer(view)
         shape = (*view.shape[:-1], len(self.names))
         if out.dtype != np.float32 or out.shape != shape:
-            raise ValueError(f"out is float32{list(shape)}, not {out.dtype}{list(out.shape)}")
+            raise ValueError(f"`out` must be float32{list(shape)}; got {out.dtype}{list(out.shape)}")
         if not out.flags.carray:
             out[...] = self._writer(view)
             return out

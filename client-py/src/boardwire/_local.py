@@ -136,7 +136,7 @@ class LocalCarrier:
             assert first.doing is not None, "the first one has begun"
             # This takes no response, so a caller that is cancelled while it waits loses none.
             if not result_of(aside(first.doing.wait, max(due - time.monotonic(), 0.0))):
-                raise CallTimeout(f"no answer within {timeout} s", reason="TIMED_OUT")
+                raise CallTimeout(f"no response within {timeout} s", reason="TIMED_OUT")
             self._go_on()
 
     def may_answer(self, sent: _Sent) -> bool:
@@ -154,7 +154,7 @@ class LocalCarrier:
             RuntimeError: A response is pending.
         """
         if self._unanswered:
-            raise RuntimeError("receive what has been sent first: single calls do not wait for it")
+            raise RuntimeError("a response is pending: call `recv` first")
         if self._engine is not self._connection.engine:
             self._engine = self._connection.engine
             self._engine.adopt(self._batch)

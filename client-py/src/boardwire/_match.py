@@ -59,7 +59,7 @@ class Match(Closing):
             if given.seat == seat:
                 return result_of(self._client._take(self._connection, given.code, self.host_token))
         seats = ", ".join(str(given.seat) for given in self.invitations) or "none"
-        raise ValueError(f"seat {seat} is not an agent's: {seats} of {self.id} is")
+        raise ValueError(f"seat {seat} of {self.id} is not an agent's; agents have the seats {seats}")
 
     def invite(self, seat: int) -> Invitation:
         """Creates a new invitation for an agent's seat; the former invitation and token become invalid.

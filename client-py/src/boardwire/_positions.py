@@ -99,7 +99,7 @@ class World(Position):
             RuntimeError: No place is free, because the caller keeps too many positions of the search.
         """
         if self.shared and not self.of.free:
-            raise RuntimeError(f"{_PLACES} states drawn for one position are kept: let go of some")
+            raise RuntimeError(f"at most {_PLACES} resampled states of one position can exist: delete some")
         place = self.of.free.pop() if self.shared else self.place
         step = self.of.search.advance([self.place], [action], into=[place])
         if not self.shared:
@@ -115,7 +115,7 @@ class World(Position):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Raises `TypeError`: the server stores the world and deletes it with its search."""
-        raise TypeError("a resampled state cannot be serialized: it lies in the server")
+        raise TypeError("a resampled state cannot be serialized: the server has it")
 
     def __del__(self) -> None:
         if self.place >= 0:

@@ -49,7 +49,7 @@ def find_binary() -> Path:
     if named:
         if Path(named).is_file():
             return Path(named)
-        raise StartError(f"BOARDWIRE_BINARY names {named!r}, which is no file")
+        raise StartError(f"BOARDWIRE_BINARY must name a file; got {named!r}")
     folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
     for folder in folders:
         if (folder / _NAME).is_file():
@@ -132,7 +132,7 @@ class ServerProcess:
             return line.removeprefix(_READY).strip()
         status = self.popen.wait() if not line else "a line it should not have printed"
         said = self._log.read_text(encoding="utf-8", errors="replace").strip() or line.strip() or "nothing"
-        raise StartError(f"the private server did not get ready ({status}) and said: {said}")
+        raise StartError(f"the private server did not start ({status}); its output: {said}")
 
     def has_died(self, within: float = 0.0) -> bool:
         """Returns whether the server has ended by itself, or does so within `within` seconds.

@@ -81,7 +81,9 @@ def record(
         IllegalAction: A policy has chosen an illegal action.
     """
     if episodes < 1 or environments < 1:
-        raise ValueError(f"{episodes} episodes, {environments} at once: both are at least 1")
+        raise ValueError(
+            f"`episodes` and `environments` must be at least 1; got {episodes} and {environments}"
+        )
     policies, seed = policies or {}, operator.index(seed)
     client = client or shared_client(None)
     spec = client.game(game, seats=seats_of(line_ups, None, None), options=options)
@@ -93,7 +95,7 @@ def record(
         there = Recording(target)
         before, now = asdict(there.facts), asdict(facts)
         if differing := [name for name in now if before[name] != now[name]]:
-            raise ValueError(f"{target} has another recording: {', '.join(differing)} differ")
+            raise ValueError(f"{target} has a recording with other arguments: {', '.join(differing)} differ")
         done = there.episodes
         if progress is not None:
             progress(min(done, episodes))
@@ -144,11 +146,14 @@ def record_arena(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     if any(target.glob(FILES)):
-        raise FileExistsError(f"{target} has a recording already: name another folder")
+        raise FileExistsError(f"{target} already has a recording: choose another folder")
     client = client or shared_client(None)
     spec = client.game(arena["game"], seats=len(line_ups[0]), options=arena["options"])
     if spec.digest != arena["spec_digest"]:
-        raise ValueError(f"{replays} was played by other rules: {arena['spec_digest']}, not {spec.digest}")
+        raise ValueError(
+            f"{replays} was played with other rules or components: digest {arena['spec_digest']}, the "
+            f"server has {spec.digest}"
+        )
     names = {name for players in line_ups for name in players}
     guests = [name for name in names if name.startswith(("policy:", "agent:"))]
     facts = _facts(spec, line_ups, guests, arena["seed"], reward, "boardwire arena")
@@ -182,7 +187,7 @@ class _ArenaMatch:
         try:
             replay = _core.from_json("Replay", file.read_text("utf-8"))
         except ValueError as error:
-            raise ValueError(f"{file} is no replay: {error}") from None
+            raise ValueError(f"{file} is not a replay: {error}") from None
         self.seed = replay["seed_opening"]["seed"]
         self._actions = defaultdict[int, deque[int]](deque)
         outcome = None

@@ -154,7 +154,7 @@ class Recording:
         self.facts = _facts(self.files[0])
         for file in self.files[1:]:
             if _facts(file) != self.facts:
-                raise ValueError(f"{file} is of another recording than {self.files[0].name}")
+                raise ValueError(f"{file} and {self.files[0].name} are parts of different recordings")
 
     @property
     def episodes(self) -> int:
@@ -285,10 +285,10 @@ def _facts(file: Path) -> RecordingFacts:
     found = pq.read_schema(file)
     text = (found.metadata or {}).get(_KEY)
     if text is None:
-        raise ValueError(f"{file} is not of a recording: its metadata has no {_KEY.decode()!r}")
+        raise ValueError(f"{file} is not part of a recording: its metadata has no {_KEY.decode()!r}")
     facts = json.loads(text)
     if facts.get("format") != FORMAT:
         raise ValueError(f"{file} has format {facts.get('format')}: this version reads {FORMAT}")
     if found.names != _COLUMNS:
-        raise ValueError(f"{file} has the columns {found.names}: a recording has {_COLUMNS}")
+        raise ValueError(f"the columns of {file} must be {_COLUMNS}; got {found.names}")
     return RecordingFacts(**facts)

@@ -51,7 +51,8 @@ def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
     given = np.asarray(actions)
     if given.shape != (count,) or given.dtype.kind not in "iu":
         raise ValueError(
-            f"{who} chose {given.dtype}{list(given.shape)}, not an action for each of {count} decisions"
+            f"{who} must return one integer for each of {count} decisions; got "
+            f"{given.dtype}{list(given.shape)}"
         )
     return given
 
@@ -112,9 +113,11 @@ class Rollouts:
             ValueError: `steps` is less than 1, or the batch has no autoreset.
         """
         if steps < 1:
-            raise ValueError(f"a rollout has at least one step, not {steps}")
+            raise ValueError(f"`steps` must be at least 1; got {steps}")
         if batch.autoreset == "disabled":
-            raise ValueError("the batch begins no episodes: open it with autoreset next_step or same_step")
+            raise ValueError(
+                "the batch must start episodes itself: open it with autoreset next_step or same_step"
+            )
         self.batch, self.steps = batch, steps
         self._gamma, self._lam = gamma, lam
         self.play_against((), np.zeros_like(batch.agents, np.int64))
@@ -136,7 +139,7 @@ class Rollouts:
         shape = self.batch.agents.shape
         if players.shape != shape or players.min() < 0 or players.max() > len(opponents):
             most = len(opponents)
-            raise ValueError(f"players are int{list(shape)}, from 0 to {most}, the number of opponents")
+            raise ValueError(f"players must be int{list(shape)}, from 0 to {most}, the number of opponents")
         self._opponents, self._players = tuple(opponents), players
 
     def collect(self, learner: Learner) -> Rollout:
@@ -333,7 +336,7 @@ class League:
             ValueError: `size` is less than 1.
         """
         if size < 1:
-            raise ValueError(f"a league keeps at least one snapshot, not {size}")
+            raise ValueError(f"`size` must be at least 1; got {size}")
         self.members: tuple[Policy, ...] = ()
         self._size = size
         self._random = np.random.default_rng(seed)

@@ -21,7 +21,7 @@ from .errors import LOST
 SEARCH_SECONDS = 600.0
 #: The most playouts in one call: worlds times `playouts`.
 MAX_PLAYOUTS = 1 << 16
-_ENDS = "a search ends with the connection it was begun over: begin another search"
+_ENDS = "a search ends with its connection: create another search"
 
 
 class Search(Closing):
@@ -174,7 +174,9 @@ class Search(Closing):
             InvalidRequest: There are too many playouts.
         """
         if self.places == self.worlds:
-            raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
+            raise ValueError(
+                f"`values` needs places for copies: open the search with more than {self.worlds} places"
+            )
         # If `playouts` is too large even for one copy, the server refuses the call.
         room = min(self.places - self.worlds, max(MAX_PLAYOUTS // max(playouts, 1), 1))
         world, action = np.nonzero(self.shown.mask)
@@ -225,7 +227,7 @@ def begin(
 ) -> Search:
     """Creates a search of the match or batch that `request` names."""
     if worlds < 1:
-        raise ValueError(f"a search draws at least one world, not {worlds}")
+        raise ValueError(f"`worlds` must be at least 1; got {worlds}")
     request |= {
         "worlds": worlds,
         "places": places or 0,
@@ -256,8 +258,10 @@ def _column(values: ArrayLike, dtype: str, name: str) -> bytes:
     """
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
-        raise ValueError(f"{name} are whole numbers in a row, not {given.dtype}{list(given.shape)}")
+        raise ValueError(
+            f"`{name}` must be a one-dimensional array of integers; got {given.dtype}{list(given.shape)}"
+        )
     most = np.iinfo(dtype).max
     if given.size and not (given.min() >= 0 and given.max() <= most):
-        raise ValueError(f"{name} are from 0 to {most}, not {given.min()} to {given.max()}")
+        raise ValueError(f"`{name}` must be from 0 to {most}; got {given.min()} to {given.max()}")
     return given.astype(dtype).tobytes()

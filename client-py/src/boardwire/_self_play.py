@@ -76,7 +76,7 @@ class SelfPlay:
         n = self._part.environments
         chosen = np.ones(n, np.bool_) if where is None else np.asarray(where)
         if chosen.shape != (n,):
-            raise ValueError(f"where= is bool[{n}], not bool{list(chosen.shape)}")
+            raise ValueError(f"`where` must be bool[{n}]; got bool{list(chosen.shape)}")
         everywhere = np.zeros(self.batch.environments, np.bool_)
         everywhere[self._part.rows] = chosen
         step = self.batch.reset(where=everywhere, seed=seed)
@@ -98,7 +98,7 @@ class SelfPlay:
             RuntimeError: `reset` was not called first.
         """
         if self._last is None:
-            raise RuntimeError("reset before the first step")
+            raise RuntimeError("call `reset` before the first step")
         self._part.send(actions)
 
     def recv(self) -> Turn:

@@ -101,7 +101,7 @@ class Stream:
         tag = answer["tag"] if self._shape is None else answer.tag
         if tag != self._answered:
             self.close()
-            raise ServerFault(f"the answer to request {self._answered} is tagged {tag}")
+            raise ServerFault(f"the response to request {self._answered} has the tag {tag}")
         return answer
 
     def _end(self, pipe: _core.Pipe) -> None:

@@ -294,7 +294,7 @@ def check_bot(name: str) -> None:
         ValueError: The name is `AGENT`.
     """
     if name == AGENT:
-        raise ValueError(f"{name!r} is no bot: opponents are bots, such as 'greedy', or policies")
+        raise ValueError(f"{name!r} is not a bot: opponents must be bots, such as 'greedy', or policies")
 
 
 def against(opponents: Mapping[int, str], seats: int) -> list[str]:
@@ -306,7 +306,7 @@ def against(opponents: Mapping[int, str], seats: int) -> list[str]:
     players = [AGENT] * seats
     for seat, bot in opponents.items():
         if not 0 <= seat < seats:
-            raise ValueError(f"opponents has seat {seat}: there are {seats}")
+            raise ValueError(f"the seats of `opponents` must be from 0 to {seats - 1}; got {seat}")
         players[seat] = bot
     return players
 
@@ -321,13 +321,13 @@ def seats_of(
             `opponents` is given too.
     """
     if opponents is not None:
-        raise ValueError("opponents and line_ups exclude each other: both say who plays where")
+        raise ValueError("`opponents` and `line_ups` exclude each other: give one of them")
     if any(isinstance(players, str) for players in line_ups):
-        raise ValueError("line_ups are lists of players, one a line-up, such as [['agent', 'greedy']]")
+        raise ValueError("`line_ups` must be a list of lists of players, such as [['agent', 'greedy']]")
     counts = sorted({len(players) for players in line_ups})
     if len(counts) != 1:
         found = " or ".join(map(str, counts)) or "no"
-        raise ValueError(f"line_ups have {found} seats: all have the same number")
+        raise ValueError(f"all `line_ups` must have the same number of seats; got {found}")
     if seats is not None and operator.index(seats) != counts[0]:
-        raise ValueError(f"line_ups have {counts[0]} seats, not seats={seats}")
+        raise ValueError(f"`line_ups` have {counts[0]} seats, but seats={seats}")
     return counts[0]

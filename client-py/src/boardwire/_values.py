@@ -172,7 +172,7 @@ def _option(name: str, value: object) -> str:
     try:
         return str(operator.index(value))  # type: ignore[arg-type] # It is asked whether it can.
     except TypeError:
-        raise TypeError(f"option {name!r} is a word or a whole number, not {value!r}") from None
+        raise TypeError(f"option {name!r} must be a string, an integer or a bool; got {value!r}") from None
 
 
 def one_of(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
@@ -200,7 +200,7 @@ def clocks(given: Clock | Mapping[int, Clock] | None, seats: int) -> list[dict[s
         return [_clock_message(given)]
     for seat in given:
         if not 0 <= seat < seats:
-            raise ValueError(f"there is no seat {seat}")
+            raise ValueError(f"the seats of `clock` must be from 0 to {seats - 1}; got {seat}")
     return [_clock_message(given[seat]) if seat in given else {} for seat in range(seats)]
 
 

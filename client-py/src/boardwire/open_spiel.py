@@ -175,7 +175,9 @@ class BoardwireState(pyspiel.State):
             ValueError: Another seat decides, or this state is itself a determinization.
         """
         if not isinstance(self._at, Dealt) or self._at.seat != player:
-            raise ValueError(f"worlds are drawn for the seat that decides in a match, not for {player}")
+            raise ValueError(
+                f"a state can be resampled only for the deciding seat, in a match; got player {player}"
+            )
         state: BoardwireState = self.clone()
         state._at = self._at.resampled(_draw(self.get_game()._searches))
         # A determinization does not include the past observations of other seats.
@@ -187,7 +189,9 @@ class BoardwireState(pyspiel.State):
         if self._at is None:
             return None
         if player not in self._at.views:
-            raise ValueError(f"a resampled state shows what the deciding seat sees, not seat {player}")
+            raise ValueError(
+                f"a resampled state has only the view of the deciding seat, not of seat {player}"
+            )
         return self._at.views[player]
 
     def __str__(self) -> str:
@@ -239,7 +243,9 @@ class RolloutEvaluator(mcts.Evaluator):
             ValueError: The state is not a determinization: playouts would reveal the true state.
         """
         if not isinstance(state._at, World):
-            raise ValueError("resample_from_infostate first: playouts of the match itself tell what is true")
+            raise ValueError(
+                "call `resample_from_infostate` first: playouts of the match itself would reveal hidden cards"
+            )
         return state._at.rollout(self._playouts, self._policy, _draw(state.get_game()._searches))
 
     def prior(self, state: BoardwireState) -> list[tuple[int, float]]:

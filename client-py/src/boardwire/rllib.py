@@ -98,7 +98,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         is_one = given.address is None or isinstance(given.address, str | Address)
         servers: Any = [given.address] if is_one else given.address
         if not servers:
-            raise ValueError("address=[] names no server: leave it out to have private ones")
+            raise ValueError("`address` must not be an empty list: omit it for private servers")
         first = getattr(config, "worker_index", 0) % len(servers)
         # In the order in which this environment tries them.
         self._servers: list[str | Address | None] = [*servers[first:], *servers[:first]]
@@ -168,7 +168,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             BoardwireError: The server and its match are lost; a reset opens a new match.
         """
         if self._agent is None:
-            raise RuntimeError("reset the environment: no episode is under way")
+            raise RuntimeError("call `reset` first: the environment has no episode")
         agent, action = self._agent, action_dict[self._agent]
         step = self._session.act(action)
         if step.substituted[0]:

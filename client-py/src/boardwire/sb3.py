@@ -88,7 +88,7 @@ class VecEnv(vec_env.VecEnv):
     ) -> list[Any]:
         """Calls `action_masks`, the only method of the environments; returns `bool[actions]` for each."""
         if method_name != "action_masks":
-            raise AttributeError(f"environments of a batch have a method action_masks, and no {method_name}")
+            raise AttributeError(f"the environments have the method action_masks and no method {method_name}")
         return list(self.action_masks(*method_args, **method_kwargs)[list(self._get_indices(indices))])
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
@@ -98,7 +98,7 @@ class VecEnv(vec_env.VecEnv):
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Sets an attribute of the `VecEnv`, and thus of all environments; none may be left out."""
         if set(self._get_indices(indices)) != set(range(self.num_envs)):
-            raise ValueError(f"environments of a batch share attributes: set {attr_name} for all of them")
+            raise ValueError(f"the environments share their attributes: set {attr_name} for all of them")
         setattr(self, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
@@ -188,7 +188,7 @@ class EvaluationCallback(EventCallback):
             ValueError: `against` is empty, or a string.
         """
         if isinstance(against, str) or not against:
-            raise ValueError(f"against is a sequence of bots, such as ['greedy'], not {against!r}")
+            raise ValueError(f"`against` must be a sequence of bots, such as ['greedy']; got {against!r}")
         super().__init__(callback, verbose=verbose)
         self.best_mean_reward = -np.inf
         self.evaluations: list[tuple[int, dict[str, Evaluation]]] = []

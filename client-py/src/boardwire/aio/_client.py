@@ -398,18 +398,18 @@ async def connect(
     """
     if address is None:
         if tls:
-            raise ValueError("a private server has a Unix socket, which takes no TLS")
+            raise ValueError("a private server uses a Unix socket without TLS: omit `tls`")
         account = checked(token, "unix:/", insecure=insecure)
         return Client(await aside(PrivateServer, server_args, account=account), timeout=timeout)
     if server_args:
-        raise ValueError("server_args are for a private server: leave the address out")
+        raise ValueError("`server_args` is for a private server: omit the address")
     if address == LOCAL:
         if tls or token is not None:
-            raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
+            raise ValueError(f"{LOCAL!r} is not a server: omit `tls` and `token`")
         return Client(LocalConnection(), timeout=timeout)
     understood = _core.check_address(address)
     if tls and understood.startswith("unix:"):
-        raise ValueError(f"{understood} is a Unix socket, which takes no TLS")
+        raise ValueError(f"{understood} is a Unix socket, which does not use TLS: omit `tls`")
     secured = await aside(read, tls)
     account = checked(token, understood, insecure=insecure or secured is not None)
     return Client(Connection(understood, tls=secured, account=account), timeout=timeout)

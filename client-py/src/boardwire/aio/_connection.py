@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
-REPEAT = "repeat the call when a server answers there again"
+REPEAT = "repeat the call when a server responds at this address again"
 CLOSED = "CLOSED"
 _UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
 _OURS = ("", "NOT_CONNECTED", CLOSED)
@@ -166,7 +166,7 @@ class Connection:
         gone, or else `advice`. An error about an unknown match, invitation, batch or search gets `past`.
         """
         if isinstance(error, ConnectionLost) and error.reason in _OURS:
-            told = f"no answer from {self.address} ({error.message})"
+            told = f"no response from {self.address} ({error.message})"
             if not error.reason:
                 told = f"{told}: {await self.what_now(advice)}"
             return ConnectionLost(told, code=error.code, reason=error.reason)

@@ -21,7 +21,7 @@ from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, lease
 
 SEARCH_SECONDS = 600.0
 MAX_PLAYOUTS = 1 << 16
-_ENDS = "a search ends with the connection it was begun over: begin another search"
+_ENDS = "a search ends with its connection: create another search"
 
 
 class Search(Closing):
@@ -164,7 +164,9 @@ class Search(Closing):
             InvalidRequest: There are too many playouts.
         """
         if self.places == self.worlds:
-            raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
+            raise ValueError(
+                f"`values` needs places for copies: open the search with more than {self.worlds} places"
+            )
         room = min(self.places - self.worlds, max(MAX_PLAYOUTS // max(playouts, 1), 1))
         world, action = np.nonzero(self.shown.mask)
         seed = secrets.randbits(64) if seed is None else seed
@@ -207,7 +209,7 @@ async def begin(
 ) -> Search:
     """Creates a search of the match or batch that `request` names."""
     if worlds < 1:
-        raise ValueError(f"a search draws at least one world, not {worlds}")
+        raise ValueError(f"`worlds` must be at least 1; got {worlds}")
     request |= {
         "worlds": worlds,
         "places": places or 0,
@@ -231,8 +233,10 @@ def _column(values: ArrayLike, dtype: str, name: str) -> bytes:
     """
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and (not np.issubdtype(given.dtype, np.integer))):
-        raise ValueError(f"{name} are whole numbers in a row, not {given.dtype}{list(given.shape)}")
+        raise ValueError(
+            f"`{name}` must be a one-dimensional array of integers; got {given.dtype}{list(given.shape)}"
+        )
     most = np.iinfo(dtype).max
     if given.size and (not (given.min() >= 0 and given.max() <= most)):
-        raise ValueError(f"{name} are from 0 to {most}, not {given.min()} to {given.max()}")
+        raise ValueError(f"`{name}` must be from 0 to {most}; got {given.min()} to {given.max()}")
     return given.astype(dtype).tobytes()

@@ -86,14 +86,16 @@ def players(seats: int, agent_seat: int, opponents: Opponents) -> tuple[dict[int
         TypeError: An opponent is neither a name nor callable.
     """
     if not 0 <= agent_seat < seats:
-        raise ValueError(f"agent_seat={agent_seat} is not a seat: there are {seats}")
+        raise ValueError(f"`agent_seat` must be from 0 to {seats - 1}; got {agent_seat}")
     others: list[Any]
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         others = list(opponents)
     else:
         others = [opponents] * (seats - 1)
     if len(others) != seats - 1:
-        raise ValueError(f"{len(others)} opponents for the {seats - 1} other seats")
+        raise ValueError(
+            f"`opponents` must name {seats - 1} players, one for each other seat; got {len(others)}"
+        )
     bots: dict[int, str] = {}
     policies: dict[int, Policy] = {}
     for seat, player in zip((s for s in range(seats) if s != agent_seat), others, strict=True):
@@ -103,7 +105,9 @@ def players(seats: int, agent_seat: int, opponents: Opponents) -> tuple[dict[int
         elif callable(player):
             policies[seat] = player
         else:
-            raise TypeError(f"the opponent at seat {seat} is neither a bot's name nor callable: {player!r}")
+            raise TypeError(
+                f"the opponent at seat {seat} must be the name of a bot or a policy; got {player!r}"
+            )
     return bots, policies
 
 

@@ -26,7 +26,7 @@ class Renderer:
             ImportError: The mode is `human` and pygame is not installed.
         """
         if mode not in (None, *RENDERING["render_modes"]):
-            raise ValueError(f"render_mode={mode!r} is neither None, 'human', 'rgb_array' nor 'ansi'")
+            raise ValueError(f"`render_mode` must be None, 'human', 'rgb_array' or 'ansi'; got {mode!r}")
         self._mode = mode
         self._spec = spec
         if mode in ("human", "rgb_array"):
@@ -70,7 +70,9 @@ class _Window:
         try:
             import pygame
         except ImportError as missing:
-            raise ImportError("a window is shown by pygame: pip install 'boardwire[render]'") from missing
+            raise ImportError(
+                "`render_mode='human'` needs pygame: pip install 'boardwire[render]'"
+            ) from missing
         self._pygame = pygame
         self._title = title
         self._screen: Any = None

@@ -23,7 +23,7 @@ _OF_EPISODES = np.uint8(TERMINATED | TRUNCATED | FORFEITED)
 # One row for each action, because building an array takes longer than playing the action.
 _ACTIONS = np.arange(256, dtype=np.uint8)[:, None]
 
-_ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: reset all environments"
+_ALL_LOST = "the batch and all its episodes are lost: reset all environments, without reset_mask"
 
 
 class Session:
@@ -58,7 +58,7 @@ class Session:
             ResetNeeded: The environment was not reset, or the last reset failed.
         """
         if self._last is None:
-            raise gymnasium.error.ResetNeeded("reset the environment first: no episode is under way")
+            raise gymnasium.error.ResetNeeded("call `reset` first: the environment has no episode")
         return self._last
 
     def deal(self, open_batch: Callable[[], Batch], random: np.random.Generator) -> BatchStep:

@@ -43,9 +43,9 @@ class ObservationEncoder:
             ValueError: `observation` or `mask` has an unknown value.
         """
         if observation not in ("ids", "features"):
-            raise ValueError(f"observation={observation!r} is neither 'ids' nor 'features'")
+            raise ValueError(f"`observation` must be 'ids' or 'features'; got {observation!r}")
         if mask not in ("info", "observation"):
-            raise ValueError(f"mask={mask!r} is neither 'info' nor 'observation'")
+            raise ValueError(f"`mask` must be 'info' or 'observation'; got {mask!r}")
         self._spec = spec
         self._has_ids = observation == "ids"
         self._has_mask = mask == "observation"

@@ -206,12 +206,12 @@ class TableEnv(Reconstructed):
         index, mask = operator.index(action), self._table.seen(agent).mask
         if not 0 <= index < len(mask):
             raise IllegalAction(
-                f"{agent}: there is no action {index}, only 0 to {len(mask) - 1}",
+                f"{agent}: there is no action {index}; action indices are below {len(mask)}",
                 reason="ACTION_OUT_OF_RANGE",
             )
         if self._illegal_actions == "reject" and not mask[index]:
             raise IllegalAction(
-                f"{agent}: action {index} is not legal now: the mask has those that are",
+                f"{agent}: action {index} is not legal now: the mask has the legal actions",
                 code="FAILED_PRECONDITION",
                 reason="ACTION_ILLEGAL",
             )

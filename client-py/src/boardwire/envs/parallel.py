@@ -66,7 +66,7 @@ class BoardwireParallelEnv(TableEnv, ParallelEnv[str, Any, Any]):
             return {}, {}, {}, {}, {}
         due = table.pending
         if missing := [agent for agent in due if agent not in actions]:
-            raise ValueError(f"{', '.join(missing)} owes a decision and has no action")
+            raise ValueError(f"missing actions of {', '.join(missing)}: these agents owe a decision")
         for agent in due:
             self._check(agent, actions[agent])
         for agent in due:

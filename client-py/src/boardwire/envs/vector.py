@@ -81,9 +81,11 @@ class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDA
         other arguments and errors are those of `BoardwireEnv`.
         """
         if render_mode is not None:
-            raise ValueError(f"render_mode={render_mode!r}: a vector environment renders nothing")
+            raise ValueError(
+                f"`render_mode` must be None: a vector environment renders nothing; got {render_mode!r}"
+            )
         if num_envs < 1:
-            raise ValueError(f"num_envs={num_envs} is less than 1")
+            raise ValueError(f"`num_envs` must be at least 1; got {num_envs}")
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
@@ -165,7 +167,9 @@ class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDA
         if not given.ndim:
             return [operator.index(given.item()) + i for i in range(self.num_envs)]
         if given.shape != (self.num_envs,):
-            raise ValueError(f"{len(given)} seeds for {self.num_envs} environments")
+            raise ValueError(
+                f"`seed` must have {self.num_envs} seeds, one for each environment; got {len(given)}"
+            )
         return [None if one is None else operator.index(one) for one in given]
 
     def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -174,9 +178,11 @@ class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDA
             return np.ones(self.num_envs, np.bool_)
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             kind = mask.dtype if isinstance(mask, np.ndarray) else type(mask)
-            raise TypeError(f"options['reset_mask'] is an array of bools, not {kind}")
+            raise TypeError(f"options['reset_mask'] must be an array of bools; got {kind}")
         if mask.shape != (self.num_envs,) or not mask.any():
-            raise ValueError(f"options['reset_mask'] is a bool[{self.num_envs}] with one True, not {mask}")
+            raise ValueError(
+                f"options['reset_mask'] must be bool[{self.num_envs}] with at least one True; got {mask}"
+            )
         return mask
 
     def step(
