@@ -19,14 +19,14 @@
 //!
 //! let mut seat = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
 //! let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
-//! let mut seen = seat.observe(observe).await?.into_inner().observation.ok_or("no observation")?;
-//! while !(seen.terminated || seen.truncated) {
-//!     let action = legal_actions(&seen.mask).next().ok_or("no legal action")?;
-//!     let (episode, decision) = (seen.episode, seen.decision);
+//! let mut observation = seat.observe(observe).await?.into_inner().observation.ok_or("no observation")?;
+//! while !(observation.terminated || observation.truncated) {
+//!     let action = legal_actions(&observation.mask).next().ok_or("no legal action")?;
+//!     let (episode, decision) = (observation.episode, observation.decision);
 //!     let act = ActRequest { match_id: match_id.clone(), episode, decision, action, wait: true, ..ActRequest::default() };
-//!     seen = seat.act(act).await?.into_inner().observation.ok_or("no observation")?;
+//!     observation = seat.act(act).await?.into_inner().observation.ok_or("no observation")?;
 //! }
-//! println!("{:?}", seen.outcome);
+//! println!("{:?}", observation.outcome);
 //! # Ok(())
 //! # }
 //! ```
@@ -42,9 +42,9 @@ use tonic::{Code, Request, Status};
 use tonic_types::{StatusExt as _, pb};
 
 /// The timeout for opening a connection.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The keepalive interval. After this long without data, the client pings the server.
-const KEEPALIVE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// The HTTP/2 flow-control window of a stream in bytes.
 const STREAM_WINDOW: u32 = 4 << 20;
 /// The HTTP/2 flow-control window of a connection in bytes.
@@ -62,8 +62,8 @@ pub fn connect(address: &str) -> Result<Channel, Error> {
     let schemed = address.contains("://") || address.starts_with("unix:");
     let address = if schemed { address.to_owned() } else { format!("http://{address}") };
     let endpoint = Endpoint::from_shared(address)?
-        .connect_timeout(CONNECT)
-        .http2_keep_alive_interval(KEEPALIVE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW);
@@ -106,13 +106,13 @@ pub fn legal_actions(mask: &[u8]) -> impl Iterator<Item = u32> {
 /// Returns the server's error reason from `ErrorInfo`, such as `DECISION_STALE`. `None` if the error does not come from
 /// the server, for example after a lost connection.
 #[must_use]
-pub fn reason(status: &Status) -> Option<String> {
+pub fn error_reason(status: &Status) -> Option<String> {
     Some(status.get_details_error_info()?.reason)
 }
 
 /// Converts an error in a stream response to the status that a unary call would have returned.
 #[must_use]
-pub fn refusal(error: &pb::Status) -> Status {
+pub fn stream_error_status(error: &pb::Status) -> Status {
     Status::with_details(Code::from_i32(error.code), error.message.as_str(), error.encode_to_vec().into())
 }
 
@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_keeps_code_message_and_reason() {
+    fn a_stream_error_keeps_code_message_and_reason() {
         let details = ErrorDetails::with_error_info("DECISION_STALE", "boardwire.v1", HashMap::new());
         let status = Status::with_error_details(Code::Aborted, "late", details);
         let sent = pb::Status::decode(status.details()).expect("its details are a status");
-        let refused = refusal(&sent);
+        let refused = stream_error_status(&sent);
         assert_eq!((refused.code(), refused.message()), (Code::Aborted, "late"));
-        assert_eq!(reason(&refused).as_deref(), Some("DECISION_STALE"));
-        assert_eq!(reason(&Status::unavailable("gone")), None);
+        assert_eq!(error_reason(&refused).as_deref(), Some("DECISION_STALE"));
+        assert_eq!(error_reason(&Status::unavailable("gone")), None);
     }
 }

@@ -60,12 +60,12 @@ pub struct Report {
     pub field: Option<String>,
 }
 
-/// Defines the errors. A row has: name, fields sent as metadata (after `;` fields that are not sent), code, reason, wrong
+/// Defines the errors. A row has: name, metadata fields (after `;` private fields, which are not sent), code, reason, wrong
 /// request field, message.
 macro_rules! errors {
     ($(
         $(#[$doc:meta])*
-        $name:ident $({ $($sent:ident: $sent_type:ty),+ $(; $($kept:ident: $kept_type:ty),+)? })?
+        $name:ident $({ $($metadata:ident: $metadata_type:ty),+ $(; $($private:ident: $private_type:ty),+)? })?
         $code:ident $reason:literal $(at $field:literal)? $text:literal
     )+) => {
         /// The reason why a request failed. A failed request changes nothing.
@@ -74,16 +74,16 @@ macro_rules! errors {
         pub enum Error {$(
             $(#[$doc])*
             #[error($text)]
-            $name $({ $($sent: $sent_type,)+ $($($kept: $kept_type,)+)? })?,
+            $name $({ $($metadata: $metadata_type,)+ $($($private: $private_type,)+)? })?,
         )+}
 
         impl Error {
-            /// Returns code, reason, metadata and field, before long values are cut.
+            /// Returns code, reason, metadata and field, before long values are truncated.
             #[allow(unused_variables, reason = "a field's name needs some of the values or none")]
             fn row(&self) -> (Code, &'static str, Vec<(&'static str, String)>, Option<String>) {
                 match self {$(
-                    Self::$name $({ $($sent,)+ $($($kept: _,)+)? })? => {
-                        let metadata = vec![$($((stringify!($sent), $sent.to_string()),)+)?];
+                    Self::$name $({ $($metadata,)+ $($($private: _,)+)? })? => {
+                        let metadata = vec![$($((stringify!($metadata), $metadata.to_string()),)+)?];
                         let field: Option<String> = None $(.or(Some(format!($field))))?;
                         (Code::$code, $reason, metadata, field)
                     }
@@ -93,7 +93,7 @@ macro_rules! errors {
 
         /// The reason, code and metadata of every error.
         #[cfg(test)]
-        const ROWS: &[(&str, Code, &[&str])] = &[$(($reason, Code::$code, &[$($(stringify!($sent)),+)?])),+];
+        const ROWS: &[(&str, Code, &[&str])] = &[$(($reason, Code::$code, &[$($(stringify!($metadata)),+)?])),+];
     };
 }
 
@@ -124,20 +124,19 @@ errors! {
         "there is no match `{match_id}`; it may have been closed long ago"
     /// No invitation has this code.
     InvitationUnknown NotFound "INVITATION_UNKNOWN"
-        "this invitation is for no seat of any open match"
+        "no open match has an invitation with this code"
     /// The decision came after the seat's clock ran out. The server has decided for the seat.
     DecisionLate { episode: u32, decision: u32 } Aborted "DECISION_LATE"
-        "decision {decision} of episode {episode} came too late: the time had run out, and the server has decided for the seat; \
-         observe again"
+        "decision {decision} of episode {episode} came too late: the clock ran out and the server decided for the seat; call Observe"
     /// The episode has not been dealt.
     NotDealt { missing: String, to: &'static str } FailedPrecondition "NOT_DEALT"
-        "the episode is not dealt: seats {missing} have yet to {to}"
+        "the episode is not dealt yet: seats {missing} must {to} first"
     /// The match ended before its deal, because agents did not reveal their share of it.
     DealWithheld { match_id: String, seats: String } FailedPrecondition "DEAL_WITHHELD"
-        "match {match_id} has ended: seats {seats} did not open their parts of the deal, and have forfeited it"
+        "match {match_id} has ended: seats {seats} did not reveal their share of the deal, so they forfeited"
     /// The server no longer has these frames.
     FramesGone { after: u64, oldest: u64 } NotFound "FRAMES_GONE"
-        "the frames after {after} are not kept any more; the oldest is frame {oldest}"
+        "the server no longer has frames after {after}; its oldest frame is {oldest}"
     /// Another request has used the invitation.
     InvitationUsed { match_id: String, seat: u8 } FailedPrecondition "INVITATION_USED"
         "seat {seat} of match {match_id} has been joined already"
@@ -192,25 +191,25 @@ errors! {
         "the bot at seat {seat} of {id} has failed: {problem}"
     /// The seat has reached its limit of waiting calls.
     SeatBusy { seat: u8, limit: usize } ResourceExhausted "SEAT_BUSY"
-        "seat {seat} has {limit} waiting calls, the most that it may; one is enough"
+        "seat {seat} has {limit} waiting calls, the limit for one seat; one is enough"
     /// Another request has this id.
     RequestIdReused { request_id: String } AlreadyExists "REQUEST_ID_REUSED"
         "request id {request_id} was used for another request; a new request needs a new one"
     /// The caller has reached its limit.
     CallerFull { what: &'static str, limit: usize } ResourceExhausted "CALLER_FULL"
-        "you hold {limit} {what}, the most that one caller may; close some first"
+        "you have {limit} {what}, the limit for one caller; close one first"
     /// The server has reached its limit of matches.
     MatchesFull { limit: usize } ResourceExhausted "MATCHES_FULL"
-        "the server holds {limit} matches, the most that it may; close one first"
+        "the server has {limit} matches, which is its limit; close one first"
     /// No batch has this id.
     BatchUnknown { batch_id: String } NotFound "BATCH_UNKNOWN"
         "there is no batch `{batch_id}`; it was closed, its connection ended, or it was idle for too long"
     /// The token does not belong to the batch's owner.
     BatchOwnerOnly { batch_id: String } PermissionDenied "BATCH_OWNER_ONLY"
-        "the token is not that of the owner of batch {batch_id}"
+        "the token does not belong to batch {batch_id}"
     /// The server has reached its limit of batches.
     BatchesFull { limit: usize } ResourceExhausted "BATCHES_FULL"
-        "the server holds {limit} batches, the most that it may; close one first"
+        "the server has {limit} batches, which is its limit; close one first"
     /// The new environments exceed the server's limit.
     EnvironmentsFull { limit: usize, open: usize, asked: usize } ResourceExhausted "ENVIRONMENTS_FULL"
         "{asked} environments do not fit: the server holds {open} of at most {limit}"
@@ -256,7 +255,7 @@ errors! {
         "service {service} has no method `{method}`"
     /// The health service does not know a service of this name.
     HealthUnknown NotFound "HEALTH_UNKNOWN"
-        "the health of an unknown service was asked for"
+        "health check of an unknown service"
     /// Reflection has no such symbol or file.
     DescriptorUnknown { problem: String } NotFound "DESCRIPTOR_UNKNOWN"
         "reflection does not find it: {problem}"
@@ -277,28 +276,28 @@ errors! {
         "the call's time is over, or its message took too long to arrive"
     /// The connection, its origin or the server has reached its byte limit.
     BytesFull { limit: usize } ResourceExhausted "BYTES_FULL"
-        "the server holds {limit} bytes of calls and unread answers, the most that it may; read answers and end calls, then \
+        "the server has {limit} bytes of calls and unread responses, which is its limit; read responses and end calls, then \
          try again"
     /// The caller exceeds its rate limit.
     RateExceeded { limit: u32; wait: Duration } ResourceExhausted "RATE_EXCEEDED"
-        "a caller may make {limit} calls a second"
+        "rate limit exceeded: a caller may make {limit} calls per second"
     /// The journal cannot be written.
     JournalFailed { problem: String } Unavailable "JOURNAL_FAILED"
-        "the journal cannot be written: {problem}; nothing that was answered is lost, try again later"
+        "cannot write the journal: {problem}; no acknowledged request is lost; retry later"
     /// The server is shutting down.
     ShuttingDown Unavailable "SHUTTING_DOWN"
         "the server is shutting down"
     /// An invariant is broken. Only the server log has the details.
-    Internal { place: String; what: String } Internal "INTERNAL"
+    Internal { place: String; problem: String } Internal "INTERNAL"
         "internal error in {place}; see the server's log"
 }
 
-/// The maximum size in bytes of a value that came with a request. Longer values are cut.
+/// The maximum size in bytes of a value that came with a request. Longer values are truncated.
 const MAX_VALUE_BYTES: usize = 64;
-/// The maximum size in bytes of a value that the server created. Longer values are cut.
-const MAX_OUR_BYTES: usize = 512;
+/// The maximum size in bytes of a value that the server created. Longer values are truncated.
+const MAX_SERVER_VALUE_BYTES: usize = 512;
 /// The names of the values that the server creates and that may be long.
-const OURS: &[&str] = &["known", "expected", "problem"];
+const SERVER_VALUES: &[&str] = &["known", "expected", "problem"];
 
 impl Error {
     /// Returns the error for a field with an invalid value: `field must be expected; got value`.
@@ -307,29 +306,30 @@ impl Error {
         Self::FieldInvalid { field, value: value.to_string(), expected: expected.into() }
     }
 
-    /// Returns the error as a caller receives it. Cuts long values, so that a status fits the header limit of clients.
+    /// Returns the error as a caller receives it. Truncates long values, so that a status fits the header limit of clients.
     #[must_use]
     pub fn report(&self) -> Report {
         let (code, reason, mut metadata, field) = self.row();
         let (mut message, mut field) = (self.to_string(), field);
         for (name, value) in &mut metadata {
-            let most = if OURS.contains(name) { MAX_OUR_BYTES } else { MAX_VALUE_BYTES };
-            if let Some(cut) = cut(value, most) {
-                message = message.replace(value.as_str(), &cut);
-                field = field.map(|field| field.replace(value.as_str(), &cut));
-                *value = cut;
+            let max_bytes =
+                if SERVER_VALUES.contains(name) { MAX_SERVER_VALUE_BYTES } else { MAX_VALUE_BYTES };
+            if let Some(truncated) = truncate(value, max_bytes) {
+                message = message.replace(value.as_str(), &truncated);
+                field = field.map(|field| field.replace(value.as_str(), &truncated));
+                *value = truncated;
             }
         }
         Report { code, reason, message, metadata, field }
     }
 }
 
-/// Returns the start of a value with more than `most` bytes, and its size. `None` if the value is short enough.
-fn cut(value: &str, most: usize) -> Option<String> {
-    if value.len() <= most {
+/// Returns the start of a value with more than `max_bytes` bytes, and its size. `None` if the value is short enough.
+fn truncate(value: &str, max_bytes: usize) -> Option<String> {
+    if value.len() <= max_bytes {
         return None;
     }
-    Some(format!("{}… ({} bytes)", &value[..value.floor_char_boundary(most)], value.len()))
+    Some(format!("{}… ({} bytes)", &value[..value.floor_char_boundary(max_bytes)], value.len()))
 }
 
 #[cfg(test)]
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_for_other_languages_is_this_one() {
+    fn errors_tsv_equals_this_table() {
         let table: Vec<_> = include_str!("../../../tests/errors.tsv").lines().skip(1).collect();
         let rows: Vec<_> = ROWS
             .iter()
@@ -347,15 +347,15 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_not_sent_stand_in_no_message() {
-        let internal = Error::Internal { place: "m".to_owned(), what: "secret".to_owned() };
+    fn private_values_are_in_no_message() {
+        let internal = Error::Internal { place: "m".to_owned(), problem: "secret".to_owned() };
         assert!(!format!("{:?}", internal.report()).contains("secret"));
         let wait = Duration::from_secs(7);
         assert!(!format!("{:?}", Error::RateExceeded { limit: 9, wait }.report()).contains('7'));
     }
 
     #[test]
-    fn long_values_are_cut() {
+    fn long_values_are_truncated() {
         let report = Error::MatchUnknown { match_id: "é".repeat(33) }.report();
         assert_eq!(report.metadata, [("match_id", format!("{}… (66 bytes)", "é".repeat(32)))]);
         assert!(report.message.contains("… (66 bytes)`"), "{}", report.message);

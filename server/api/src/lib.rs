@@ -5,7 +5,7 @@
 //! With neither feature, the crate has only the messages and the [errors](error), and does not build gRPC.
 //!
 //! The code is generated from `proto/`: do not edit it. `make proto` writes it. `tests/bootstrap.rs` checks that it is up
-//! to date. [`FILES`] and [`DESCRIPTORS`] hold the protocol itself, for programs without the repository.
+//! to date. [`PROTO_FILES`] and [`FILE_DESCRIPTOR_SET`] hold the protocol itself, for programs without the repository.
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -46,7 +46,7 @@ pub use tonic_types::{self, pb as rpc};
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// The proto files and their imports, except the well-known types: import path and contents of each file.
-pub const FILES: &[(&str, &str)] = files::FILES;
+pub const PROTO_FILES: &[(&str, &str)] = files::FILES;
 
 /// The protocol as a serialized `FileDescriptorSet` with all imports, for reflection and for tools that read no text.
-pub const DESCRIPTORS: &[u8] = include_bytes!("gen/boardwire.v1.bin");
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("gen/boardwire.v1.bin");

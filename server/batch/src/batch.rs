@@ -1,6 +1,6 @@
 //! A batch steps many environments of one table together.
 //!
-//! Each block holds some of the environments. A call checks out the blocks that it needs, and gives them back at its end.
+//! Each block holds some of the environments. A call checks out the blocks that it needs, and checks them in at its end.
 //! Pool threads run large calls. No call computes under a lock. Calls for different blocks run in parallel. Calls for the
 //! same block wait for each other without blocking a thread. A call checks its request before it changes an environment.
 //! If the caller cancels a call while bots think, no environment changes.
@@ -11,7 +11,7 @@ mod checkout;
 mod columns;
 mod environment;
 mod operation;
-mod plan;
+mod options;
 mod responses;
 mod select;
 mod snapshot;
@@ -29,24 +29,26 @@ use tokio::sync::Notify;
 pub use block::Block;
 pub(crate) use block::Environments;
 pub use columns::Step;
-pub(crate) use columns::{Column, NOBODY};
-pub use plan::{Actions, Adviser, Begin, Columns, LineUp, Opening, Plan, Reset, flag};
+pub(crate) use columns::{Column, NO_VALUE};
+pub use options::{
+    Actions, Adviser, BatchOptions, Columns, EnvironmentConfig, EpisodeStart, LineUp, Reset, flag,
+};
 pub use snapshot::SnapshotKey;
 
-use crate::play::Insight;
-use crate::pool::{Group, Owner};
+use crate::play::InformationSet;
+use crate::pool::{CallerGroup, WorkQueue};
 use crate::tables::Table;
 use boardwire_api::Error;
-use checkout::{PlacedBlock, RunOn, Slots};
+use checkout::{Executor, PlacedBlock, Slots};
 use columns::{BufferCache, Widths, row_bytes};
 use operation::Operation;
 use responses::{NumberedRequest, RequestContent, ResponseCache};
-use snapshot::Saved;
+use snapshot::SavedEnvironment;
 
 /// The maximum size in bytes of a message without its columns.
-pub(crate) const MESSAGE_HEAD: usize = 1024;
+pub(crate) const MAX_MESSAGE_OVERHEAD_BYTES: usize = 1024;
 /// The maximum size in bytes of an environment in a snapshot. The Golden Compass needs the most: three quarters of it.
-const MAX_SAVED_BYTES: usize = 3 << 10;
+const MAX_ENVIRONMENT_SNAPSHOT_BYTES: usize = 3 << 10;
 /// The number of environments in a block, if no bot thinks or a bot uses a policy network.
 const BLOCK_SIZE: usize = 64;
 /// The number of environments in a block of any other batch.
@@ -60,20 +62,19 @@ const SHARED_LIMIT: usize = 2048;
 pub struct Batch {
     id: String,
     table: Arc<Table>,
-    opening: Opening,
-    plan: Arc<Plan>,
+    options: BatchOptions,
+    config: Arc<EnvironmentConfig>,
     widths: Widths,
-    per_block: usize,
+    block_size: usize,
     /// The digest of the table and `skip_forced`. The batch refuses a snapshot with another digest.
-    kind: Digest,
-    /// The batch's work queue in the pool.
-    owner: Mutex<Arc<Owner>>,
+    snapshot_kind: Digest,
+    work_queue: Mutex<Arc<WorkQueue>>,
     /// The number of pool threads.
     threads: usize,
     buffers: BufferCache,
     responses: Mutex<ResponseCache>,
     slots: Mutex<Slots>,
-    freed: Notify,
+    blocks_returned: Notify,
 }
 
 impl Batch {
@@ -84,41 +85,41 @@ impl Batch {
     pub async fn open(
         id: String,
         table: Arc<Table>,
-        opening: Opening,
-        group: &Group,
+        options: BatchOptions,
+        group: &CallerGroup,
     ) -> Result<Arc<Self>, Error> {
-        let batch = Arc::new(Self::new(id, table, opening, group));
-        batch.take(batch.all()).await?.work(Operation::Open, None).await?;
+        let batch = Arc::new(Self::new(id, table, options, group));
+        batch.check_out(batch.all()).await?.work(Operation::Open, None).await?;
         Ok(batch)
     }
 
-    fn new(id: String, table: Arc<Table>, opening: Opening, group: &Group) -> Self {
-        let plan = Arc::new(opening.plan.clone());
-        let widths = Widths::of(table.rules.info(), &plan);
-        let large = plan.is_quick() || plan.asks_policies();
-        let per_block = if large { BLOCK_SIZE } else { THINKING_BLOCK_SIZE };
+    fn new(id: String, table: Arc<Table>, options: BatchOptions, group: &CallerGroup) -> Self {
+        let config = Arc::new(options.config.clone());
+        let widths = Widths::of(table.game.info(), &config);
+        let large = !config.bots_think() || config.uses_policies();
+        let block_size = if large { BLOCK_SIZE } else { THINKING_BLOCK_SIZE };
         let block_at = |first: usize| {
-            let count = per_block.min(opening.environments - first);
-            let number = opening.first.wrapping_add(first as u64);
-            let rules = Arc::clone(&table.rules);
-            let block = rules.environments(Arc::clone(&plan), opening.seed, number, count);
+            let count = block_size.min(options.environments - first);
+            let number = options.first.wrapping_add(first as u64);
+            let rules = Arc::clone(&table.game);
+            let block = rules.environments(Arc::clone(&config), options.seed, number, count);
             Some(PlacedBlock { block, first })
         };
-        let blocks = (0..opening.environments).step_by(per_block).map(block_at).collect();
+        let blocks = (0..options.environments).step_by(block_size).map(block_at).collect();
         Self {
             id,
-            kind: Digest::of(&(table.digest, plan.skip_forced)),
-            plan,
+            snapshot_kind: Digest::of(&(table.digest, config.skip_forced)),
+            config,
             widths,
-            per_block,
-            owner: Mutex::new(Arc::new(group.owner())),
+            block_size,
+            work_queue: Mutex::new(Arc::new(group.work_queue())),
             threads: group.threads(),
-            buffers: BufferCache::new(widths, opening.environments),
-            responses: Mutex::new(ResponseCache::new(opening.environments)),
+            buffers: BufferCache::new(widths, options.environments),
+            responses: Mutex::new(ResponseCache::new(options.environments)),
             slots: Mutex::new(Slots::new(blocks)),
-            freed: Notify::new(),
+            blocks_returned: Notify::new(),
             table,
-            opening,
+            options,
         }
     }
 
@@ -136,42 +137,42 @@ impl Batch {
 
     /// Returns the settings that the batch was opened with.
     #[must_use]
-    pub fn opening(&self) -> &Opening {
-        &self.opening
+    pub fn options(&self) -> &BatchOptions {
+        &self.options
     }
 
     /// Returns the maximum size in bytes of a snapshot of the environments in `mask`. An empty mask means all.
     #[must_use]
     pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
-        let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
-        let environments = if mask.is_empty() { self.opening.environments } else { chosen };
-        (environments * MAX_SAVED_BYTES).min(self.opening.message_bytes)
+        let selected: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
+        let environments = if mask.is_empty() { self.options.environments } else { selected };
+        (environments * MAX_ENVIRONMENT_SNAPSHOT_BYTES).min(self.options.message_bytes)
     }
 
     /// Returns the maximum size in bytes of the rows of `count` environments. A `count` of 0 means all.
     #[must_use]
     pub fn step_bytes(&self, count: u32) -> usize {
-        let rows = if count == 0 { self.opening.environments } else { count as usize };
-        rows.min(self.opening.environments) * row_bytes(self.table.rules.info(), &self.plan)
+        let rows = if count == 0 { self.options.environments } else { count as usize };
+        rows.min(self.options.environments) * row_bytes(self.table.game.info(), &self.config)
     }
 
     fn all(&self) -> Range<usize> {
-        0..self.opening.environments
+        0..self.options.environments
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn owner(&self) -> Arc<Owner> {
-        Arc::clone(&self.owner.lock().unwrap_or_else(PoisonError::into_inner))
+    fn work_queue(&self) -> Arc<WorkQueue> {
+        Arc::clone(&self.work_queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Moves the batch to another pool, in a forked process without threads of the old pool. No call may run at the fork.
-    pub fn adopt(&self, group: &Group) {
-        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        // The old owner is never dropped: a thread that the fork did not copy may hold the old pool's lock forever.
-        std::mem::forget(std::mem::replace(&mut *owner, Arc::new(group.owner())));
+    pub fn move_to_pool(&self, group: &CallerGroup) {
+        let mut work_queue = self.work_queue.lock().unwrap_or_else(PoisonError::into_inner);
+        // The old work queue is never dropped: a thread that the fork did not copy may hold the old pool's lock forever.
+        std::mem::forget(std::mem::replace(&mut *work_queue, Arc::new(group.work_queue())));
     }
 
     fn responses(&self) -> MutexGuard<'_, ResponseCache> {
@@ -181,8 +182,8 @@ impl Batch {
     /// Ends the batch. Running, waiting and later calls fail with `reason`.
     pub fn end(&self, reason: Error) {
         self.lock().ended.get_or_insert(reason);
-        self.owner().cancel();
-        self.freed.notify_waiters();
+        self.work_queue().cancel();
+        self.blocks_returned.notify_waiters();
     }
 
     /// Ends the batch after a panic during a call.
@@ -191,7 +192,10 @@ impl Batch {
     }
 
     fn internal_error(&self) -> Error {
-        Error::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
+        Error::Internal {
+            place: self.id.clone(),
+            problem: "a pool task of the batch panicked or was dropped".to_owned(),
+        }
     }
 
     fn end_reason(&self) -> Error {
@@ -199,30 +203,30 @@ impl Batch {
     }
 
     /// Waits until the batch ends, and returns the reason.
-    async fn ended(&self) -> Error {
+    async fn wait_until_ended(&self) -> Error {
         loop {
-            let mut freed = std::pin::pin!(self.freed.notified());
-            freed.as_mut().enable();
+            let mut blocks_returned = std::pin::pin!(self.blocks_returned.notified());
+            blocks_returned.as_mut().enable();
             if let Some(reason) = &self.lock().ended {
                 return reason.clone();
             }
-            freed.await;
+            blocks_returned.await;
         }
     }
 
-    /// Puts blocks back into their slots and wakes waiting calls.
-    fn give_back(&self, blocks: impl IntoIterator<Item = PlacedBlock>) {
+    /// Checks blocks in: puts them back into their slots and wakes waiting calls.
+    fn check_in(&self, blocks: impl IntoIterator<Item = PlacedBlock>) {
         let mut blocks = blocks.into_iter().peekable();
         if blocks.peek().is_none() {
             return;
         }
         let mut slots = self.lock();
         for placed in blocks {
-            let slot = placed.first / self.per_block;
+            let slot = placed.first / self.block_size;
             slots.blocks[slot] = Some(placed);
         }
         drop(slots);
-        self.freed.notify_waiters();
+        self.blocks_returned.notify_waiters();
     }
 
     /// Steps `count` environments from `first` on; a `count` of 0 means all of them. A retry with the `sequence` number of
@@ -237,10 +241,10 @@ impl Batch {
         actions: Actions,
         sequence: Option<u64>,
     ) -> Result<Step, Error> {
-        let range = self.run_for(first, count, &actions)?;
+        let range = self.range_for_actions(first, count, &actions)?;
         let request =
             sequence.map(|sequence| NumberedRequest { sequence, content: RequestContent::step(&actions) });
-        let checkout = self.take(range).await?;
+        let checkout = self.check_out(range).await?;
         if let Some(step) = checkout.repeated(request.as_ref())? {
             return Ok(step);
         }
@@ -258,10 +262,11 @@ impl Batch {
         count: u32,
         actions: Actions,
     ) -> Result<Result<Step, Error>, Actions> {
-        let checkout = self.run_for(first, count, &actions).and_then(|range| match self.run_on(&range) {
-            RunOn::Caller => self.take_now(&range, None),
-            RunOn::CallerAndPool | RunOn::Pool => Ok(None),
-        });
+        let checkout =
+            self.range_for_actions(first, count, &actions).and_then(|range| match self.executor(&range) {
+                Executor::Caller => self.try_check_out(&range, None),
+                Executor::CallerAndPool | Executor::Pool => Ok(None),
+            });
         Ok(match checkout {
             Ok(None) => return Err(actions),
             Ok(Some(checkout)) => {
@@ -278,22 +283,23 @@ impl Batch {
     /// The mask, the number of seeds or the sequence number is not valid.
     pub async fn reset(self: &Arc<Self>, reset: Reset, sequence: Option<u64>) -> Result<Step, Error> {
         let Reset { mask, seed, seeds } = &reset;
-        let chosen = self.chosen(mask)?;
-        if !seeds.is_empty() && seeds.len() != chosen.len() {
-            let expected = format!("empty or {} seeds", chosen.len());
+        let environments = self.mask_environments(mask)?;
+        if !seeds.is_empty() && seeds.len() != environments.len() {
+            let expected = format!("empty or {} seeds", environments.len());
             return Err(Error::field("seeds", format!("{} seeds", seeds.len()), expected));
         }
-        let mut begins = vec![None; self.opening.environments];
-        for (at, &environment) in chosen.iter().enumerate() {
-            begins[environment] = Some(Begin { batch_seed: *seed, episode_seed: seeds.get(at).copied() });
+        let mut starts = vec![None; self.options.environments];
+        for (index, &environment) in environments.iter().enumerate() {
+            starts[environment] =
+                Some(EpisodeStart { batch_seed: *seed, episode_seed: seeds.get(index).copied() });
         }
         let request =
             sequence.map(|sequence| NumberedRequest { sequence, content: RequestContent::reset(reset) });
-        let checkout = self.take(self.all()).await?;
+        let checkout = self.check_out(self.all()).await?;
         if let Some(step) = checkout.repeated(request.as_ref())? {
             return Ok(step);
         }
-        checkout.work(Operation::Reset(begins), request).await
+        checkout.work(Operation::Reset(starts), request).await
     }
 
     /// Saves the environments of `mask` as a snapshot. An empty mask means all.
@@ -301,19 +307,24 @@ impl Batch {
     /// # Errors
     /// The mask is not valid, or its environments do not fit one message.
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Error> {
-        let chosen = self.chosen(mask)?;
-        let (count, most) = (chosen.len(), self.opening.message_bytes);
-        let (key, checkout) = (key.clone(), self.take(run_covering(&chosen)).await?);
+        let environments = self.mask_environments(mask)?;
+        let (count, max) = (environments.len(), self.options.message_bytes);
+        let (key, checkout) = (key.clone(), self.check_out(covering_range(&environments)).await?);
         let snapshot = checkout.in_pool(move |checkout| {
-            let saved = chosen.iter().map(|&at| {
-                let (block, place) = checkout.locate(at);
-                block.save(place)
+            let saved = environments.iter().map(|&environment| {
+                let (block, index) = checkout.locate(environment);
+                block.save(index)
             });
-            snapshot::seal(&key, &checkout.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
+            snapshot::seal(
+                &key,
+                &checkout.batch.snapshot_kind,
+                saved,
+                max.saturating_sub(MAX_MESSAGE_OVERHEAD_BYTES),
+            )
         });
         snapshot.await?.1.map(Bytes::from).map_err(|fit| {
             let expected =
-                format!("at most the first {fit} environments, which fit a message of {most} bytes");
+                format!("at most the first {fit} environments, which fit a message of {max} bytes");
             Error::field("mask", format!("{count} environments"), expected)
         })
     }
@@ -322,17 +333,20 @@ impl Batch {
     ///
     /// # Errors
     /// The mask is not valid, or the episode of an environment is over.
-    pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Error> {
-        let chosen = self.chosen(mask)?;
-        let checkout = self.take(run_covering(&chosen)).await?;
-        let insights = checkout.in_pool(move |checkout| {
-            let insight = |environment| {
-                let (block, place) = checkout.locate(environment);
-                block.insight(place).ok_or(Error::EnvironmentOver { environment })
+    pub async fn information_sets(
+        self: &Arc<Self>,
+        mask: &[u8],
+    ) -> Result<Vec<Box<dyn InformationSet>>, Error> {
+        let environments = self.mask_environments(mask)?;
+        let checkout = self.check_out(covering_range(&environments)).await?;
+        let information_sets = checkout.in_pool(move |checkout| {
+            let information_set = |environment| {
+                let (block, index) = checkout.locate(environment);
+                block.information_set(index).ok_or(Error::EnvironmentOver { environment })
             };
-            chosen.into_iter().map(insight).collect()
+            environments.into_iter().map(information_set).collect()
         });
-        insights.await?.1
+        information_sets.await?.1
     }
 
     /// Returns an environment's position as text for people, as a seat knows it.
@@ -340,14 +354,14 @@ impl Batch {
     /// # Errors
     /// The environment or the seat does not exist.
     pub async fn text(self: &Arc<Self>, environment: u32, seat: u32) -> Result<String, Error> {
-        let range = self.run_of(environment, 1)?;
-        let seats = self.table.rules.info().seats;
-        let below = u8::try_from(seat).ok().filter(|seat| *seat < seats);
-        let seat = below.ok_or_else(|| Error::field("seat", seat, format!("below {seats}")))?;
+        let range = self.range_of(environment, 1)?;
+        let seats = self.table.game.info().seats;
+        let valid_seat = u8::try_from(seat).ok().filter(|seat| *seat < seats);
+        let seat = valid_seat.ok_or_else(|| Error::field("seat", seat, format!("below {seats}")))?;
         let environment = range.start;
-        let checkout = self.take(range).await?;
-        let (block, place) = checkout.locate(environment);
-        Ok(block.text(place, Seat::new(seat)))
+        let checkout = self.check_out(range).await?;
+        let (block, index) = checkout.locate(environment);
+        Ok(block.text(index, Seat::new(seat)))
     }
 
     /// Replaces the environments of `mask` with the environments of a snapshot. An empty mask means all.
@@ -361,31 +375,32 @@ impl Batch {
         snapshot: Bytes,
         mask: &[u8],
     ) -> Result<Step, Error> {
-        let chosen = self.chosen(mask)?;
-        let (key, checkout) = (key.clone(), self.take(self.all()).await?);
+        let environments = self.mask_environments(mask)?;
+        let (key, checkout) = (key.clone(), self.check_out(self.all()).await?);
         let checked = checkout.in_pool(move |checkout| {
-            let saved = snapshot::unseal(&key, &checkout.batch.kind, &snapshot)?;
-            if saved.len() != chosen.len() {
-                return Err(format!("it holds {} environments, not {}", saved.len(), chosen.len()));
+            let saved = snapshot::unseal(&key, &checkout.batch.snapshot_kind, &snapshot)?;
+            if saved.len() != environments.len() {
+                return Err(format!("it holds {} environments, not {}", saved.len(), environments.len()));
             }
-            let mut replacements: Vec<Option<Saved>> = checkout.batch.all().map(|_| None).collect();
-            for (saved, environment) in saved.into_iter().zip(chosen) {
-                let (block, place) = checkout.locate(environment);
-                block.check(place, &saved)?;
+            let mut replacements: Vec<Option<SavedEnvironment>> =
+                checkout.batch.all().map(|_| None).collect();
+            for (saved, environment) in saved.into_iter().zip(environments) {
+                let (block, index) = checkout.locate(environment);
+                block.check(index, &saved)?;
                 replacements[environment] = Some(saved);
             }
             Ok(replacements)
         });
         let (mut checkout, replacements) = checked.await?;
         let replacements = replacements.map_err(|problem| Error::SnapshotInvalid { problem })?;
-        checkout.run_on = RunOn::Pool;
+        checkout.executor = Executor::Pool;
         checkout.work(Operation::Load(replacements), None).await
     }
 }
 
-/// Returns the range from the first chosen environment to the last.
-fn run_covering(chosen: &[usize]) -> Range<usize> {
-    chosen.first().zip(chosen.last()).map_or(0..0, |(first, last)| *first..last + 1)
+/// Returns the range from the first of these environments to the last.
+fn covering_range(environments: &[usize]) -> Range<usize> {
+    environments.first().zip(environments.last()).map_or(0..0, |(first, last)| *first..last + 1)
 }
 
 #[cfg(test)]

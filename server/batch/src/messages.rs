@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use boardwire_api::Error;
 use boardwire_kernel::GameInfo;
 
-pub use batch::{actions, batch, plan, reset, step};
+pub use batch::{actions, batch, environment_config, reset, step};
 pub use catalog::{game, game_spec, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
-pub use player::{bot, bot_to, player, player_name, player_named, player_to};
-pub use search::{moves, playouts, rewards, search, search_opening};
+pub use player::{bot, bot_message, parse_player, player, player_message, player_name};
+pub use search::{playouts, rewards, search, search_options, world_actions};
 
 /// Converts a count to the 32 bits that messages use. No count of this crate comes near the limit.
 #[must_use]
-pub fn count(number: usize) -> u32 {
+pub fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
@@ -33,7 +33,7 @@ pub fn options(info: &GameInfo) -> BTreeMap<String, String> {
 ///
 /// # Errors
 /// The enum has no such value.
-pub fn known<E: TryFrom<i32>>(field: &'static str, value: i32) -> Result<E, Error> {
+pub fn enum_or_default<E: TryFrom<i32>>(field: &'static str, value: i32) -> Result<E, Error> {
     let name = std::any::type_name::<E>().rsplit("::").next().unwrap_or_default();
     E::try_from(if value == 0 { 1 } else { value })
         .map_err(|_| Error::field(field, value, format!("a value of {name}")))
@@ -41,8 +41,8 @@ pub fn known<E: TryFrom<i32>>(field: &'static str, value: i32) -> Result<E, Erro
 
 /// Returns the error for a message field that the request must set.
 #[must_use]
-pub fn missing(field: &'static str, expected: &str) -> Error {
-    Error::field(field, "nothing", expected)
+pub fn missing_field_error(field: &'static str, expected: &str) -> Error {
+    Error::field(field, "no value", expected)
 }
 
 #[cfg(test)]
@@ -52,10 +52,11 @@ mod tests {
     #[test]
     fn an_unspecified_value_is_the_first_and_an_unknown_value_is_refused() {
         use boardwire_api::v1::RewardKind;
-        assert_eq!(known("reward", 0), Ok(RewardKind::Rank));
-        assert_eq!(known("reward", 4), Ok(RewardKind::Score));
+        assert_eq!(enum_or_default("reward", 0), Ok(RewardKind::Rank));
+        assert_eq!(enum_or_default("reward", 4), Ok(RewardKind::Score));
         for wrong in [-1, 5, i32::MIN, i32::MAX] {
-            let refused = known::<RewardKind>("reward", wrong).expect_err("the enum has no such value");
+            let refused =
+                enum_or_default::<RewardKind>("reward", wrong).expect_err("the enum has no such value");
             assert_eq!(refused.to_string(), format!("`reward` must be a value of RewardKind; got `{wrong}`"));
         }
     }

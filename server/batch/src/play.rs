@@ -2,61 +2,73 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::{Bot, BotFault, Choice, Rollout};
+use boardwire_bots::{Bot, BotError, Choice, Rollout};
 use boardwire_kernel::{
-    ActionSet, Chance, Digest, Episode, Estimate, GameInfo, Key, Knowledge, Outcome, RESAMPLE_STREAM,
+    ActionSet, Digest, Episode, Estimate, GameInfo, Key, Knowledge, Outcome, RESAMPLE_STREAM, RandomSource,
     Rejection, RngStream, ScoreLine, Seat, SeatSet, Viewer,
 };
 
-use crate::batch::{Block, Environments, Plan};
+use crate::batch::{Block, EnvironmentConfig, Environments};
 
-/// The rules of a table of any game.
-pub trait Rules: Send + Sync {
+/// A game of any type, with the seats and options of a table.
+pub trait AnyGame: Send + Sync {
     /// Returns the facts of the table.
     fn info(&self) -> &GameInfo;
 
     /// Deals an episode. `key` determines its chance events.
-    fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play>;
+    fn deal(self: Arc<Self>, key: Key) -> Box<dyn AnyEpisode>;
 
     /// Returns a block of `count` environments of a batch with this seed, numbered from `first`.
-    fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block>;
+    fn environments(
+        self: Arc<Self>,
+        config: Arc<EnvironmentConfig>,
+        seed: u64,
+        first: u64,
+        count: usize,
+    ) -> Box<dyn Block>;
 }
 
-impl<G: Estimate> Rules for G {
+impl<G: Estimate> AnyGame for G {
     fn info(&self) -> &GameInfo {
         G::info(self)
     }
 
-    fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play> {
+    fn deal(self: Arc<Self>, key: Key) -> Box<dyn AnyEpisode> {
         Box::new(Episode::keyed(self, key))
     }
 
-    fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block> {
-        Box::new(Environments::new(self, plan, seed, first, count))
+    fn environments(
+        self: Arc<Self>,
+        config: Arc<EnvironmentConfig>,
+        seed: u64,
+        first: u64,
+        count: usize,
+    ) -> Box<dyn Block> {
+        Box::new(Environments::new(self, config, seed, first, count))
     }
 }
 
 /// Decisions that bots make together, in any game. The methods are those of [`bots::Round`].
 ///
 /// [`bots::Round`]: boardwire_bots::Round
-pub trait Round: Send {
+pub trait BotDecisions: Send {
     /// Returns the seat whose bot thinks now. `None` once all bots have chosen.
     fn seat(&self) -> Option<Seat>;
     /// Thinks for about as long as one determinization (world) takes; returns true once all bots have chosen.
     ///
     /// # Errors
     /// A bot failed.
-    fn advance(&mut self) -> Result<bool, BotFault>;
+    fn advance(&mut self) -> Result<bool, BotError>;
     /// Returns the actions that the bots chose.
     fn choices(self: Box<Self>) -> Vec<Choice>;
 }
 
-impl<G: Estimate> Round for boardwire_bots::Round<G> {
+impl<G: Estimate> BotDecisions for boardwire_bots::Round<G> {
     fn seat(&self) -> Option<Seat> {
         Self::seat(self)
     }
 
-    fn advance(&mut self) -> Result<bool, BotFault> {
+    fn advance(&mut self) -> Result<bool, BotError> {
         Self::advance(self)
     }
 
@@ -66,26 +78,26 @@ impl<G: Estimate> Round for boardwire_bots::Round<G> {
 }
 
 /// The information set of a seat that owes a decision, in any game.
-pub trait Insight: Send + Sync {
+pub trait InformationSet: Send + Sync {
     /// Returns the seat.
     fn seat(&self) -> Seat;
     /// Samples a world from what the seat knows. `seed` also determines the later chance events of the world.
-    fn imagine(&self, seed: u64) -> Arc<dyn Play>;
+    fn sample_determinization(&self, seed: u64) -> Arc<dyn AnyEpisode>;
 }
 
-impl<G: Estimate> Insight for Knowledge<G> {
+impl<G: Estimate> InformationSet for Knowledge<G> {
     fn seat(&self) -> Seat {
         Self::seat(self)
     }
 
-    fn imagine(&self, seed: u64) -> Arc<dyn Play> {
-        let chance = Chance::seeded(seed, G::TYPE.streams.len());
-        Arc::new(Self::imagine(self, &mut RngStream::new(seed, RESAMPLE_STREAM), chance))
+    fn sample_determinization(&self, seed: u64) -> Arc<dyn AnyEpisode> {
+        let chance = RandomSource::seeded(seed, G::TYPE.streams.len());
+        Arc::new(Self::sample_episode(self, &mut RngStream::new(seed, RESAMPLE_STREAM), chance))
     }
 }
 
 /// An episode of any game. The methods are those of [`Episode`] and [`Game`](boardwire_kernel::Game).
-pub trait Play: Send + Sync {
+pub trait AnyEpisode: Send + Sync {
     /// Returns the seats that owe a decision.
     fn pending(&self) -> SeatSet;
     /// Returns the actions that are legal for `seat` now.
@@ -115,21 +127,21 @@ pub trait Play: Send + Sync {
     /// As [`Episode::apply`].
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
     /// Starts the decisions of bots at seats that owe one, from what each seat knows now.
-    fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round>;
+    fn start_bots(&self, bots: Vec<(Seat, Bot, RngStream)>) -> Box<dyn BotDecisions>;
     /// Returns the information set of a seat that owes a decision.
-    fn insight(&self, seat: Seat) -> Box<dyn Insight>;
+    fn information_set(&self, seat: Seat) -> Box<dyn InformationSet>;
     /// Returns a copy of the episode.
-    fn copy(&self) -> Arc<dyn Play>;
+    fn copy(&self) -> Arc<dyn AnyEpisode>;
     /// Returns the outcome of a playout with random choices from `seed`. `None` if it stops at the limit on plies.
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome>;
     /// Returns the digest of the position. It depends on hidden information, so no seat may see it.
     fn digest(&self) -> Digest;
     /// Returns a copy with all information resampled that is hidden from `seat`, to test that `seat` sees no difference.
     #[cfg(feature = "testkit")]
-    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play>;
+    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn AnyEpisode>;
 }
 
-impl<G: Estimate> Play for Episode<G> {
+impl<G: Estimate> AnyEpisode for Episode<G> {
     fn pending(&self) -> SeatSet {
         Self::pending(self)
     }
@@ -176,15 +188,15 @@ impl<G: Estimate> Play for Episode<G> {
         Self::apply(self, seat, action)
     }
 
-    fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round> {
-        Box::new(boardwire_bots::Round::new(self, due))
+    fn start_bots(&self, bots: Vec<(Seat, Bot, RngStream)>) -> Box<dyn BotDecisions> {
+        Box::new(boardwire_bots::Round::new(self, bots))
     }
 
-    fn insight(&self, seat: Seat) -> Box<dyn Insight> {
+    fn information_set(&self, seat: Seat) -> Box<dyn InformationSet> {
         Box::new(self.knowledge(seat))
     }
 
-    fn copy(&self) -> Arc<dyn Play> {
+    fn copy(&self) -> Arc<dyn AnyEpisode> {
         Arc::new(self.clone())
     }
 
@@ -197,7 +209,7 @@ impl<G: Estimate> Play for Episode<G> {
     }
 
     #[cfg(feature = "testkit")]
-    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play> {
-        Box::new(boardwire_kernel::testkit::determinized(self, seat, rng))
+    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn AnyEpisode> {
+        Box::new(boardwire_kernel::testkit::determinize(self, seat, rng))
     }
 }

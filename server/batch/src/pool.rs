@@ -1,13 +1,14 @@
 //! A bounded thread pool for work that takes longer than reading a request: steps of large batches, bots, deals.
 //!
-//! Work belongs to an owner (a match, batch or search). Owners belong to groups, one for each caller. The pool runs work in
-//! slices of about a millisecond. The next slice goes to the group that has used the least time, and in it to the owner
-//! that has used the least time. Even many heavy owners delay another caller by one slice at most. Dropping an owner
-//! cancels its work. A caller awaits a message from its work, so no connection thread ever blocks on the pool.
+//! Work belongs to an owner (a match, batch or search), which has a work queue. Owners belong to groups, one for each
+//! caller. The pool runs work in slices of about a millisecond. The next slice goes to the group that has used the least
+//! time, and in it to the owner that has used the least time. Even many heavy owners delay another caller by one slice at
+//! most. Dropping an owner's work queue cancels its work. A caller awaits a message from its work, so no connection thread
+//! ever blocks on the pool.
 
-mod each;
 #[cfg(feature = "testkit")]
-mod hold;
+mod blocker;
+mod parallel_map;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::num::NonZero;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "testkit")]
-pub use hold::Hold;
+pub use blocker::PoolBlocker;
 
 /// The length of a slice in microseconds. After it, the pool serves the next owner.
 const SLICE_MICROS: u64 = 1_000;
@@ -31,16 +32,16 @@ pub trait Work: Send + 'static {
 }
 
 /// Work that takes one slice: it is short, or cannot be divided.
-pub struct Once<F>(Option<F>);
+pub struct OneShot<F>(Option<F>);
 
-impl<F: FnOnce() + Send + 'static> Once<F> {
+impl<F: FnOnce() + Send + 'static> OneShot<F> {
     /// Returns work that calls `task` once.
     pub fn new(task: F) -> Self {
         Self(Some(task))
     }
 }
 
-impl<F: FnOnce() + Send + 'static> Work for Once<F> {
+impl<F: FnOnce() + Send + 'static> Work for OneShot<F> {
     fn advance(&mut self, _: &Slice) -> Flow {
         if let Some(task) = self.0.take() {
             task();
@@ -53,7 +54,7 @@ impl<F: FnOnce() + Send + 'static> Work for Once<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// The work has more to do, and waits for its next slice.
-    More,
+    Continue,
     /// The work is finished.
     Done,
 }
@@ -68,7 +69,7 @@ pub struct Slice {
 
 impl Slice {
     /// A slice without an end, for work that the caller's thread runs itself.
-    pub(crate) const ENDLESS: Self = Self { until: None, generation: None };
+    pub(crate) const UNLIMITED: Self = Self { until: None, generation: None };
 
     /// Returns whether to stop: the time is up, or the owner has cancelled the work.
     #[must_use]
@@ -104,12 +105,12 @@ struct Shared {
 struct State {
     /// The groups whose owners have queued work.
     queue: Queue<Queue<VecDeque<Task>>>,
-    /// Only the floor of this account is used: new groups start at this time.
-    all: Account,
+    /// Only `start_time` is used: new groups start at this time.
+    root_account: TimeAccount,
     /// The number of accounts that were created. It is also the number of the latest account.
-    accounts: u64,
+    account_count: u64,
     /// The group of each caller, by the caller's number.
-    groups: HashMap<u64, Weak<Account>>,
+    groups: HashMap<u64, Weak<TimeAccount>>,
     /// Whether a caller has started the threads, or runs the queued work because none started.
     started: bool,
     stopped: bool,
@@ -120,45 +121,46 @@ struct State {
 struct Queue<T> {
     members: BTreeMap<u64, Member<T>>,
     /// The used time and the number of each member. The pool serves the first one next.
-    turns: BTreeSet<(u64, u64)>,
+    by_used_time: BTreeSet<(u64, u64)>,
 }
 
 #[derive(Debug)]
 struct Member<T> {
-    account: Arc<Account>,
-    /// The used time in microseconds, as in `turns`.
+    account: Arc<TimeAccount>,
+    /// The used time in microseconds, as in `by_used_time`.
     used: u64,
     queued: T,
 }
 
 impl<T: Default> Queue<T> {
-    /// Returns a member's queued work, and adds a missing member. It starts at the floor, so that idle time gives no credit.
-    fn enter(&mut self, account: &Arc<Account>, floor: &AtomicU64) -> &mut T {
+    /// Returns a member's queued work, and adds a missing member. It starts at `start_time`, so that idle time gives no
+    /// credit.
+    fn add(&mut self, account: &Arc<TimeAccount>, start_time: &AtomicU64) -> &mut T {
         let member = self.members.entry(account.number).or_insert_with(|| {
-            let floor = floor.load(Ordering::Relaxed);
-            let used = account.used.fetch_max(floor, Ordering::Relaxed).max(floor);
+            let start_time = start_time.load(Ordering::Relaxed);
+            let used = account.used.fetch_max(start_time, Ordering::Relaxed).max(start_time);
             Member { account: Arc::clone(account), used, queued: T::default() }
         });
-        self.turns.insert((member.used, account.number));
+        self.by_used_time.insert((member.used, account.number));
         &mut member.queued
     }
 
     /// Removes a member and returns its queued work.
-    fn leave(&mut self, number: u64) -> Option<T> {
+    fn remove(&mut self, number: u64) -> Option<T> {
         let member = self.members.remove(&number)?;
-        self.turns.remove(&(member.used, number));
+        self.by_used_time.remove(&(member.used, number));
         Some(member.queued)
     }
 
-    /// Takes work from the member that has used the least time. This time becomes the floor, where new members start.
+    /// Takes work from the member that has used the least time. New members start at this time.
     fn next<R>(
         &mut self,
-        floor: &AtomicU64,
+        start_time: &AtomicU64,
         is_empty: impl FnOnce(&T) -> bool,
         take: impl FnOnce(&mut Member<T>) -> Option<R>,
     ) -> Option<R> {
-        let (used, number) = self.turns.pop_first()?;
-        floor.fetch_max(used, Ordering::Relaxed);
+        let (used, number) = self.by_used_time.pop_first()?;
+        start_time.fetch_max(used, Ordering::Relaxed);
         let member = self.members.get_mut(&number)?;
         let taken = take(member);
         if is_empty(&member.queued) {
@@ -166,7 +168,7 @@ impl<T: Default> Queue<T> {
         } else {
             // Counts the slice that begins now, so that several threads do not all serve this member.
             member.used = member.account.used.load(Ordering::Relaxed).max(used) + SLICE_MICROS;
-            self.turns.insert((member.used, number));
+            self.by_used_time.insert((member.used, number));
         }
         taken
     }
@@ -174,16 +176,16 @@ impl<T: Default> Queue<T> {
 
 /// The time that an owner or a group has used.
 #[derive(Debug, Default)]
-struct Account {
+struct TimeAccount {
     number: u64,
     /// The used thread time in microseconds.
     used: AtomicU64,
-    /// In a group: the used time of the owner that was served last.
-    floor: AtomicU64,
+    /// In a group: the used time of the owner that was served last. New owners start at this time.
+    start_time: AtomicU64,
     /// Changes when the owner cancels all its work.
     generation: Arc<AtomicU64>,
     /// The owner's group. `None` in a group.
-    group: Option<Arc<Account>>,
+    group: Option<Arc<TimeAccount>>,
 }
 
 struct Task {
@@ -199,31 +201,31 @@ impl std::fmt::Debug for Task {
 
 /// The owners of one caller (its matches, batches and searches). They share this caller's part of the thread time.
 #[derive(Debug, Clone)]
-pub struct Group {
+pub struct CallerGroup {
     shared: Arc<Shared>,
-    account: Arc<Account>,
+    account: Arc<TimeAccount>,
 }
 
-impl Group {
+impl CallerGroup {
     /// Returns the number of threads in the pool.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.shared.threads
     }
 
-    /// Creates an owner.
+    /// Creates the work queue of an owner.
     #[must_use]
-    pub fn owner(&self) -> Owner {
+    pub fn work_queue(&self) -> WorkQueue {
         let account = self.shared.lock().account(Some(Arc::clone(&self.account)));
-        Owner { shared: Arc::clone(&self.shared), account }
+        WorkQueue { shared: Arc::clone(&self.shared), account }
     }
 }
 
-/// A match, batch or search that the pool works for. Dropping it cancels its work.
+/// The work queue of an owner: a match, batch or search. Dropping it cancels the owner's work.
 #[derive(Debug)]
-pub struct Owner {
+pub struct WorkQueue {
     shared: Arc<Shared>,
-    account: Arc<Account>,
+    account: Arc<TimeAccount>,
 }
 
 impl Pool {
@@ -232,7 +234,7 @@ impl Pool {
     /// # Errors
     /// A thread cannot be started.
     pub fn new(threads: usize) -> std::io::Result<Self> {
-        let pool = Self::late(threads);
+        let pool = Self::lazy(threads);
         pool.shared.lock().started = true;
         pool.shared.start().map_err(|(_, error)| error)?;
         Ok(pool)
@@ -240,7 +242,7 @@ impl Pool {
 
     /// Creates a pool of `threads` threads (0 means one per core). They start when the first work is queued.
     #[must_use]
-    pub fn late(threads: usize) -> Self {
+    pub fn lazy(threads: usize) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = if threads == 0 { cores() } else { threads };
         Self { shared: Arc::new(Shared { threads, ..Shared::default() }) }
@@ -262,7 +264,7 @@ impl Pool {
 
     /// Returns the group of the caller with this number.
     #[must_use]
-    pub fn group(&self, caller: u64) -> Group {
+    pub fn group(&self, caller: u64) -> CallerGroup {
         let mut state = self.shared.lock();
         let existing = state.groups.get(&caller).and_then(Weak::upgrade);
         let account = existing.unwrap_or_else(|| {
@@ -274,14 +276,14 @@ impl Pool {
             state.groups.insert(caller, Arc::downgrade(&account));
             account
         });
-        Group { shared: Arc::clone(&self.shared), account }
+        CallerGroup { shared: Arc::clone(&self.shared), account }
     }
 
     /// Creates a group that no caller shares.
     #[must_use]
-    pub fn alone(&self) -> Group {
+    pub fn new_group(&self) -> CallerGroup {
         let account = self.shared.lock().account(None);
-        Group { shared: Arc::clone(&self.shared), account }
+        CallerGroup { shared: Arc::clone(&self.shared), account }
     }
 }
 
@@ -293,45 +295,45 @@ impl Drop for Pool {
         drop(state);
         self.shared.wake.notify_all();
         let owners = queue.members.into_values().flat_map(|group| group.queued.members.into_values());
-        discard(owners.flat_map(|owner| owner.queued));
+        drop_tasks_catching_panics(owners.flat_map(|owner| owner.queued));
     }
 }
 
-impl Owner {
+impl WorkQueue {
     /// Queues work behind the owner's other work.
     pub fn spawn(&self, work: impl Work) {
         let generation = self.account.generation.load(Ordering::Relaxed);
-        self.shared.put(&self.account, Task { work: Box::new(work), generation });
+        self.shared.enqueue(&self.account, Task { work: Box::new(work), generation });
     }
 
     /// Drops the queued work at once, and running work at the end of its slice.
     pub fn cancel(&self) {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
         // Dropping work may take any lock, so the pool's lock is released first.
-        let tasks = self.shared.lock().leave(&self.account);
-        discard(tasks.into_iter().flatten());
+        let tasks = self.shared.lock().remove(&self.account);
+        drop_tasks_catching_panics(tasks.into_iter().flatten());
     }
 }
 
 /// Drops tasks, and catches a panic of each drop. Such a panic must reach neither the code that cancels the tasks nor the
 /// drop of another task: a second panic during unwinding aborts the process.
-fn discard(tasks: impl IntoIterator<Item = Task>) {
+fn drop_tasks_catching_panics(tasks: impl IntoIterator<Item = Task>) {
     for task in tasks {
         if catch_unwind(AssertUnwindSafe(|| drop(task))).is_err() {
-            tracing::error!("work of the pool panicked when it was dropped");
+            tracing::error!("a pool task panicked while it was dropped");
         }
     }
 }
 
-impl Drop for Owner {
+impl Drop for WorkQueue {
     fn drop(&mut self) {
         self.cancel();
     }
 }
 
-impl Account {
-    /// Adds the time since `start`; at least 1 microsecond, so that turns alternate.
-    fn charge(&self, start: Instant) {
+impl TimeAccount {
+    /// Adds the time since `start`; at least 1 microsecond, so that owners alternate.
+    fn add_time(&self, start: Instant) {
         let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
         self.used.fetch_add(micros, Ordering::Relaxed);
         if let Some(group) = &self.group {
@@ -342,36 +344,36 @@ impl Account {
 
 impl State {
     /// Creates an account: of an owner if `group` is given, else of a group.
-    fn account(&mut self, group: Option<Arc<Account>>) -> Arc<Account> {
-        self.accounts += 1;
-        Arc::new(Account { number: self.accounts, group, ..Account::default() })
+    fn account(&mut self, group: Option<Arc<TimeAccount>>) -> Arc<TimeAccount> {
+        self.account_count += 1;
+        Arc::new(TimeAccount { number: self.account_count, group, ..TimeAccount::default() })
     }
 
     /// Queues work of an owner.
-    fn enter(&mut self, owner: &Arc<Account>, task: Task) {
+    fn add(&mut self, owner: &Arc<TimeAccount>, task: Task) {
         let group = owner.group.as_ref().expect("every owner has a group");
-        let owners = self.queue.enter(group, &self.all.floor);
-        owners.enter(owner, &group.floor).push_back(task);
+        let owners = self.queue.add(group, &self.root_account.start_time);
+        owners.add(owner, &group.start_time).push_back(task);
     }
 
     /// Removes an owner from the queue and returns its queued work.
-    fn leave(&mut self, owner: &Account) -> Option<VecDeque<Task>> {
+    fn remove(&mut self, owner: &TimeAccount) -> Option<VecDeque<Task>> {
         let group = owner.group.as_ref()?.number;
         let owners = &mut self.queue.members.get_mut(&group)?.queued;
-        let tasks = owners.leave(owner.number);
+        let tasks = owners.remove(owner.number);
         if owners.members.is_empty() {
-            self.queue.leave(group);
+            self.queue.remove(group);
         }
         tasks
     }
 
     /// Takes the next task from the queue; returns its owner and the task.
-    fn next(&mut self) -> Option<(Arc<Account>, Task)> {
+    fn next(&mut self) -> Option<(Arc<TimeAccount>, Task)> {
         self.queue.next(
-            &self.all.floor,
+            &self.root_account.start_time,
             |owners| owners.members.is_empty(),
             |group| {
-                group.queued.next(&group.account.floor, VecDeque::is_empty, |owner| {
+                group.queued.next(&group.account.start_time, VecDeque::is_empty, |owner| {
                     Some((Arc::clone(&owner.account), owner.queued.pop_front()?))
                 })
             },
@@ -388,23 +390,23 @@ impl Shared {
     fn start(self: &Arc<Self>) -> Result<(), (usize, std::io::Error)> {
         #[cfg(test)]
         if self.fails_to_start {
-            return Err((0, std::io::Error::other("as the test wants it")));
+            return Err((0, std::io::Error::other("test error")));
         }
         for number in 0..self.threads {
             let shared = Arc::clone(self);
             let builder = std::thread::Builder::new().name(format!("pool-{number}"));
-            builder.spawn(move || shared.serve()).map_err(|error| (number, error))?;
+            builder.spawn(move || shared.thread_main()).map_err(|error| (number, error))?;
         }
         Ok(())
     }
 
-    fn put(self: &Arc<Self>, account: &Arc<Account>, task: Task) {
+    fn enqueue(self: &Arc<Self>, account: &Arc<TimeAccount>, task: Task) {
         let mut state = self.lock();
         if state.stopped {
             drop(state);
-            return discard([task]);
+            return drop_tasks_catching_panics([task]);
         }
-        state.enter(account, task);
+        state.add(account, task);
         let starts = !std::mem::replace(&mut state.started, true);
         drop(state);
         if starts && let Err((started, error)) = self.start() {
@@ -421,14 +423,14 @@ impl Shared {
         let mut state = self.lock();
         while let Some((account, task)) = state.next() {
             drop(state);
-            self.perform(&account, task);
+            self.run_slice(&account, task);
             state = self.lock();
         }
         state.started = false;
     }
 
     /// The main loop of each thread, until the pool stops.
-    fn serve(self: &Arc<Self>) {
+    fn thread_main(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.stopped {
             let Some((account, task)) = state.next() else {
@@ -436,28 +438,29 @@ impl Shared {
                 continue;
             };
             drop(state);
-            self.perform(&account, task);
+            self.run_slice(&account, task);
             state = self.lock();
         }
     }
 
-    fn perform(self: &Arc<Self>, account: &Arc<Account>, mut task: Task) {
+    /// Runs one slice of a task. Queues the task again if it has more to do.
+    fn run_slice(self: &Arc<Self>, account: &Arc<TimeAccount>, mut task: Task) {
         let start = Instant::now();
         let generation = Some((Arc::clone(&account.generation), task.generation));
         let slice = Slice { until: Some(start + Duration::from_micros(SLICE_MICROS)), generation };
         let has_more = catch_unwind(AssertUnwindSafe(|| {
-            !slice.is_cancelled() && task.work.advance(&slice) == Flow::More && !slice.is_cancelled()
+            !slice.is_cancelled() && task.work.advance(&slice) == Flow::Continue && !slice.is_cancelled()
         }));
         if has_more.is_err() {
-            tracing::error!("work of the pool panicked");
+            tracing::error!("a pool task panicked");
         }
         if has_more.unwrap_or(false) {
-            account.charge(start);
-            self.put(account, task);
+            account.add_time(start);
+            self.enqueue(account, task);
         } else {
             // The drop may run code of the work, so its time counts too.
-            discard([task]);
-            account.charge(start);
+            drop_tasks_catching_panics([task]);
+            account.add_time(start);
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    CatalogueError, Components, Digest, Estimate, GameType, Loaded, Options, Provenance, SetupError, set_up,
+    CatalogueError, Components, Digest, Estimate, GameType, LoadedCatalogue, Options, Provenance, SetupError,
+    set_up,
 };
 
-use crate::play::Rules;
+use crate::play::AnyGame;
 
 /// A list of games, each with its catalogue.
 ///
@@ -21,7 +22,7 @@ pub struct Registry(Vec<Arc<dyn Entry>>);
 
 /// The facts of a game that do not depend on its seats and options.
 #[derive(Debug)]
-pub struct Served {
+pub struct GameFacts {
     /// The game type.
     pub game_type: GameType,
     /// The digest of its catalogue.
@@ -32,31 +33,31 @@ pub struct Served {
 
 /// A game with its catalogue, behind one interface for all games.
 pub(crate) trait Entry: Send + Sync {
-    fn served(&self) -> Served;
+    fn game_facts(&self) -> GameFacts;
     fn game_type(&self) -> GameType;
-    fn set_up(&self, seats: u32, options: &Options) -> Result<Arc<dyn Rules>, SetupError>;
+    fn set_up(&self, seats: u32, options: &Options) -> Result<Arc<dyn AnyGame>, SetupError>;
     fn with_catalogue(&self, json: &str) -> Result<Arc<dyn Entry>, CatalogueError>;
 }
 
-struct Game<G: Estimate>(Arc<Loaded<G::Catalogue>>);
+struct Game<G: Estimate>(Arc<LoadedCatalogue<G::Catalogue>>);
 
 impl<G: Estimate> Game<G> {
     fn read(json: &str) -> Result<Arc<dyn Entry>, CatalogueError> {
-        Ok(Arc::new(Self(Arc::new(Loaded::read(json)?))))
+        Ok(Arc::new(Self(Arc::new(LoadedCatalogue::read(json)?))))
     }
 }
 
 impl<G: Estimate> Entry for Game<G> {
-    fn served(&self) -> Served {
-        let provenance = self.0.value.provenance();
-        Served { game_type: G::TYPE, catalogue: self.0.digest, provenance }
+    fn game_facts(&self) -> GameFacts {
+        let provenance = self.0.components.provenance();
+        GameFacts { game_type: G::TYPE, catalogue: self.0.digest, provenance }
     }
 
     fn game_type(&self) -> GameType {
         G::TYPE
     }
 
-    fn set_up(&self, seats: u32, options: &Options) -> Result<Arc<dyn Rules>, SetupError> {
+    fn set_up(&self, seats: u32, options: &Options) -> Result<Arc<dyn AnyGame>, SetupError> {
         let options = options.all().iter().map(|(name, value)| (*name, value.as_str()));
         Ok(Arc::new(set_up::<G>(Arc::clone(&self.0), seats, options)?))
     }
@@ -117,14 +118,14 @@ impl Registry {
 
     /// Returns the ids of all games as text, for error messages.
     #[must_use]
-    pub fn known(&self) -> String {
+    pub fn ids_text(&self) -> String {
         self.ids().collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the type and catalogue of the game `id`. `None` if the game is unknown.
     #[must_use]
-    pub fn served(&self, id: &str) -> Option<Served> {
-        self.entry(id).map(Entry::served)
+    pub fn game_facts(&self, id: &str) -> Option<GameFacts> {
+        self.entry(id).map(Entry::game_facts)
     }
 
     pub(crate) fn entry(&self, id: &str) -> Option<&dyn Entry> {

@@ -12,8 +12,8 @@ pub struct Release {
 impl Release {
     /// The series of this program.
     pub const OWN: Self = Self {
-        major: number(env!("CARGO_PKG_VERSION_MAJOR")),
-        minor: number(env!("CARGO_PKG_VERSION_MINOR")),
+        major: parse_digits(env!("CARGO_PKG_VERSION_MAJOR")),
+        minor: parse_digits(env!("CARGO_PKG_VERSION_MINOR")),
     };
 
     /// Returns the series of a [`number`](Self::number).
@@ -51,11 +51,11 @@ impl fmt::Display for Release {
 }
 
 /// Parses decimal digits.
-const fn number(digits: &str) -> u8 {
-    let (digits, mut number, mut at) = (digits.as_bytes(), 0, 0);
-    while at < digits.len() {
-        number = 10 * number + (digits[at] - b'0');
-        at += 1;
+const fn parse_digits(digits: &str) -> u8 {
+    let (digits, mut number, mut index) = (digits.as_bytes(), 0, 0);
+    while index < digits.len() {
+        number = 10 * number + (digits[index] - b'0');
+        index += 1;
     }
     number
 }

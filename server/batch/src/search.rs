@@ -17,24 +17,24 @@ use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
 pub use world::row_bytes;
 
-use crate::batch::MESSAGE_HEAD;
-use crate::play::{Insight, Play};
-use crate::pool::{Group, Owner};
+use crate::batch::MAX_MESSAGE_OVERHEAD_BYTES;
+use crate::play::{AnyEpisode, InformationSet};
+use crate::pool::{CallerGroup, WorkQueue};
 use crate::reward;
 use crate::tables::Table;
 use world::World;
 
 /// The maximum number of playouts in one call.
-pub const MOST_PLAYOUTS: usize = 1 << 16;
+pub const MAX_PLAYOUTS: usize = 1 << 16;
 /// The approximate maximum number of blocks in one rollout. A block sums some playouts of a row. So blocks divide the work
 /// between threads and bound the memory for sums.
-const MOST_BLOCKS: usize = 1 << 10;
+const MAX_BLOCKS: usize = 1 << 10;
 /// Up to this many rows, the thread that reads the request plays them itself.
-const MOST_INLINE_ROWS: usize = 256;
+const MAX_INLINE_ROWS: usize = 256;
 
 /// The settings of a search on a table.
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub struct SearchOptions {
     /// The number of worlds to sample for each seat.
     pub worlds: usize,
     /// The number of places.
@@ -49,22 +49,24 @@ pub struct Opening {
     pub message_bytes: usize,
 }
 
-impl Opening {
+impl SearchOptions {
     /// Refuses a search for this many seats if its worlds do not fit its places, or their rows do not fit one message.
     ///
     /// # Errors
     /// The error names the field, its value and the allowed values.
     pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Error> {
-        let most = world::most_rows(info, self.message_bytes);
-        if most == 0 {
-            let expected = format!("at least {}, for one world", MESSAGE_HEAD + row_bytes(info));
+        let max = world::max_rows(info, self.message_bytes);
+        if max == 0 {
+            let expected =
+                format!("at least {}, for one world", MAX_MESSAGE_OVERHEAD_BYTES + row_bytes(info));
             return Err(Error::field("max_message_bytes", self.message_bytes, expected));
         }
         let sampled = seats.saturating_mul(self.worlds);
-        if !(1..=most).contains(&sampled) {
+        if !(1..=max).contains(&sampled) {
             let scope =
                 if seats == 1 { String::new() } else { format!(" for {seats} environments together") };
-            let expected = format!("so many that 1 to {most} rows{scope} fit a message");
+            let max_worlds = max / seats.max(1);
+            let expected = format!("from 1 to {max_worlds} (at most {max} rows{scope} fit a message)");
             return Err(Error::field("worlds", self.worlds, expected));
         }
         if self.places < sampled {
@@ -79,9 +81,9 @@ impl Opening {
 pub struct Search {
     id: String,
     table: Arc<Table>,
-    opening: Opening,
+    options: SearchOptions,
     sampled: usize,
-    owner: Owner,
+    work_queue: WorkQueue,
     /// The number of pool threads.
     threads: usize,
     worlds: Arc<Mutex<Worlds>>,
@@ -95,8 +97,8 @@ pub struct Search {
 type Worlds = Vec<Option<World>>;
 
 /// The episodes that a rollout holds, in the order of its rows.
-struct Shared {
-    plays: Vec<Arc<dyn Play>>,
+struct SharedEpisodes {
+    episodes: Vec<Arc<dyn AnyEpisode>>,
     _permits: OwnedSemaphorePermit,
 }
 
@@ -104,7 +106,7 @@ type Rewards = BySeat<f32, MAX_SEATS>;
 
 /// Decisions to make in worlds, one in each row.
 #[derive(Debug, Clone)]
-pub struct Moves {
+pub struct WorldActions {
     /// The places of the worlds.
     pub worlds: Vec<u32>,
     /// The action in each world.
@@ -121,38 +123,41 @@ impl Search {
     pub async fn open(
         id: String,
         table: Arc<Table>,
-        opening: Opening,
-        insights: Vec<Box<dyn Insight>>,
-        group: &Group,
+        options: SearchOptions,
+        information_sets: Vec<Box<dyn InformationSet>>,
+        group: &CallerGroup,
     ) -> Result<Arc<Self>, Error> {
-        let (owner, threads) = (group.owner(), group.threads());
-        let sampled = insights.len() * opening.worlds;
-        let Opening { worlds, places, seed, skip_forced, .. } = opening;
-        let sampling = owner.each(threads, sampled, move |number| {
-            let mut world = World::sample(&*insights[number / worlds], seed, number);
+        let (work_queue, threads) = (group.work_queue(), group.threads());
+        let sampled = information_sets.len() * options.worlds;
+        let SearchOptions { worlds, places, seed, skip_forced, .. } = options;
+        let sampling = work_queue.parallel_map(threads, sampled, move |number| {
+            let mut world = World::sample(&*information_sets[number / worlds], seed, number);
             if skip_forced {
                 world.skip_forced();
             }
             world
         });
-        let failed = || Error::Internal { place: id.clone(), what: "worlds were not sampled".to_owned() };
+        let failed = || Error::Internal {
+            place: id.clone(),
+            problem: "sampling panicked or was cancelled".to_owned(),
+        };
         let mut worlds: Worlds = sampling.await.ok_or_else(failed)?.into_iter().map(Some).collect();
         worlds.resize(places, None);
         let worlds = Arc::new(Mutex::new(worlds));
         let rollouts = Arc::new(Semaphore::new(places.max(threads)));
         let ended = OnceLock::new();
-        Ok(Arc::new(Self { id, table, opening, sampled, owner, threads, worlds, rollouts, ended }))
+        Ok(Arc::new(Self { id, table, options, sampled, work_queue, threads, worlds, rollouts, ended }))
     }
 
     /// Returns the current rows of the first places, which hold the sampled worlds.
     ///
     /// # Errors
     /// The search has ended.
-    pub async fn first_rows(&self) -> Result<v1::Step, Error> {
+    pub async fn sampled_rows(&self) -> Result<v1::Step, Error> {
         let worlds = self.worlds.lock().await;
-        self.refuse_ended()?;
+        self.check_not_ended()?;
         let first: Vec<_> = worlds[..self.sampled].iter().flatten().collect();
-        Ok(world::rows(&self.table, self.opening.reward, first.into_iter()))
+        Ok(world::rows(&self.table, self.options.reward, first.into_iter()))
     }
 
     /// Returns the search's id.
@@ -169,45 +174,48 @@ impl Search {
 
     /// Returns the settings.
     #[must_use]
-    pub fn opening(&self) -> &Opening {
-        &self.opening
+    pub fn options(&self) -> &SearchOptions {
+        &self.options
     }
 
     /// Returns the number of sampled worlds.
     #[must_use]
-    pub fn drawn(&self) -> usize {
+    pub fn sampled_worlds(&self) -> usize {
         self.sampled
     }
 
     /// Returns the size in bytes of a step with this many rows. The rows count up to the limit of a call.
     #[must_use]
     pub fn step_bytes(&self, rows: usize) -> usize {
-        let info = self.table.rules.info();
-        rows.min(world::most_rows(info, self.opening.message_bytes)) * row_bytes(info)
+        let info = self.table.game.info();
+        rows.min(world::max_rows(info, self.options.message_bytes)) * row_bytes(info)
     }
 
     /// Returns the size in bytes of a rollout with this many rows: sums of blocks, and means. Rows count up to the limit.
     #[must_use]
     pub fn reward_bytes(&self, rows: usize) -> usize {
-        let rows = rows.min(MOST_PLAYOUTS);
-        let means = rows * size_of::<f32>() * usize::from(self.table.rules.info().seats);
-        (rows + MOST_BLOCKS) * size_of::<Option<Rewards>>() + 2 * means
+        let rows = rows.min(MAX_PLAYOUTS);
+        let means = rows * size_of::<f32>() * usize::from(self.table.game.info().seats);
+        (rows + MAX_BLOCKS) * size_of::<Option<Rewards>>() + 2 * means
     }
 
     /// Ends the search. Running, waiting and later calls return `reason`.
     pub fn end(&self, reason: Error) {
         // A second call does not replace the first reason.
         let _ = self.ended.set(reason);
-        self.owner.cancel();
+        self.work_queue.cancel();
     }
 
     /// Returns why the pool dropped work. If the search has not ended, the work panicked, and worlds may be lost: it ends.
-    fn lost(&self) -> Error {
-        let panicked = || Error::Internal { place: self.id.clone(), what: "a search panicked".to_owned() };
+    fn work_lost_error(&self) -> Error {
+        let panicked = || Error::Internal {
+            place: self.id.clone(),
+            problem: "a pool task of the search panicked".to_owned(),
+        };
         self.ended.get_or_init(panicked).clone()
     }
 
-    fn refuse_ended(&self) -> Result<(), Error> {
+    fn check_not_ended(&self) -> Result<(), Error> {
         self.ended.get().map_or(Ok(()), |reason| Err(reason.clone()))
     }
 
@@ -215,46 +223,49 @@ impl Search {
     ///
     /// # Errors
     /// A place is out of range, empty or named twice, a world is over, or an action is not legal. Then no world changes.
-    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<v1::Step, Error> {
-        let rows = moves.worlds.len();
-        let most = world::most_rows(self.table.rules.info(), self.opening.message_bytes);
-        if !(1..=most).contains(&rows) {
-            let expected = format!("from 1 to {most} rows, which fit a message");
+    pub async fn advance(self: &Arc<Self>, actions: WorldActions) -> Result<v1::Step, Error> {
+        let rows = actions.worlds.len();
+        let max = world::max_rows(self.table.game.info(), self.options.message_bytes);
+        if !(1..=max).contains(&rows) {
+            let expected = format!("from 1 to {max} rows, which fit a message");
             return Err(Error::field("worlds", format!("{rows} rows"), expected));
         }
         let worlds = Arc::clone(&self.worlds).lock_owned().await;
-        self.refuse_ended()?;
-        if rows <= MOST_INLINE_ROWS {
-            return self.play(worlds, &moves);
+        self.check_not_ended()?;
+        if rows <= MAX_INLINE_ROWS {
+            return self.play(worlds, &actions);
         }
         let search = Arc::clone(self);
-        self.owner.run(move || search.play(worlds, &moves)).await.ok_or_else(|| self.lost())?
+        self.work_queue
+            .run(move || search.play(worlds, &actions))
+            .await
+            .ok_or_else(|| self.work_lost_error())?
     }
 
-    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<v1::Step, Error> {
-        let deciding = self.check(&worlds, moves)?;
-        let mut played: Vec<World> = if moves.into.is_empty() {
-            moves.worlds.iter().filter_map(|&at| worlds[at as usize].take()).collect()
+    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, actions: &WorldActions) -> Result<v1::Step, Error> {
+        let deciding = self.check(&worlds, actions)?;
+        let mut played: Vec<World> = if actions.into.is_empty() {
+            actions.worlds.iter().filter_map(|&place| worlds[place as usize].take()).collect()
         } else {
-            moves.worlds.iter().filter_map(|&at| worlds[at as usize].clone()).collect()
+            actions.worlds.iter().filter_map(|&place| worlds[place as usize].clone()).collect()
         };
-        for ((world, &action), seat) in played.iter_mut().zip(&moves.actions).zip(deciding) {
-            world.play_mut().apply(seat, action.into()).expect("the action is legal");
-            if self.opening.skip_forced {
+        for ((world, &action), seat) in played.iter_mut().zip(&actions.actions).zip(deciding) {
+            world.episode_mut().apply(seat, action.into()).expect("the action is legal");
+            if self.options.skip_forced {
                 world.skip_forced();
             }
         }
-        let step = world::rows(&self.table, self.opening.reward, played.iter());
-        let into = if moves.into.is_empty() { &moves.worlds } else { &moves.into };
-        for (world, &at) in played.into_iter().zip(into) {
-            worlds[at as usize] = Some(world);
+        let step = world::rows(&self.table, self.options.reward, played.iter());
+        let into = if actions.into.is_empty() { &actions.worlds } else { &actions.into };
+        for (world, &place) in played.into_iter().zip(into) {
+            worlds[place as usize] = Some(world);
         }
         Ok(step)
     }
 
-    /// Refuses moves that are not valid; returns the deciding seat of each row.
-    fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, Error> {
-        let Moves { worlds: rows, actions, into } = moves;
+    /// Refuses actions that are not valid; returns the deciding seat of each row.
+    fn check(&self, worlds: &Worlds, actions: &WorldActions) -> Result<Vec<Seat>, Error> {
+        let WorldActions { worlds: rows, actions, into } = actions;
         let (changed, field) = if into.is_empty() { (rows, "worlds") } else { (into, "into") };
         for (field, count) in [("actions", actions.len()), (field, changed.len())] {
             if count != rows.len() {
@@ -263,19 +274,19 @@ impl Search {
             }
         }
         let mut named = vec![false; worlds.len()];
-        for &at in changed {
-            self.refuse_no_place(field, at)?;
-            if std::mem::replace(&mut named[at as usize], true) {
-                return Err(Error::field(field, at, "places that are each named once"));
+        for &place in changed {
+            self.check_place(field, place)?;
+            if std::mem::replace(&mut named[place as usize], true) {
+                return Err(Error::field(field, format!("{place} twice"), "different places"));
             }
         }
-        let space = &self.table.rules.info().actions;
+        let space = &self.table.game.info().actions;
         let checked = rows.iter().zip(actions).enumerate().map(|(row, (&world, &action))| {
-            let at = self.find(worlds, world)?;
-            let seat = at.decides().ok_or(Error::WorldOver { row, world })?;
+            let world_state = self.world_at(worlds, world)?;
+            let seat = world_state.deciding_seat().ok_or(Error::WorldOver { row, world })?;
             let out_of_range = || Error::WorldActionOutOfRange { row, world, action, actions: space.count() };
             let label = space.label(action).ok_or_else(out_of_range)?;
-            if at.play.legal(seat).contains(action) {
+            if world_state.episode.legal(seat).contains(action) {
                 return Ok(seat);
             }
             let (seat, label) = (seat.number(), label.to_owned());
@@ -296,54 +307,62 @@ impl Search {
         seed: u64,
     ) -> Result<Vec<f32>, Error> {
         let count = rows.len().saturating_mul(playouts);
-        if rows.is_empty() || playouts == 0 || count > MOST_PLAYOUTS {
+        if rows.is_empty() || playouts == 0 || count > MAX_PLAYOUTS {
             let value = format!("{playouts} of {} worlds", rows.len());
-            let expected = format!("1 to {MOST_PLAYOUTS} for all worlds together");
+            let expected = format!("1 to {MAX_PLAYOUTS} for all worlds together");
             return Err(Error::field("playouts", value, expected));
         }
         let worlds = self.share(rows).await?;
-        let (seats, reward) = (self.table.rules.info().seats, self.opening.reward);
-        let block = count.div_ceil(MOST_BLOCKS);
+        let (seats, reward) = (self.table.game.info().seats, self.options.reward);
+        let block = count.div_ceil(MAX_BLOCKS);
         let blocks = playouts.div_ceil(block);
-        let sums = self.owner.each(self.threads, rows.len() * blocks, move |number| {
+        let sums = self.work_queue.parallel_map(self.threads, rows.len() * blocks, move |number| {
             let (row, first) = (number / blocks, number % blocks * block);
             let mut sums = Rewards::default();
             for playout in first..playouts.min(first + block) {
                 // Rows share the seeds of playouts, so equal worlds have equal rewards.
-                let playout_seed = RngStream::new(seed, playout as u64).seed();
-                if let Some(end) = worlds.plays[row].play_out(rollout, playout_seed) {
+                let playout_seed = RngStream::new(seed, playout as u64).next_seed();
+                if let Some(end) = worlds.episodes[row].play_out(rollout, playout_seed) {
                     Seat::all(seats)
                         .for_each(|seat| sums[seat] += reward::of(reward, seat, end.scores(), end.ranks()));
                 }
             }
             sums
         });
-        Ok(mean(&sums.await.ok_or_else(|| self.lost())?, blocks, playouts, seats))
+        Ok(mean(&sums.await.ok_or_else(|| self.work_lost_error())?, blocks, playouts, seats))
     }
 
     /// Returns the episodes at these places, shared and not copied. The caller may name a place several times.
     ///
     /// A call that changes a shared world copies it. To bound the copies, all rollouts together hold at most as many rows
     /// as there are places or threads, whichever is more. Further rollouts wait. With that many rows, no thread is idle.
-    async fn share(&self, rows: &[u32]) -> Result<Shared, Error> {
-        let permits = rows.len().min(self.opening.places.max(self.threads));
+    async fn share(&self, rows: &[u32]) -> Result<SharedEpisodes, Error> {
+        let permits = rows.len().min(self.options.places.max(self.threads));
         let permits = u32::try_from(permits).expect("a message has fewer rows");
         let permits = Arc::clone(&self.rollouts).acquire_many_owned(permits).await;
         let worlds = self.worlds.lock().await;
-        self.refuse_ended()?;
-        let plays = rows.iter().map(|&at| self.find(&worlds, at).map(|world| Arc::clone(&world.play)));
-        Ok(Shared { plays: plays.collect::<Result<_, _>>()?, _permits: permits.expect("it is never closed") })
+        self.check_not_ended()?;
+        let episodes =
+            rows.iter().map(|&place| self.world_at(&worlds, place).map(|world| Arc::clone(&world.episode)));
+        Ok(SharedEpisodes {
+            episodes: episodes.collect::<Result<_, _>>()?,
+            _permits: permits.expect("it is never closed"),
+        })
     }
 
-    fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, Error> {
-        self.refuse_no_place("worlds", at)?;
-        let empty = || Error::field("worlds", at, "a place that holds a world");
-        worlds[at as usize].as_ref().ok_or_else(empty)
+    fn world_at<'a>(&self, worlds: &'a Worlds, place: u32) -> Result<&'a World, Error> {
+        self.check_place("worlds", place)?;
+        let empty = || Error::field("worlds", place, "a place that holds a world");
+        worlds[place as usize].as_ref().ok_or_else(empty)
     }
 
-    fn refuse_no_place(&self, field: &'static str, at: u32) -> Result<(), Error> {
-        let places = self.opening.places;
-        if (at as usize) < places { Ok(()) } else { Err(Error::field(field, at, format!("below {places}"))) }
+    fn check_place(&self, field: &'static str, place: u32) -> Result<(), Error> {
+        let places = self.options.places;
+        if (place as usize) < places {
+            Ok(())
+        } else {
+            Err(Error::field(field, place, format!("below {places}")))
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use boardwire_bots::{Bot, UnknownBot};
 use boardwire_kernel::{Digest, Options, SetupError};
 use boardwire_policy::Policies;
 
-use crate::play::Rules;
-use crate::registry::{Registry, Served};
+use crate::play::AnyGame;
+use crate::registry::{GameFacts, Registry};
 use boardwire_api::Error;
 
 /// The metric that counts decisions by game.
@@ -16,8 +16,8 @@ pub const DECISIONS: &str = "boardwire_decisions_total";
 
 /// A table. Any number of matches and batches share it.
 pub struct Table {
-    /// The rules.
-    pub rules: Arc<dyn Rules>,
+    /// The game with these seats and options.
+    pub game: Arc<dyn AnyGame>,
     /// The digest of the table's specification.
     pub digest: Digest,
     /// Counts the decisions of the table's game.
@@ -26,7 +26,7 @@ pub struct Table {
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Table({} {})", self.rules.info().id, self.digest)
+        write!(f, "Table({} {})", self.game.info().id, self.digest)
     }
 }
 
@@ -59,7 +59,7 @@ impl Tables {
     /// # Errors
     /// No bot has this name, or its policy cannot play at this table.
     pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
-        Bot::named(name, |policy| self.policies.find(policy, table.rules.info(), table.digest))
+        Bot::named(name, |policy| self.policies.find(policy, table.game.info(), table.digest))
     }
 
     /// Returns the games with their catalogues.
@@ -72,8 +72,8 @@ impl Tables {
     ///
     /// # Errors
     /// The game is unknown.
-    pub fn served(&self, id: &str) -> Result<Served, Error> {
-        self.registry.served(id).ok_or_else(|| self.unknown_game(id))
+    pub fn game_facts(&self, id: &str) -> Result<GameFacts, Error> {
+        self.registry.game_facts(id).ok_or_else(|| self.unknown_game(id))
     }
 
     /// Returns the table of a game with these seats and options. Equal calls share it while it is in use.
@@ -94,16 +94,16 @@ impl Tables {
         if let Some(table) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(table);
         }
-        let rules = entry.set_up(seats, &options).map_err(|error| setup(game_type.id, error))?;
+        let game = entry.set_up(seats, &options).map_err(|error| setup(game_type.id, error))?;
         let decisions = metrics::counter!(DECISIONS, "game" => game_type.id);
-        let table = Arc::new(Table { digest: rules.info().digest(), decisions, rules });
+        let table = Arc::new(Table { digest: game.info().digest(), decisions, game });
         in_use.retain(|_, table| table.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
         Ok(table)
     }
 
     fn unknown_game(&self, game: &str) -> Error {
-        Error::GameUnknown { game: game.to_owned(), known: self.registry.known() }
+        Error::GameUnknown { game: game.to_owned(), known: self.registry.ids_text() }
     }
 }
 
@@ -114,6 +114,8 @@ fn setup(game: &'static str, error: SetupError) -> Error {
         SetupError::OptionValue { name, value, expected } => {
             Error::OptionValueInvalid { option: name, value, expected }
         }
-        SetupError::Catalogue(error) => Error::Internal { place: game.to_owned(), what: error.to_string() },
+        SetupError::Catalogue(error) => {
+            Error::Internal { place: game.to_owned(), problem: error.to_string() }
+        }
     }
 }

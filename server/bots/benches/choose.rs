@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
+use boardwire_bots::{Bot, BotDecision, DEFAULT_DETERMINIZATIONS};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, RngStream, testkit};
 
@@ -20,8 +20,11 @@ const RUN: Duration = Duration::from_millis(800);
 /// The number of runs per row: odd.
 const RUNS: usize = 5;
 /// The bots. The search has several numbers of playouts, because they determine its cost.
-const BOTS: [Bot; 3] =
-    [Bot::Greedy { worlds: DEFAULT_WORLDS }, Bot::Search { playouts: 10 }, Bot::Search { playouts: 160 }];
+const BOTS: [Bot; 3] = [
+    Bot::Greedy { determinizations: DEFAULT_DETERMINIZATIONS },
+    Bot::Search { playouts: 10 },
+    Bot::Search { playouts: 160 },
+];
 
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
@@ -30,7 +33,7 @@ fn main() {
         IDS.iter().copied().filter(|id| only.is_empty() || only.iter().any(|only| only == id)).collect();
     for bot in &BOTS {
         for id in &games {
-            let mut runs = visit(id, Measure(bot)).expect("the registry knows its ids");
+            let mut runs = visit(id, BenchmarkBot(bot)).expect("the registry knows its ids");
             runs.sort_unstable();
             let (low, figure, high) = (runs[RUNS / 4], runs[RUNS / 2], runs[RUNS * 3 / 4]);
             let row = format!("{bot} {id} 2 seats");
@@ -48,9 +51,9 @@ fn main() {
 }
 
 /// Measures a bot in a game at its minimum number of seats. Returns the decisions per second of each run.
-struct Measure<'a>(&'a Bot);
+struct BenchmarkBot<'a>(&'a Bot);
 
-impl Visitor for Measure<'_> {
+impl Visitor for BenchmarkBot<'_> {
     type Output = Vec<u64>;
 
     fn visit<G: Estimate>(self) -> Vec<u64> {
@@ -75,8 +78,8 @@ fn play<G: Estimate>(game: &Arc<G>, bot: &Bot, seed: u64) -> u32 {
     let mut rng: Vec<RngStream> =
         (0..u64::from(game.info().seats)).map(|seat| RngStream::new(seed, BOT_STREAM + seat)).collect();
     while let Some(seat) = episode.pending().lowest() {
-        let thought = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone());
-        let choice = thought.finish().expect("these bots always choose");
+        let decision = BotDecision::new(bot, episode.knowledge(seat), rng[seat.index()].clone());
+        let choice = decision.run_to_end().expect("these bots always choose");
         episode.apply(seat, choice.action.into()).expect("a bot's choice is legal");
         rng[seat.index()] = choice.rng;
     }

@@ -1,6 +1,6 @@
 //! One-ply search: plays every legal action in several sampled states and takes the action with the best average.
 
-use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
+use boardwire_kernel::{Estimate, Knowledge, RandomSource, RngStream, Seat, apply};
 
 use crate::playout::{Playout, Seeds};
 
@@ -11,57 +11,57 @@ use crate::playout::{Playout, Seeds};
 /// These outcomes have a seed of their own: the true seed stays unknown.
 pub(crate) struct Greedy<G: Estimate> {
     /// The number of states that are still to be evaluated.
-    left: u32,
+    states_left: u32,
     /// The results so far of each legal action, in index order.
-    candidates: Vec<Candidate<G::Outlook>>,
+    candidates: Vec<Candidate<G::Features>>,
     /// The random outcomes within one state. All states reuse this memory.
-    chance: Chance,
+    chance: RandomSource,
     /// The playout after each action in a game without an estimate.
     playout: Option<Box<Playout>>,
 }
 
 /// The results so far of one action.
-struct Candidate<O> {
+struct Candidate<F> {
     action: u8,
     /// The sum of the estimates in all evaluated states.
-    worth: i64,
-    /// The last estimate: a cache, because most states have the same outlook.
-    last: Estimated<O>,
+    total: i64,
+    /// The last estimate: a cache, because most states have the same features.
+    cached: Estimated<F>,
 }
 
-/// An outlook with its estimate, if there is one.
-pub(crate) type Estimated<O> = Option<(O, i32)>;
+/// Features with their estimate, if there is one.
+pub(crate) type Estimated<F> = Option<(F, i32)>;
 
-/// Returns the game's estimate of a position for `seat` after it plays `action`, if the game has one. `last` caches the
-/// most recent outlook with its estimate.
+/// Returns the game's estimate of a position for `seat` after it plays `action`, if the game has one. `cached` caches the
+/// most recent features with their estimate.
 pub(crate) fn one_ply_ahead<G: Estimate>(
     game: &G,
     mut state: G::State,
     seat: Seat,
     action: u8,
-    chance: &mut Chance,
-    last: &mut Estimated<G::Outlook>,
+    chance: &mut RandomSource,
+    cached: &mut Estimated<G::Features>,
 ) -> Option<i32> {
     chance.rewind();
     apply(game, &mut state, seat, action.into(), chance).expect("a sampled state keeps the legal set");
-    // A reference, because an outlook may be large, and this runs for every action of every state.
-    let found = game.outlook(&state, seat);
-    let outlook = found.as_ref()?;
-    if let Some((known, estimate)) = last
-        && known == outlook
+    // A reference, because features may be large, and this runs for every action of every state.
+    let found = game.features(&state, seat);
+    let features = found.as_ref()?;
+    if let Some((cached_features, estimate)) = cached
+        && cached_features == features
     {
         return Some(*estimate);
     }
-    let estimate = game.estimate(outlook);
-    *last = found.map(|outlook| (outlook, estimate));
+    let estimate = game.estimate(features);
+    *cached = found.map(|features| (features, estimate));
     Some(estimate)
 }
 
 impl<G: Estimate> Greedy<G> {
     /// Creates a search over `states` states.
     pub(crate) fn new(states: u32) -> Self {
-        let chance = Chance::seeded(0, G::TYPE.streams.len());
-        Self { left: states, candidates: Vec::new(), chance, playout: None }
+        let chance = RandomSource::seeded(0, G::TYPE.streams.len());
+        Self { states_left: states, candidates: Vec::new(), chance, playout: None }
     }
 
     /// Evaluates one more state. Returns the choice after the last state.
@@ -71,25 +71,26 @@ impl<G: Estimate> Greedy<G> {
             if legal.len() == 1 {
                 return legal.lowest();
             }
-            self.candidates = legal.iter().map(|action| Candidate { action, worth: 0, last: None }).collect();
-            self.chance.reseed(rng.seed(), G::TYPE.streams.len());
+            self.candidates =
+                legal.iter().map(|action| Candidate { action, total: 0, cached: None }).collect();
+            self.chance.reseed(rng.next_seed(), G::TYPE.streams.len());
         }
-        self.look(knowledge, rng);
-        self.left -= 1;
-        if self.left == 0 { self.best() } else { None }
+        self.evaluate_state(knowledge, rng);
+        self.states_left -= 1;
+        if self.states_left == 0 { self.best() } else { None }
     }
 
-    fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
+    fn evaluate_state(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
         let (state, mut seeds) = (knowledge.determinize(rng), None);
         self.chance.mark();
-        for Candidate { action, worth, last } in &mut self.candidates {
-            let estimate = one_ply_ahead(game, state, seat, *action, &mut self.chance, last);
-            *worth += i64::from(estimate.unwrap_or_else(|| {
+        for Candidate { action, total, cached } in &mut self.candidates {
+            let estimate = one_ply_ahead(game, state, seat, *action, &mut self.chance, cached);
+            *total += i64::from(estimate.unwrap_or_else(|| {
                 let seeds = *seeds.get_or_insert_with(|| Seeds::draw(rng));
                 let playout =
                     self.playout.get_or_insert_with(|| Box::new(Playout::new(G::TYPE.streams.len())));
-                playout.worth(game, state, seat, *action, seeds)
+                playout.value(game, state, seat, *action, seeds)
             }));
         }
     }
@@ -97,13 +98,13 @@ impl<G: Estimate> Greedy<G> {
     /// Returns the legal actions from the best to the worst; of equal ones, the lower index first.
     pub(crate) fn ranking(&self) -> impl Iterator<Item = u8> {
         let mut ranked: Vec<(i64, u8)> =
-            self.candidates.iter().map(|candidate| (candidate.worth, candidate.action)).collect();
-        ranked.sort_by_key(|&(worth, _)| std::cmp::Reverse(worth));
+            self.candidates.iter().map(|candidate| (candidate.total, candidate.action)).collect();
+        ranked.sort_by_key(|&(total, _)| std::cmp::Reverse(total));
         ranked.into_iter().map(|(_, action)| action)
     }
 
     fn best(&self) -> Option<u8> {
         // `max_by_key` returns the last of equals, so the actions run from the highest index down.
-        self.candidates.iter().rev().max_by_key(|candidate| candidate.worth).map(|candidate| candidate.action)
+        self.candidates.iter().rev().max_by_key(|candidate| candidate.total).map(|candidate| candidate.action)
     }
 }

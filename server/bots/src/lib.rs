@@ -4,15 +4,15 @@
 //! sampled from that knowledge. Its budget counts simulations, not milliseconds, so it plays the same on every machine.
 #![deny(clippy::float_arithmetic)]
 
+mod decision;
 mod greedy;
 mod playout;
 mod policy;
 mod search;
-mod thought;
 
+pub use decision::{BotDecision, BotError, Choice, Round};
 pub use playout::Rollout;
-pub use policy::{ByPolicy, Pick, Policy, Preference, Question};
-pub use thought::{BotFault, Choice, Round, Thought};
+pub use policy::{ActionWeights, Pick, Policy, PolicyPlayer, PolicyRequest};
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,10 +21,10 @@ use std::sync::Arc;
 use boardwire_kernel::{ActionSet, RngStream};
 use thiserror::Error;
 
-/// The number of worlds for a greedy bot whose name states no number.
-pub const DEFAULT_WORLDS: u32 = 8;
-/// The maximum number of worlds for a greedy bot.
-pub const MAX_WORLDS: u32 = 1024;
+/// The number of determinizations (worlds) for a greedy bot whose name states no number.
+pub const DEFAULT_DETERMINIZATIONS: u32 = 8;
+/// The maximum number of determinizations for a greedy bot.
+pub const MAX_DETERMINIZATIONS: u32 = 1024;
 
 /// The number of playouts for a search whose name states no number.
 pub const DEFAULT_PLAYOUTS: u32 = 160;
@@ -37,7 +37,7 @@ pub const MAX_PLAYOUTS: u32 = 10_000;
 /// ```
 /// use boardwire_bots::Bot;
 ///
-/// assert_eq!("greedy:16".parse(), Ok(Bot::Greedy { worlds: 16 }));
+/// assert_eq!("greedy:16".parse(), Ok(Bot::Greedy { determinizations: 16 }));
 /// assert!("clever".parse::<Bot>().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub enum Bot {
     Random,
     /// Chooses the action whose immediate result has the best average value.
     Greedy {
-        /// The number of worlds for the average, at least 1.
-        worlds: u32,
+        /// The number of determinizations for the average, at least 1.
+        determinizations: u32,
     },
     /// Chooses the action with the best average result of playouts in sampled worlds (flat Monte Carlo).
     Search {
@@ -55,7 +55,7 @@ pub enum Bot {
         playouts: u32,
     },
     /// Chooses by the preference of a policy.
-    Policy(ByPolicy),
+    Policy(PolicyPlayer),
 }
 
 impl Bot {
@@ -75,10 +75,11 @@ impl Bot {
         let unknown = |expected| UnknownBot { given: name.to_owned(), expected };
         let bot = match kind {
             "random" => rest.is_none().then_some(Self::Random),
-            "greedy" => count(DEFAULT_WORLDS, MAX_WORLDS).map(|worlds| Self::Greedy { worlds }),
+            "greedy" => count(DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS)
+                .map(|determinizations| Self::Greedy { determinizations }),
             "mc" => count(DEFAULT_PLAYOUTS, MAX_PLAYOUTS).map(|playouts| Self::Search { playouts }),
             "policy" => match rest {
-                Some(rest) => Some(ByPolicy::named(rest, find).map(Self::Policy).map_err(unknown)?),
+                Some(rest) => Some(PolicyPlayer::named(rest, find).map(Self::Policy).map_err(unknown)?),
                 None => None,
             },
             _ => None,
@@ -87,7 +88,7 @@ impl Bot {
     }
 
     /// Chooses from the legal actions alone, if the bot needs no other information.
-    pub fn choose_blindly(&self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
+    pub fn choose_from_legal(&self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
         match self {
             Self::Random if !legal.is_empty() => Some(rng.draw(&mut legal)),
             Self::Random | Self::Greedy { .. } | Self::Search { .. } | Self::Policy(_) => None,
@@ -96,7 +97,7 @@ impl Bot {
 
     /// Returns whether a choice is so fast that the caller need not schedule it.
     #[must_use]
-    pub fn is_quick(&self) -> bool {
+    pub fn is_cheap(&self) -> bool {
         *self == Self::Random
     }
 }
@@ -105,18 +106,18 @@ impl fmt::Display for Bot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Random => f.write_str("random"),
-            Self::Greedy { worlds: DEFAULT_WORLDS } => f.write_str("greedy"),
-            Self::Greedy { worlds } => write!(f, "greedy:{worlds}"),
+            Self::Greedy { determinizations: DEFAULT_DETERMINIZATIONS } => f.write_str("greedy"),
+            Self::Greedy { determinizations } => write!(f, "greedy:{determinizations}"),
             Self::Search { playouts: DEFAULT_PLAYOUTS } => f.write_str("mc"),
             Self::Search { playouts } => write!(f, "mc:{playouts}"),
-            Self::Policy(by) => by.fmt(f),
+            Self::Policy(player) => player.fmt(f),
         }
     }
 }
 
 /// The error that no bot has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{given}` is no bot: known are {expected}")]
+#[error("unknown bot `{given}`; known bots: {expected}")]
 pub struct UnknownBot {
     /// The given name.
     pub given: String,
@@ -134,7 +135,7 @@ impl FromStr for Bot {
     type Err = UnknownBot;
 
     fn from_str(name: &str) -> Result<Self, UnknownBot> {
-        Self::named(name, |_| Err("those without a policy: none is registered here".to_owned()))
+        Self::named(name, |_| Err("bots without a policy (no policy is registered here)".to_owned()))
     }
 }
 
@@ -146,21 +147,21 @@ mod tests {
 
     /// A policy that is never asked.
     #[derive(Debug)]
-    struct Idle(String);
+    struct NeverAsked(String);
 
-    impl Policy for Idle {
+    impl Policy for NeverAsked {
         fn name(&self) -> &str {
             &self.0
         }
 
-        fn ask(self: Arc<Self>, _: Vec<u8>, _: ActionSet) -> Box<dyn Question> {
-            unreachable!("nobody plays")
+        fn submit(self: Arc<Self>, _: Vec<u8>, _: ActionSet) -> Box<dyn PolicyRequest> {
+            unreachable!("no bot plays in these tests")
         }
     }
 
     fn named(name: &str) -> Result<Bot, UnknownBot> {
         Bot::named(name, |policy| match policy {
-            "lion" | "lion-2" => Ok(Arc::new(Idle(policy.to_owned()))),
+            "lion" | "lion-2" => Ok(Arc::new(NeverAsked(policy.to_owned()))),
             _ => Err("policy:lion, policy:lion-2".to_owned()),
         })
     }
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_told_the_right_ones() {
+    fn an_unknown_name_lists_known_names() {
         for name in [
             "",
             "greedy:",
@@ -196,7 +197,7 @@ mod tests {
         }
         for name in ["policy:", "policy:tiger", "policy:lion:best", "policy::argmax"] {
             let error = named(name).expect_err(name).to_string();
-            assert!(error.ends_with("known are policy:lion, policy:lion-2"), "{error}");
+            assert!(error.ends_with("known bots: policy:lion, policy:lion-2"), "{error}");
             assert!(name.parse::<Bot>().is_err());
         }
     }

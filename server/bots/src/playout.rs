@@ -1,13 +1,13 @@
 //! Playouts: a determinization (world) is played to its end, with every seat for itself.
 
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, BySeat, Chance, Estimate, MAX_SEATS, Outcome, RngStream, Seat, apply,
+    ActionSet, BOT_STREAM, BySeat, Estimate, MAX_SEATS, Outcome, RandomSource, RngStream, Seat, apply,
 };
 
 use crate::greedy::one_ply_ahead;
 
 /// The maximum lead that counts: a seat that is so far ahead has won. A smaller range of scores is the limit instead.
-const LEAD: i32 = 60;
+const MAX_LEAD: i32 = 60;
 
 /// Plays worlds to their end. Every seat takes the action with the best estimate of its own one ply ahead, or a random
 /// action in a game without an estimate.
@@ -16,9 +16,9 @@ const LEAD: i32 = 60;
 /// the outcomes that will come.
 pub(crate) struct Playout {
     /// The random outcomes that will come.
-    chance: Chance,
+    chance: RandomSource,
     /// The guessed random outcomes with which seats try actions.
-    guess: Chance,
+    lookahead_random: RandomSource,
     /// The seed of random choices, and their stream once it is needed.
     seed: u64,
     random: Option<RngStream>,
@@ -28,31 +28,36 @@ pub(crate) struct Playout {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
     chance: u64,
-    guess: u64,
+    lookahead_random: u64,
 }
 
 impl Seeds {
     /// Draws new seeds.
     pub(crate) fn draw(rng: &mut RngStream) -> Self {
-        Self { chance: rng.seed(), guess: rng.seed() }
+        Self { chance: rng.next_seed(), lookahead_random: rng.next_seed() }
     }
 }
 
 impl Playout {
     /// Creates the memory for playouts of a game with `streams` random streams.
     pub(crate) fn new(streams: usize) -> Self {
-        Self::seeded(Seeds { chance: 0, guess: 0 }, streams)
+        Self::seeded(Seeds { chance: 0, lookahead_random: 0 }, streams)
     }
 
     /// Creates a playout with these seeds.
     fn seeded(seeds: Seeds, streams: usize) -> Self {
-        let Seeds { chance, guess } = seeds;
-        let (seed, random) = (guess, None);
-        Self { chance: Chance::seeded(chance, streams), guess: Chance::seeded(guess, streams), seed, random }
+        let Seeds { chance, lookahead_random } = seeds;
+        let (seed, random) = (lookahead_random, None);
+        Self {
+            chance: RandomSource::seeded(chance, streams),
+            lookahead_random: RandomSource::seeded(lookahead_random, streams),
+            seed,
+            random,
+        }
     }
 
     /// Plays `action` of `seat` in this world, then plays to the end. Returns the value for `seat`.
-    pub(crate) fn worth<G: Estimate>(
+    pub(crate) fn value<G: Estimate>(
         &mut self,
         game: &G,
         mut state: G::State,
@@ -62,21 +67,22 @@ impl Playout {
     ) -> i32 {
         let streams = G::TYPE.streams.len();
         self.chance.reseed(seeds.chance, streams);
-        self.guess.reseed(seeds.guess, streams);
-        (self.seed, self.random) = (seeds.guess, None);
-        apply(game, &mut state, seat, action.into(), &mut self.chance).expect("a world keeps the legal set");
-        self.play_on(game, &mut state, |playout, state, chooser| playout.choose(game, state, chooser));
-        game.outcome(&state).map_or(0, |outcome| worth(&outcome, seat, game.info().scores))
+        self.lookahead_random.reseed(seeds.lookahead_random, streams);
+        (self.seed, self.random) = (seeds.lookahead_random, None);
+        apply(game, &mut state, seat, action.into(), &mut self.chance)
+            .expect("a determinization keeps the legal set");
+        self.play_to_end(game, &mut state, |playout, state, chooser| playout.choose(game, state, chooser));
+        game.outcome(&state).map_or(0, |outcome| outcome_value(&outcome, seat, game.info().scores))
     }
 
     /// Plays to the end with the choices that `choose` returns.
-    fn play_on<G: Estimate>(
+    fn play_to_end<G: Estimate>(
         &mut self,
         game: &G,
         state: &mut G::State,
         mut choose: impl FnMut(&mut Self, &G::State, Seat) -> u8,
     ) {
-        game.forget(state);
+        game.reduce_for_playouts(state);
         for _ in 0..game.info().max_plies {
             let pending = game.pending(state);
             if pending.is_empty() {
@@ -89,7 +95,7 @@ impl Playout {
             }
             for chooser in pending.iter() {
                 apply(game, state, chooser, u32::from(choices[chooser]), &mut self.chance)
-                    .expect("who chooses at once keeps what it may choose");
+                    .expect("a simultaneous choice stays legal");
             }
         }
     }
@@ -97,13 +103,13 @@ impl Playout {
     /// Returns the best action by the estimate of `seat` one ply ahead; the lowest index wins a tie.
     fn choose<G: Estimate>(&mut self, game: &G, state: &G::State, seat: Seat) -> u8 {
         let legal = game.legal(state, seat);
-        let first = legal.lowest().expect("who owes a choice has one");
+        let first = legal.lowest().expect("a pending seat has a legal action");
         if legal.len() == 1 {
             return first;
         }
-        let (mut best, mut most, mut last) = (first, i32::MIN, None);
+        let (mut best, mut most, mut cached) = (first, i32::MIN, None);
         for action in legal {
-            let estimate = one_ply_ahead(game, *state, seat, action, &mut self.guess, &mut last);
+            let estimate = one_ply_ahead(game, *state, seat, action, &mut self.lookahead_random, &mut cached);
             let Some(estimate) = estimate else { return self.draw(legal) };
             if estimate > most {
                 (best, most) = (action, estimate);
@@ -138,7 +144,7 @@ impl Rollout {
         let mut playout = Playout::seeded(Seeds::draw(&mut rng), G::TYPE.streams.len());
         playout.random = Some(rng);
         let mut state = *state;
-        playout.play_on(game, &mut state, |playout, state, chooser| match self {
+        playout.play_to_end(game, &mut state, |playout, state, chooser| match self {
             Self::Estimate => playout.choose(game, state, chooser),
             Self::Random => playout.draw(game.legal(state, chooser)),
         });
@@ -148,8 +154,8 @@ impl Rollout {
 
 /// Returns the value of an outcome to a seat in a game with this range of scores. It is the limited lead over the best
 /// other seat. The first place adds half of the maximum lead, shared among the winners.
-fn worth(outcome: &Outcome, seat: Seat, (least, most): (i32, i32)) -> i32 {
-    let longest = most.saturating_sub(least).clamp(1, LEAD);
+fn outcome_value(outcome: &Outcome, seat: Seat, (least, most): (i32, i32)) -> i32 {
+    let longest = most.saturating_sub(least).clamp(1, MAX_LEAD);
     let own = outcome.scores()[seat.index()];
     let others = outcome.scores().iter().enumerate().filter(|&(other, _)| other != seat.index());
     let lead = own.saturating_sub(others.map(|(_, &score)| score).max().unwrap_or(own));
@@ -163,10 +169,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_worth_more_than_a_lead_and_is_shared() {
+    fn a_win_counts_more_than_a_lead_and_is_shared() {
         let of = |scores: &[i32], tie_breaks: &[i32]| {
             let outcome = Outcome::ranked(scores, tie_breaks);
-            [0, 1].map(|seat| worth(&outcome, Seat::new(seat), (0, 300)))
+            [0, 1].map(|seat| outcome_value(&outcome, Seat::new(seat), (0, 300)))
         };
         assert_eq!(of(&[50, 40], &[0, 0]), [40, -10]);
         assert_eq!(of(&[40, 40], &[0, 0]), [15, 15]);

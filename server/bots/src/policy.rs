@@ -1,4 +1,4 @@
-//! Bots that ask a policy which actions to prefer. Policies, such as networks, are outside of this crate.
+//! Bots that follow a policy. Policies, such as networks, are outside of this crate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,35 +7,35 @@ use boardwire_kernel::{ActionSet, Game, Knowledge, RngStream};
 
 /// A policy, such as a network: it prefers some actions to others, by the view of the seat that decides.
 ///
-/// It answers questions of many seats in one batch, so the answer comes later than the question. An answer must not
-/// depend on the other questions or on the time.
+/// It evaluates requests of many seats in one batch, so a response comes later than its request. A response must not
+/// depend on other requests or on the time.
 pub trait Policy: fmt::Debug + Send + Sync {
     /// Returns the name that follows `policy:`.
     fn name(&self) -> &str;
 
-    /// Accepts a question: the view, and the legal actions, at least one.
-    fn ask(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn Question>;
+    /// Accepts a request: the view, and the legal actions, at least one.
+    fn submit(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn PolicyRequest>;
 }
 
-/// A question that a policy has accepted. The caller drops it to cancel it.
-pub trait Question: Send {
-    /// Works on questions for a short time, not necessarily on this one. Returns the answer once there is one.
+/// A request that a policy has accepted. The caller drops it to cancel it.
+pub trait PolicyRequest: Send {
+    /// Works on requests for a short time, not necessarily on this one. Returns the response once there is one.
     ///
     /// # Errors
-    /// Why there is no answer, for people.
-    fn advance(&mut self) -> Result<Option<Preference>, String>;
+    /// Why there is no response, for people.
+    fn advance(&mut self) -> Result<Option<ActionWeights>, String>;
 }
 
-/// The preferences of a policy among the legal actions.
+/// The response of a policy: weights of the legal actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preference {
+pub struct ActionWeights {
     /// The most preferred action.
     pub best: u8,
     /// The weight of each legal action, ascending by index: proportional to its probability, with a sum of 1 to 2³² - 1.
     pub weights: Vec<u32>,
 }
 
-/// How a bot takes an action from a [`Preference`].
+/// How a bot takes an action from [`ActionWeights`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
     /// A random action with the policy's probabilities, drawn from the seat's stream.
@@ -46,7 +46,7 @@ pub enum Pick {
 
 /// A player that follows a policy.
 #[derive(Debug, Clone)]
-pub struct ByPolicy {
+pub struct PolicyPlayer {
     /// The policy.
     pub policy: Arc<dyn Policy>,
     /// How it takes an action.
@@ -54,22 +54,22 @@ pub struct ByPolicy {
 }
 
 /// Two values are equal if they have the same policy name and the same pick.
-impl PartialEq for ByPolicy {
+impl PartialEq for PolicyPlayer {
     fn eq(&self, other: &Self) -> bool {
         (self.policy.name(), self.pick) == (other.policy.name(), other.pick)
     }
 }
 
-impl Eq for ByPolicy {}
+impl Eq for PolicyPlayer {}
 
-impl fmt::Display for ByPolicy {
+impl fmt::Display for PolicyPlayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pick = if self.pick == Pick::Best { Self::BEST } else { "" };
         write!(f, "policy:{}{pick}", self.policy.name())
     }
 }
 
-impl ByPolicy {
+impl PolicyPlayer {
     /// The suffix of the policy's name if the bot takes the best action.
     const BEST: &str = ":argmax";
 
@@ -85,46 +85,51 @@ impl ByPolicy {
 }
 
 /// A decision that waits for its policy.
-pub(crate) enum Asked {
-    /// The only legal action. There is no question.
+pub(crate) enum PolicyDecision {
+    /// The only legal action. There is no request.
     Only(u8),
-    /// The question, how to choose from its answer, and the answer.
-    Question { question: Box<dyn Question>, legal: ActionSet, pick: Pick, answer: Option<Preference> },
+    /// The request, how to choose from its response, and the response.
+    Requested {
+        request: Box<dyn PolicyRequest>,
+        legal: ActionSet,
+        pick: Pick,
+        response: Option<ActionWeights>,
+    },
 }
 
-impl Asked {
-    /// Asks immediately, so that the policy can batch simultaneous questions.
-    pub(crate) fn new<G: Game>(by: &ByPolicy, knowledge: &Knowledge<G>) -> Self {
+impl PolicyDecision {
+    /// Submits the request immediately, so that the policy can batch simultaneous requests.
+    pub(crate) fn new<G: Game>(player: &PolicyPlayer, knowledge: &Knowledge<G>) -> Self {
         let legal = knowledge.legal();
         if let (1, Some(only)) = (legal.len(), legal.lowest()) {
             return Self::Only(only);
         }
-        let question = Arc::clone(&by.policy).ask(knowledge.view(), legal);
-        Self::Question { question, legal, pick: by.pick, answer: None }
+        let request = Arc::clone(&player.policy).submit(knowledge.view(), legal);
+        Self::Requested { request, legal, pick: player.pick, response: None }
     }
 
-    /// Returns the choice once there is an answer.
+    /// Returns the choice once there is a response.
     pub(crate) fn advance(&mut self, rng: &mut RngStream) -> Result<Option<u8>, String> {
-        let (question, legal, pick, answer) = match self {
+        let (request, legal, pick, response) = match self {
             Self::Only(action) => return Ok(Some(*action)),
-            Self::Question { question, legal, pick, answer } => (question, *legal, *pick, answer),
+            Self::Requested { request, legal, pick, response } => (request, *legal, *pick, response),
         };
-        let Some(preference) = question.advance()? else { return Ok(None) };
+        let Some(weights) = request.advance()? else { return Ok(None) };
         let action = match pick {
-            Pick::Best => preference.best,
-            Pick::Sampled => sample(&preference.weights, legal, rng),
+            Pick::Best => weights.best,
+            Pick::Sampled => sample(&weights.weights, legal, rng),
         };
-        *answer = Some(preference);
+        *response = Some(weights);
         Ok(Some(action))
     }
 
-    /// Returns the policy's weights of the actions once it has answered: proportional to the probabilities.
+    /// Returns the policy's weights of the actions once it has responded: proportional to the probabilities.
     pub(crate) fn weights(&self) -> Vec<(u8, u32)> {
         match self {
-            Self::Question { legal, answer: Some(answer), .. } => {
-                legal.iter().zip(answer.weights.iter().copied()).collect()
+            Self::Requested { legal, response: Some(response), .. } => {
+                legal.iter().zip(response.weights.iter().copied()).collect()
             }
-            Self::Only(_) | Self::Question { answer: None, .. } => Vec::new(),
+            Self::Only(_) | Self::Requested { response: None, .. } => Vec::new(),
         }
     }
 }
@@ -145,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_are_sampled_as_often_as_they_weigh() {
+    fn actions_are_sampled_in_proportion_to_their_weights() {
         let legal = ActionSet::from_iter([3, 7, 40, 200]);
         let (mut rng, mut counts) = (RngStream::new(1, 0), [0_u32; 4]);
         for _ in 0..10_000 {

@@ -3,7 +3,7 @@
 
 use boardwire_kernel::{Estimate, Knowledge, RngStream};
 
-use crate::DEFAULT_WORLDS;
+use crate::DEFAULT_DETERMINIZATIONS;
 use crate::greedy::Greedy;
 use crate::playout::{Playout, Seeds};
 
@@ -24,12 +24,13 @@ pub(crate) struct Search<G: Estimate> {
     /// The dropped actions.
     dropped: Vec<Arm>,
     /// The rounds left, including this one.
-    rounds: u32,
-    /// The worlds left in this round, including the current one.
-    worlds: u32,
-    /// The current world, and the number of actions already played in it.
-    world: Option<(G::State, Seeds)>,
-    at: usize,
+    rounds_left: u32,
+    /// The determinizations (worlds) left in this round, including the current one.
+    determinizations_left: u32,
+    /// The current determinization, with the seeds of its playouts.
+    current_determinization: Option<(G::State, Seeds)>,
+    /// The index of the next action to play in it.
+    next_arm: usize,
     playout: Playout,
 }
 
@@ -40,7 +41,7 @@ struct Arm {
     /// The number of its playouts.
     visits: u32,
     /// The sum of their values.
-    worth: i64,
+    total: i64,
 }
 
 impl<G: Estimate> Search<G> {
@@ -48,13 +49,13 @@ impl<G: Estimate> Search<G> {
     pub(crate) fn new(playouts: u32) -> Self {
         Self {
             playouts,
-            prior: Greedy::new(DEFAULT_WORLDS),
+            prior: Greedy::new(DEFAULT_DETERMINIZATIONS),
             arms: Vec::new(),
             dropped: Vec::new(),
-            rounds: 0,
-            worlds: 0,
-            world: None,
-            at: 0,
+            rounds_left: 0,
+            determinizations_left: 0,
+            current_determinization: None,
+            next_arm: 0,
             playout: Playout::new(G::TYPE.streams.len()),
         }
     }
@@ -62,17 +63,18 @@ impl<G: Estimate> Search<G> {
     /// Makes one more playout, or lets greedy evaluate one more world. Returns the choice after the last one.
     pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
         if self.arms.is_empty() {
-            let only = self.prior.advance(knowledge, rng)?;
-            return self.begin(only);
+            let choice = self.prior.advance(knowledge, rng)?;
+            return self.select_arms(choice);
         }
-        let (world, seeds) =
-            *self.world.get_or_insert_with(|| (knowledge.determinize(rng), Seeds::draw(rng)));
-        let arm = &mut self.arms[self.at];
-        let worth = self.playout.worth(knowledge.game(), world, knowledge.seat(), arm.action, seeds);
+        let (state, seeds) = *self
+            .current_determinization
+            .get_or_insert_with(|| (knowledge.determinize(rng), Seeds::draw(rng)));
+        let arm = &mut self.arms[self.next_arm];
+        let value = self.playout.value(knowledge.game(), state, knowledge.seat(), arm.action, seeds);
         arm.visits += 1;
-        arm.worth += i64::from(worth);
-        self.at += 1;
-        if self.at == self.arms.len() { self.end_world() } else { None }
+        arm.total += i64::from(value);
+        self.next_arm += 1;
+        if self.next_arm == self.arms.len() { self.end_determinization() } else { None }
     }
 
     /// Returns the number of playouts of each action that had any.
@@ -81,41 +83,41 @@ impl<G: Estimate> Search<G> {
         arms.filter(|arm| arm.visits > 0).map(|arm| (arm.action, arm.visits))
     }
 
-    /// Selects greedy's best actions, as many as the playouts allow.
-    fn begin(&mut self, liked: u8) -> Option<u8> {
+    /// Selects greedy's best actions, as many as the playouts allow. Returns the choice if there is only one action.
+    fn select_arms(&mut self, greedy_choice: u8) -> Option<u8> {
         let ranked = self.prior.ranking();
         let most = usize::try_from(self.playouts / PLAYOUTS_PER_ACTION).unwrap_or(usize::MAX).max(2);
-        self.arms = ranked.take(most).map(|action| Arm { action, visits: 0, worth: 0 }).collect();
+        self.arms = ranked.take(most).map(|action| Arm { action, visits: 0, total: 0 }).collect();
         if self.arms.len() < 2 {
-            return Some(liked);
+            return Some(greedy_choice);
         }
-        self.rounds = self.arms.len().ilog2() + u32::from(!self.arms.len().is_power_of_two());
-        self.begin_round();
+        self.rounds_left = self.arms.len().ilog2() + u32::from(!self.arms.len().is_power_of_two());
+        self.start_round();
         None
     }
 
     /// Divides the playouts left among the rounds left.
-    fn begin_round(&mut self) {
+    fn start_round(&mut self) {
         let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX);
-        self.worlds = (self.playouts / (self.rounds * arms)).max(1);
-        self.playouts = self.playouts.saturating_sub(self.worlds * arms);
+        self.determinizations_left = (self.playouts / (self.rounds_left * arms)).max(1);
+        self.playouts = self.playouts.saturating_sub(self.determinizations_left * arms);
     }
 
-    fn end_world(&mut self) -> Option<u8> {
-        self.world = None;
-        self.at = 0;
-        self.worlds -= 1;
-        if self.worlds > 0 {
+    fn end_determinization(&mut self) -> Option<u8> {
+        self.current_determinization = None;
+        self.next_arm = 0;
+        self.determinizations_left -= 1;
+        if self.determinizations_left > 0 {
             return None;
         }
         // The sort is stable: it keeps the order of equals.
-        self.arms.sort_by_key(|arm| std::cmp::Reverse(arm.worth));
-        self.rounds -= 1;
-        if self.rounds == 0 {
+        self.arms.sort_by_key(|arm| std::cmp::Reverse(arm.total));
+        self.rounds_left -= 1;
+        if self.rounds_left == 0 {
             return self.arms.first().map(|arm| arm.action);
         }
         self.dropped.extend(self.arms.drain(self.arms.len().div_ceil(2)..));
-        self.begin_round();
+        self.start_round();
         None
     }
 }
@@ -129,9 +131,9 @@ mod tests {
     use super::*;
 
     /// Counts the playouts for the first decision with several actions. Also returns whether the choice is legal.
-    struct Spent(u32);
+    struct CountPlayouts(u32);
 
-    impl Visitor for Spent {
+    impl Visitor for CountPlayouts {
         type Output = (u32, bool);
 
         fn visit<G: Estimate>(self) -> (u32, bool) {
@@ -142,7 +144,7 @@ mod tests {
             let mut steps = 0;
             loop {
                 if let Some(action) = search.advance(&knowledge, &mut rng) {
-                    return (steps + 1 - DEFAULT_WORLDS, knowledge.legal().contains(action));
+                    return (steps + 1 - DEFAULT_DETERMINIZATIONS, knowledge.legal().contains(action));
                 }
                 steps += 1;
             }
@@ -150,34 +152,34 @@ mod tests {
     }
 
     #[test]
-    fn as_many_playouts_are_made_as_asked_for_but_for_the_remainder_of_a_world() {
+    fn the_search_makes_the_requested_number_of_playouts() {
         for id in IDS {
             for playouts in [1, 2, 3, 7, 8, 40, 41, 160, 1000] {
-                let (spent, legal) = visit(id, Spent(playouts)).expect("a known game");
+                let (playouts_made, legal) = visit(id, CountPlayouts(playouts)).expect("a known game");
                 assert!(legal, "{id}, {playouts}");
                 assert!(
-                    (playouts.saturating_sub(2)..=playouts.max(2)).contains(&spent),
-                    "{id}, {playouts}: {spent}"
+                    (playouts.saturating_sub(2)..=playouts.max(2)).contains(&playouts_made),
+                    "{id}, {playouts}: {playouts_made}"
                 );
             }
         }
     }
 
     #[test]
-    fn what_is_certain_takes_no_playout() {
+    fn one_legal_action_needs_no_playout() {
         let game = testkit::table::<boardwire_games::faraway::Faraway>(2, &[]);
         let mut episode = Episode::seeded(game, 3);
-        let mut certain = 0;
+        let mut forced = 0;
         while let Some(seat) = episode.pending().lowest() {
             let knowledge = episode.knowledge(seat);
             let (legal, mut rng) = (knowledge.legal(), RngStream::new(5, 0));
             if legal.len() == 1 {
-                certain += 1;
+                forced += 1;
                 assert_eq!(Search::new(1000).advance(&knowledge, &mut rng), legal.lowest());
                 assert_eq!(rng.words(), 0);
             }
             episode.apply(seat, legal.lowest().expect("a choice").into()).expect("it is legal");
         }
-        assert!(certain > 0, "nothing was certain: the test needs another game");
+        assert!(forced > 0, "no decision had one legal action: the test needs another game");
     }
 }

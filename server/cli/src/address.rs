@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixStream};
 use tonic::transport::Endpoint;
 
-use crate::flags::usage;
+use crate::flags::usage_error;
 use boardwire_server::edge::{Tls, UnixSocket};
 use boardwire_server::run::Listener;
 
@@ -92,7 +92,7 @@ pub(super) fn resolve(address: &str, allow_remote: bool, remedy: &str) -> anyhow
     let sockets = address.to_socket_addrs().with_context(|| format!("cannot listen on {address}"))?;
     let sockets: Vec<_> = sockets.collect();
     match sockets.iter().find(|socket| !socket.ip().to_canonical().is_loopback()) {
-        Some(remote) if !allow_remote => Err(usage(&format!(
+        Some(remote) if !allow_remote => Err(usage_error(&format!(
             "{remote} can be reached from other machines, and plaintext can be read and changed on the way: use {remedy}"
         ))),
         _ => Ok(sockets),
@@ -177,7 +177,7 @@ mod tests {
             resolve(near, false).unwrap_or_else(|refused| panic!("{near}: {refused}"));
         }
         for far in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[2001:db8::1]:1", "[::ffff:192.0.2.1]:1"] {
-            let refused = resolve(far, false).expect_err("other machines can reach it");
+            let refused = resolve(far, false).expect_err("other machines can reach the address");
             assert!(refused.is::<clap::Error>() && refused.to_string().contains("--insecure"), "{refused}");
             let sockets = vec![far.parse().expect("a socket")];
             assert_eq!(resolve(far, true).expect("remote is allowed"), Resolved::Tcp(sockets));

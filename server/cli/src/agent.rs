@@ -81,7 +81,8 @@ mod tests {
         let command = ["sh", "-c", "sleep 100 & echo trouble >&2; exit 3"].map(str::to_owned);
         let agent = Agent::start(&command, "address", "code").expect("the shell starts");
         let ended = tokio::time::timeout(Duration::from_mins(1), agent.end(Duration::from_mins(1)));
-        let (status, stderr) = ended.await.expect("it does not wait for `sleep`").expect("the shell ends");
+        let (status, stderr) =
+            ended.await.expect("the agent does not wait for `sleep`").expect("the shell ends");
         assert_eq!((status.and_then(|status| status.code()), stderr.as_str()), (Some(3), "trouble"));
     }
 }

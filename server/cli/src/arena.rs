@@ -28,9 +28,9 @@ use self::deal::{Deal, PlayedDeal};
 use self::host::Host;
 use self::replays::Replays;
 use self::schedule::{Entrant, Schedule};
-use self::standings::{Standing, float, standings, width};
+use self::standings::{Standing, standings, u64_to_f64, width};
 use crate::address::{Address, resolve};
-use crate::flags::{BotTable, bot_name, pair};
+use crate::flags::{BotTable, bot_name, parse_name_value};
 use boardwire_server::secret;
 
 /// The fewest deals before `--until-width` stops: with fewer, the interval is unreliable.
@@ -63,7 +63,7 @@ pub(super) struct Arena {
     replays: Option<PathBuf>,
     /// Starts the agent at seats called `agent:NAME` with this command, followed by the server's address and an invitation;
     /// may be repeated. Without a command, the invitation is printed and you start the agent.
-    #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
+    #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = parse_name_value)]
     agents: Vec<(String, String)>,
     /// Plays on the server at this address instead of one in this process. The server must have no TLS, no accounts, and
     /// the same policies under the same names.
@@ -131,8 +131,8 @@ impl Arena {
         // Everything that affects the results: an arena continues only deals with equal settings.
         let settings = json!({
             "game": self.table.game,
-            "spec_digest": table.rules.info().digest().to_string(),
-            "options": options(table.rules.info()),
+            "spec_digest": table.game.info().digest().to_string(),
+            "options": options(table.game.info()),
             "seed": self.table.seed(),
             "bots": schedule.entrants,
             "policies": self.table.policies.hashes()?,
@@ -167,8 +167,8 @@ impl Arena {
             replayed.into_iter().map(|(number, played)| (number, Deal::of(schedule, &played))).collect();
         let done: BTreeSet<u64> = replayed.keys().copied().collect();
         // The channel is bounded for backpressure: playing threads wait for the collecting thread.
-        let (finished, arriving) = mpsc::sync_channel(2 * cores);
-        let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
+        let (finished, receiver) = mpsc::sync_channel(2 * cores);
+        let should_stop = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         let bot = |entrant: &Entrant| match entrant {
             Entrant::Bot(bot) => Some(bot.clone()),
             Entrant::Agent { .. } => None,
@@ -180,7 +180,7 @@ impl Arena {
             let (seed, listen, server, done) =
                 (self.table.seed(), &*self.listen, self.server.as_ref(), &done);
             let host = Host { table, schedule, entrants, seed, deal_limit, listen, server, done, replays };
-            if let Err(error) = host.play(tables, &finished, halted) {
+            if let Err(error) = host.play(tables, &finished, should_stop) {
                 // Sending fails only after the collector has stopped.
                 let _ = finished.send(Err(error));
             }
@@ -189,7 +189,7 @@ impl Arena {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < deal_limit);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
                 let seed = self.table.seed();
-                match PlayedDeal::by_bots(table, schedule, bots, seed, number, halted).transpose() {
+                match PlayedDeal::play_bots(table, schedule, bots, seed, number, should_stop).transpose() {
                     // Sending fails only after the collector has stopped.
                     Some(played) => drop(finished.send(played)),
                     None => return,
@@ -208,12 +208,12 @@ impl Arena {
                 }
                 None => drop(scope.spawn(|| host(finished))),
             }
-            let collected = self.collect(deal_limit, schedule, replayed, arriving, interrupted, &progress);
+            let collected = self.collect(deal_limit, schedule, replayed, receiver, interrupted, &progress);
             stop.store(true, Ordering::Relaxed);
             collected
         })?;
         progress.finish_and_clear();
-        let decisions_per_second = float(decisions) / start.elapsed().as_secs_f64();
+        let decisions_per_second = u64_to_f64(decisions) / start.elapsed().as_secs_f64();
         Ok(Results { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
     }
 
@@ -223,27 +223,27 @@ impl Arena {
         &self,
         deal_limit: u64,
         schedule: &Schedule,
-        mut waiting: BTreeMap<u64, Deal>,
-        arriving: mpsc::Receiver<anyhow::Result<PlayedDeal>>,
+        mut out_of_order: BTreeMap<u64, Deal>,
+        receiver: mpsc::Receiver<anyhow::Result<PlayedDeal>>,
         interrupted: &AtomicBool,
         progress: &ProgressBar,
     ) -> anyhow::Result<(Vec<Deal>, u64)> {
         // This function drops the receiver when it returns, so that senders do not block.
-        let mut arriving = arriving.into_iter();
+        let mut receiver = receiver.into_iter();
         let (mut deals, mut decisions) = (Vec::new(), 0);
         let is_narrow = |deals: &[Deal]| {
             self.until_width.is_some_and(|limit| deals.len() >= MIN_DEALS && width(deals) <= limit)
         };
         while (deals.len() as u64) < deal_limit && !is_narrow(&deals) {
-            if let Some(deal) = waiting.remove(&(deals.len() as u64)) {
+            if let Some(deal) = out_of_order.remove(&(deals.len() as u64)) {
                 deals.push(deal);
                 progress.inc(1);
             } else if !interrupted.load(Ordering::Relaxed)
-                && let Some(played) = arriving.next()
+                && let Some(played) = receiver.next()
             {
                 let deal = Deal::of(schedule, &played?);
                 decisions += deal.decisions;
-                waiting.insert(deal.number, deal);
+                out_of_order.insert(deal.number, deal);
             } else {
                 break;
             }
@@ -290,7 +290,7 @@ impl Arena {
             let score = standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}"));
             writeln!(out, "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}")?;
         }
-        let (fair_share, rate) = (100.0 / float(seats as u64), results.decisions_per_second);
+        let (fair_share, rate) = (100.0 / u64_to_f64(seats as u64), results.decisions_per_second);
         writeln!(out, "a fair share is {fair_share:.1} %; {rate:.0} decisions per second")?;
         if results.interrupted {
             writeln!(out, "interrupted: with --replays the same command continues")?;

@@ -17,16 +17,16 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(&self, line: Command) -> anyhow::Result<ExitCode> {
-        std::io::stdout().write_all(&script(self.shell, line))?;
+    pub(super) fn run(&self, command: Command) -> anyhow::Result<ExitCode> {
+        std::io::stdout().write_all(&script(self.shell, command))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Returns the whole script, built in memory: `generate` panics if its writer fails.
-fn script(shell: Shell, mut line: Command) -> Vec<u8> {
+fn script(shell: Shell, mut command: Command) -> Vec<u8> {
     let mut script = Vec::new();
-    generate(shell, &mut line, "boardwire", &mut script);
+    generate(shell, &mut command, "boardwire", &mut script);
     script
 }
 

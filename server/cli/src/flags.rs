@@ -9,17 +9,17 @@ use anyhow::Context as _;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::{Bot, UnknownBot};
-use boardwire_policy::{DEFAULT_PATIENCE, Policies, hashes};
+use boardwire_policy::{DEFAULT_TIMEOUT, Policies, hashes};
 use clap::Args;
 use clap::error::ErrorKind;
 
 /// Returns a usage error for an invalid combination of flags. `main` exits with code 2, as for flags that it cannot parse.
-pub(crate) fn usage(problem: &str) -> anyhow::Error {
+pub(crate) fn usage_error(problem: &str) -> anyhow::Error {
     clap::Error::raw(ErrorKind::ValueValidation, format!("{problem}\n")).into()
 }
 
 /// Splits `NAME=VALUE`.
-pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_name_value(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -27,7 +27,7 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Catalogues {
     /// Plays a game with the components in this file instead of the built-in ones; may be repeated.
-    #[arg(long = "catalogue", value_name = "GAME=FILE", value_parser = pair)]
+    #[arg(long = "catalogue", value_name = "GAME=FILE", value_parser = parse_name_value)]
     pub(crate) catalogues: Vec<(String, String)>,
 }
 
@@ -37,7 +37,7 @@ impl Catalogues {
         let mut registry = Registry::standard();
         for (game, file) in &self.catalogues {
             let is_known = registry.game_type(game).is_some();
-            anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.known());
+            anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.ids_text());
             let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
             let replaced = registry.replace_catalogue(game, &text);
             replaced.with_context(|| format!("{file} is no catalogue of {game}"))?;
@@ -49,7 +49,7 @@ impl Catalogues {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PolicyFiles {
     /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
-    #[arg(long = "policy", value_name = "NAME=FILE", value_parser = pair)]
+    #[arg(long = "policy", value_name = "NAME=FILE", value_parser = parse_name_value)]
     pub(crate) policies: Vec<(String, String)>,
     /// A policy fails when one evaluation of its network takes longer than this, in seconds. [default: 10]
     #[arg(long = "policy-timeout", value_name = "SECONDS")]
@@ -69,7 +69,7 @@ impl PolicyFiles {
 
     pub(crate) fn load(&self) -> anyhow::Result<Policies> {
         let files = self.policies.iter().map(|(name, file)| (name.clone(), file.into()));
-        Ok(Policies::load(files, self.timeout.map_or(DEFAULT_PATIENCE, Duration::from_secs))?)
+        Ok(Policies::load(files, self.timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs))?)
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct BotTable {
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Sets an option of the game; may be repeated.
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair)]
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_name_value)]
     options: Vec<(String, String)>,
     #[command(flatten)]
     catalogues: Catalogues,

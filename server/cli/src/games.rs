@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use boardwire_batch::messages;
-use boardwire_batch::registry::Served;
+use boardwire_batch::registry::GameFacts;
 use boardwire_batch::tables::Tables;
 use boardwire_kernel::{Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout};
 use clap::Args;
 use serde_json::Value;
 
-use crate::flags::{Catalogues, pair};
+use crate::flags::{Catalogues, parse_name_value};
 use crate::json;
 
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub(super) struct Games {
     #[arg(long, requires = "game")]
     seats: Option<u32>,
     /// Sets an option of the game; may be repeated.
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair, requires = "game")]
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_name_value, requires = "game")]
     options: Vec<(String, String)>,
     /// Prints JSON: the protocol's `Game` of each game, or the `GameSpec` of one.
     #[arg(long)]
@@ -36,22 +36,22 @@ impl Games {
         let tables = Tables::new(self.catalogues.load()?);
         let mut out = String::new();
         if let Some(game) = &self.game {
-            let served = tables.served(game)?;
-            let seats = self.seats.unwrap_or_else(|| (*served.game_type.seats.start()).into());
+            let facts = tables.game_facts(game)?;
+            let seats = self.seats.unwrap_or_else(|| (*facts.game_type.seats.start()).into());
             let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
             let table = tables.table(game, seats, options)?;
             if self.json {
-                out = format!("{}\n", json::write("GameSpec", &messages::spec(&served, &table), true)?);
+                out = format!("{}\n", json::write("GameSpec", &messages::spec(&facts, &table), true)?);
             } else {
-                type_text(&mut out, &served);
-                table_text(&mut out, table.rules.info(), &served);
+                type_text(&mut out, &facts);
+                table_text(&mut out, table.game.info(), &facts);
             }
         } else if self.json {
-            let game = |id| json::write("Game", &messages::game(&tables.served(id)?), true);
+            let game = |id| json::write("Game", &messages::game(&tables.game_facts(id)?), true);
             out = format!("{}\n", tables.registry().ids().map(game).collect::<anyhow::Result<Value>>()?);
         } else {
             for id in tables.registry().ids() {
-                type_text(&mut out, &tables.served(id)?);
+                type_text(&mut out, &tables.game_facts(id)?);
             }
         }
         std::io::stdout().write_all(out.as_bytes())?;
@@ -59,8 +59,8 @@ impl Games {
     }
 }
 
-fn type_text(out: &mut String, served: &Served) {
-    let game_type = &served.game_type;
+fn type_text(out: &mut String, facts: &GameFacts) {
+    let game_type = &facts.game_type;
     let (min, max) = (game_type.seats.start(), game_type.seats.end());
     let _ = writeln!(out, "{:<16} {}, {min} to {max} seats", game_type.id, game_type.name);
     for option in game_type.options {
@@ -69,14 +69,14 @@ fn type_text(out: &mut String, served: &Served) {
     }
 }
 
-fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
+fn table_text(out: &mut String, info: &GameInfo, facts: &GameFacts) {
     let options = info.options.all().iter().map(|(name, value)| format!("{name}={value}"));
     let _ = writeln!(out, "\nat {} seats, {}", info.seats, options.collect::<Vec<_>>().join(", "));
     let _ = writeln!(out, "rules version {}, catalogue {}", info.rules_version, info.catalogue);
     let _ = writeln!(out, "spec {}", info.digest());
     let _ = writeln!(out, "at most {} plies, scores {} to {}", info.max_plies, info.scores.0, info.scores.1);
     let _ = writeln!(out, "\nthe catalogue");
-    for row in &served.provenance {
+    for row in &facts.provenance {
         let _ = writeln!(out, "    {:<24} {}", row.section, row.source);
     }
     layout_text(out, "a seat's view", &info.layout);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use boardwire_api::DESCRIPTORS;
+use boardwire_api::FILE_DESCRIPTOR_SET;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::Value;
@@ -34,6 +34,6 @@ pub(super) fn write(name: &str, message: &impl Message, snake_case: bool) -> any
 }
 
 fn descriptor(name: &str) -> anyhow::Result<MessageDescriptor> {
-    let pool = DescriptorPool::decode(DESCRIPTORS).context("the protocol's descriptors")?;
+    let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).context("the protocol's descriptors")?;
     pool.get_message_by_name(&format!("boardwire.v1.{name}")).with_context(|| format!("no message {name}"))
 }

@@ -29,8 +29,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 /// Runs a command line and returns its exit code. The first argument is the program's name.
 ///
 /// Exits the process after `--help` and usage errors.
-pub fn main(line: impl IntoIterator<Item = OsString>) -> u8 {
-    let result = match Cli::parse_from(line).command {
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let result = match Cli::parse_from(arguments).command {
         Command::Serve(serve) => serve.run(&Cli::command()),
         Command::Games(games) => games.run(),
         Command::Play(play) => play.run(),
@@ -47,7 +47,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> u8 {
     match result {
         Ok(code) => u8::from(code != ExitCode::SUCCESS),
         Err(error) => match error.downcast::<clap::Error>() {
-            Ok(usage) => usage.exit(),
+            Ok(usage_error) => usage_error.exit(),
             Err(error) => {
                 eprintln!("boardwire: {error:#}");
                 1

@@ -20,8 +20,8 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(&self, line: Command) -> anyhow::Result<ExitCode> {
-        let pages = pages(line);
+    pub(super) fn run(&self, command: Command) -> anyhow::Result<ExitCode> {
+        let pages = pages(command);
         match &self.out {
             Some(folder) => {
                 for page in &pages {
@@ -35,8 +35,8 @@ impl Man {
 }
 
 /// Returns the page of `boardwire`, then the pages of its commands.
-fn pages(line: Command) -> Vec<clap_mangen::Man> {
-    let mut all = line.disable_help_subcommand(true);
+fn pages(command: Command) -> Vec<clap_mangen::Man> {
+    let mut all = command.disable_help_subcommand(true);
     all.build();
     let commands: Vec<Command> = all.get_subcommands().cloned().collect();
     std::iter::once(all).chain(commands).map(clap_mangen::Man::new).collect()
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(pages.keys().collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
         assert!(pages["boardwire-serve.1"].contains("\\-\\-max\\-matches"), "dashes are escaped so");
         assert!(pages["boardwire.1"].contains(".TH boardwire 1"), "{}", pages["boardwire.1"]);
-        assert!(pages["boardwire.1"].contains("boardwire\\-serve(1)"), "it links to the commands");
+        assert!(pages["boardwire.1"].contains("boardwire\\-serve(1)"), "the page links to the commands");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use boardwire_batch::play::Play;
+use boardwire_batch::play::AnyEpisode;
 use boardwire_batch::tables::Table;
 use boardwire_bots::{Bot, Choice};
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat, Viewer};
@@ -37,7 +37,7 @@ impl PlayOne {
     }
 
     fn print_transcript(&self, table: &Table, bots: &[Bot]) -> anyhow::Result<ExitCode> {
-        let info = table.rules.info();
+        let info = table.game.info();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         writeln!(out, "{} with {}, seed {}", info.id, self.table.seats.join(", "), self.table.seed())?;
         let mut pending_before = 0;
@@ -72,7 +72,7 @@ impl PlayOne {
     }
 
     fn write_page(&self, table: &Table, bots: &[Bot], html: &Path) -> anyhow::Result<ExitCode> {
-        let (info, about) = (table.rules.info(), format!("seed {}", self.table.seed()));
+        let (info, about) = (table.game.info(), format!("seed {}", self.table.seed()));
         let mut page = ReplayPage::new(info, &self.table.seats, about, Viewer::all(info.seats).collect());
         let mut caption = "the deal".to_owned();
         let end = bot_match(table, bots, self.table.seed(), |episode, seat, action| {
@@ -93,16 +93,16 @@ pub(crate) fn bot_match(
     table: &Table,
     bots: &[Bot],
     seed: u64,
-    mut on_action: impl FnMut(&dyn Play, Seat, u8) -> std::io::Result<bool>,
-) -> anyhow::Result<Option<Box<dyn Play>>> {
-    let mut episode = Arc::clone(&table.rules).deal(seed.into());
+    mut on_action: impl FnMut(&dyn AnyEpisode, Seat, u8) -> std::io::Result<bool>,
+) -> anyhow::Result<Option<Box<dyn AnyEpisode>>> {
+    let mut episode = Arc::clone(&table.game).deal(seed.into());
     let mut rngs: Vec<RngStream> =
         (BOT_STREAM..).zip(bots).map(|(stream, _)| RngStream::new(seed, stream)).collect();
     while !episode.pending().is_empty() {
         let bot = |seat: Seat| (seat, bots[seat.index()].clone(), rngs[seat.index()].clone());
-        let mut round = episode.round(episode.pending().iter().map(bot).collect());
-        while !round.advance()? {}
-        let mut choices = round.choices();
+        let mut decisions = episode.start_bots(episode.pending().iter().map(bot).collect());
+        while !decisions.advance()? {}
+        let mut choices = decisions.choices();
         choices.sort_unstable_by_key(|choice| choice.seat);
         for Choice { seat, action, rng } in choices {
             rngs[seat.index()] = rng;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use boardwire_api::{DESCRIPTORS, FILES};
+use boardwire_api::{FILE_DESCRIPTOR_SET, PROTO_FILES};
 use clap::Args;
 
 const DESCRIPTOR_SET: &str = "boardwire.v1.binpb";
@@ -23,10 +23,10 @@ pub(super) struct Proto {
 
 impl Proto {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        for (name, text) in FILES {
+        for (name, text) in PROTO_FILES {
             write(&self.out.join(name), text.as_bytes())?;
         }
-        write(&self.out.join(DESCRIPTOR_SET), DESCRIPTORS)?;
+        write(&self.out.join(DESCRIPTOR_SET), FILE_DESCRIPTOR_SET)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -52,7 +52,7 @@ mod tests {
         for _ in ["into a new folder", "over older files"] {
             Proto { out: out.clone() }.run().expect("the folder is writable");
         }
-        let names = FILES.iter().map(|(name, _)| *name);
+        let names = PROTO_FILES.iter().map(|(name, _)| *name);
         let compiled = protox::compile(names, [&out]).expect("the files need no others");
         let compiled = DescriptorPool::from_file_descriptor_set(compiled).expect("the set is complete");
         let set = std::fs::read(out.join(DESCRIPTOR_SET)).expect("the file exists");

@@ -62,9 +62,9 @@ fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<ReplayPage> {
 
 /// Plays the episode again from its key. Returns a page with all views.
 fn full_page(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<ReplayPage> {
-    let info = table.rules.info();
+    let info = table.game.info();
     let mut page = ReplayPage::new(info, &players(replay), about, Viewer::all(info.seats).collect());
-    let mut play = table.rules.clone().deal(key);
+    let mut play = table.game.clone().deal(key);
     for (number, frame) in replay.frames.iter().enumerate() {
         if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
             let seat = seat_at(table, seat)?;
@@ -78,7 +78,7 @@ fn full_page(replay: &v1::Replay, table: &Table, about: String, key: Key) -> any
 
 /// Returns a page with the recorded views of the replay's viewer.
 fn viewer_page(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<ReplayPage> {
-    let info = table.rules.info();
+    let info = table.game.info();
     let viewer = match replay.viewer {
         None => Viewer::Public,
         Some(number) => seat_at(table, number)?.into(),
@@ -96,7 +96,7 @@ fn players(replay: &v1::Replay) -> Vec<String> {
 }
 
 fn seat_at(table: &Table, number: u32) -> anyhow::Result<Seat> {
-    let mut seats = Seat::all(table.rules.info().seats);
+    let mut seats = Seat::all(table.game.info().seats);
     let seat = seats.find(|seat| u32::from(seat.number()) == number);
     seat.with_context(|| format!("there is no seat {number}"))
 }
@@ -111,7 +111,7 @@ fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Res
     let player = players.get(seat.index()).map_or("", String::as_str);
     let label = frame.played.and_then(|played| {
         let action = u8::try_from(played.action).ok()?;
-        table.rules.info().actions.label(action)
+        table.game.info().actions.label(action)
     });
     Ok(decision(seat, player, label.unwrap_or("a hidden choice")))
 }
@@ -123,13 +123,13 @@ pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use boardwire_batch::Player;
-    use boardwire_batch::messages::player_to;
+    use boardwire_batch::messages::player_message;
     use boardwire_batch::registry::Registry;
 
     use super::*;
 
     fn config() -> v1::MatchConfig {
-        let players = vec![player_to(&Player::Agent); 2];
+        let players = vec![player_message(&Player::Agent); 2];
         v1::MatchConfig { game: "faraway".to_owned(), players, ..Default::default() }
     }
 

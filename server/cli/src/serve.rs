@@ -38,13 +38,13 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self, line: &Command) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(self, command: &Command) -> anyhow::Result<ExitCode> {
         let settings = match &self.config {
             Some(file) => self.settings.or(Settings::read(file)?)?,
             None => self.settings,
         };
         if self.check {
-            return check::check(&settings, line);
+            return check::check(&settings, command);
         }
         let runtime = runtime()?;
         // The exporters of traces and metrics spawn tasks.
@@ -54,7 +54,7 @@ impl Serve {
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
         if config.metrics.is_some() {
-            telemetry::begin()?;
+            telemetry::install_recorder()?;
         }
         let (mut matches, mut journal) = (settings.matches(&pool)?, None);
         if let Some(path) = &settings.journal {
@@ -74,7 +74,7 @@ impl Serve {
                 writeln!(std::io::stdout(), "{}", announcement(listener)?)?;
             }
             // Clients can connect from now on, so the clocks of restored matches start.
-            matches.begin();
+            matches.start_restored();
             run(settings.access(config.accounts), listeners, matches, batches, stopped).await
         })?;
         if let Some(journal) = journal {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use boardwire_server::edge::{is_name, line};
+use boardwire_server::edge::{is_valid_name, token_line};
 use boardwire_server::secret;
 
 /// Makes a token for an account, and prints the lines for the accounts file: `boardwire token ada >> accounts.toml`.
@@ -20,13 +20,15 @@ pub(super) struct Token {
 }
 
 fn name(name: &str) -> Result<String, &'static str> {
-    is_name(name).then(|| name.to_owned()).ok_or("a name has 1 to 64 letters, digits, `-`, `_` and `.`")
+    is_valid_name(name)
+        .then(|| name.to_owned())
+        .ok_or("the name must have 1 to 64 characters: letters, digits, `-`, `_`, `.`")
 }
 
 impl Token {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let token = secret::word();
-        let lines = format!("[[account]]\nname = \"{}\"\ntokens = [\"{}\"]\n", self.name, line(&token));
+        let token = secret::random_hex();
+        let lines = format!("[[account]]\nname = \"{}\"\ntokens = [\"{}\"]\n", self.name, token_line(&token));
         std::io::stdout().write_all(lines.as_bytes())?;
         eprintln!("the token of {}: {token}", self.name);
         Ok(ExitCode::SUCCESS)

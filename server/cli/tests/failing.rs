@@ -42,19 +42,19 @@ impl Server {
         let reading = JournalReader::open(path, retention).expect("the journal opens");
         let (saved, damaged) = reading.read().expect("the journal is readable");
         assert_eq!(damaged, []);
-        let journal = reading.write(&[]).expect("the journal is writable");
+        let journal = reading.start_writer(&[]).expect("the journal is writable");
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let matches = Matches::new(tables, MatchLimits::default(), pool).kept_in(Arc::clone(&journal));
+        let matches = Matches::new(tables, MatchLimits::default(), pool).with_journal(Arc::clone(&journal));
         for saved in &saved {
             matches.restore(saved).expect("the match continues");
         }
-        matches.begin();
+        matches.start_restored();
         Self { matches, journal }
     }
 
     async fn create(&self) -> Result<Arc<Arbiter>, Error> {
-        let table = self.matches.tables().table("faraway", 2, []).expect("it can be set up");
+        let table = self.matches.tables().table("faraway", 2, []).expect("the table can be set up");
         let players = vec![Player::Agent, Player::Bot(Bot::Random)];
         let settings = Settings { seed: Some(7), ..Settings::of(players) };
         self.matches.create(None, Origin::Unknown, table, settings).await
@@ -66,7 +66,7 @@ async fn observe(arbiter: &Arc<Arbiter>) -> Result<Observation, Error> {
 }
 
 fn lowest(observation: &Observation) -> u32 {
-    let byte = observation.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
+    let byte = observation.mask.iter().position(|byte| *byte != 0).expect("the seat owes a decision");
     u32::try_from(byte).expect("few") * 8 + observation.mask[byte].trailing_zeros()
 }
 
@@ -83,12 +83,12 @@ async fn end_without_failures() -> Position {
     let server = Server::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
     loop {
-        let observation = observe(&arbiter).await.expect("it is open");
+        let observation = observe(&arbiter).await.expect("the match is open");
         if observation.terminated {
             server.journal.close();
             return arbiter.position();
         }
-        choose(&arbiter, &observation).await.expect("it is legal");
+        choose(&arbiter, &observation).await.expect("the action is legal");
     }
 }
 
@@ -152,7 +152,7 @@ async fn stalls(end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
-    let observation = observe(&arbiter).await.expect("it is open");
+    let observation = observe(&arbiter).await.expect("the match is open");
     fail::cfg("journal::begin", "pause").expect("the action is valid");
     let chosen = tokio::spawn({
         let (arbiter, observation) = (Arc::clone(&arbiter), observation.clone());
@@ -163,22 +163,22 @@ async fn stalls(end: Position) {
     // The first checks may run before the write has started.
     while !server.matches.journal_fails() {
         assert!(Instant::now() < due);
-        stopped += u32::from(server.matches.look_at_journal());
+        stopped += u32::from(server.matches.tick_journal());
         checks += 1;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert!(checks >= 100 && stopped == 61, "clocks stood in {stopped} of {checks} checks");
-    let problem = "the disk does not answer".to_owned();
-    assert_eq!(chosen.await.expect("it ends"), Err(Error::JournalFailed { problem: problem.clone() }));
+    let problem = "the disk does not respond".to_owned();
+    assert_eq!(chosen.await.expect("the call ends"), Err(Error::JournalFailed { problem: problem.clone() }));
     assert_eq!(server.create().await.err(), Some(Error::JournalFailed { problem }));
     fail::remove("journal::begin");
     wait_for_journal(&server, false).await;
     loop {
-        let observation = observe(&arbiter).await.expect("it is open");
+        let observation = observe(&arbiter).await.expect("the match is open");
         if observation.terminated {
             break;
         }
-        choose(&arbiter, &observation).await.expect("it is legal");
+        choose(&arbiter, &observation).await.expect("the action is legal");
     }
     assert_eq!(arbiter.position(), end);
     server.journal.close();
@@ -257,7 +257,7 @@ async fn crashes(point: &str, end: Position) {
         match choose(&arbiter, &observation).await {
             Ok(()) => acknowledged = observation.decision + 1,
             Err(Error::JournalFailed { problem }) => {
-                assert_eq!(problem, "its thread has ended; start the server again");
+                assert_eq!(problem, "the journal thread has ended; restart the server");
                 assert!(server.matches.journal_fails() && server.create().await.is_err());
                 crashes += 1;
                 fail::remove(point);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use boardwire_kernel::{Column, ColumnKind, GameInfo, Table};
 
-use crate::mark::{Mark, colour, mark};
+use crate::disc::{Disc, word_colour, word_disc};
 use crate::picture::escaped;
 
 /// The width of a card.
@@ -12,14 +12,14 @@ pub(crate) const CARD_WIDTH: u32 = 84;
 /// The height of a card.
 pub(crate) const CARD_HEIGHT: u32 = 104;
 /// The number of discs in a row of a card.
-const ABREAST: usize = 4;
+const DISCS_PER_ROW: usize = 4;
 
 /// The contents of a card.
 #[derive(Debug, Default)]
-struct Face<'a> {
+struct CardContents<'a> {
     name: String,
     /// The colour of its header, if a category determines one.
-    ground: Option<&'static str>,
+    header_colour: Option<&'static str>,
     /// Discs with counts, group by group. Columns without a group come first.
     groups: Vec<Group<'a>>,
     /// The words of its categories, and the names of other cards on it.
@@ -33,7 +33,7 @@ struct Face<'a> {
 struct Group<'a> {
     /// The words at the beginning; empty if they have none in common.
     words: &'a str,
-    discs: Vec<(i16, Mark)>,
+    discs: Vec<(i16, Disc)>,
     /// The numbers at the end of its column names.
     places: String,
 }
@@ -70,31 +70,32 @@ pub(crate) fn card(info: &GameInfo, table_name: &str, row: u16) -> String {
     let Some(table) = info.tables.iter().find(|table| table.name == table_name) else {
         return String::new();
     };
-    Face::of(info, table, row).draw()
+    CardContents::of(info, table, row).draw()
 }
 
 /// Splits a column name into the longest beginning that another column shares, and the rest.
 fn split<'a>(table: &Table, name: &'a str) -> (&'a str, &'a str) {
     let begins = |words: &str| {
-        let alike = |other: &&str| other.strip_prefix(words).is_some_and(|rest| rest.starts_with('_'));
-        table.column_names().filter(alike).count() > 1
+        let has_same_words =
+            |other: &&str| other.strip_prefix(words).is_some_and(|rest| rest.starts_with('_'));
+        table.column_names().filter(has_same_words).count() > 1
     };
     let ends = name.rmatch_indices('_').map(|(end, _)| end);
     ends.map(|end| (&name[..end], &name[end + 1..])).find(|(words, _)| begins(words)).unwrap_or(("", name))
 }
 
-impl<'a> Face<'a> {
+impl<'a> CardContents<'a> {
     fn of(info: &GameInfo, table: &'a Table, row: u16) -> Self {
-        let mut face = Self { name: row_name(info, table.name, row), ..Self::default() };
-        face.groups.push(Group::default());
+        let mut contents = Self { name: row_name(info, table.name, row), ..Self::default() };
+        contents.groups.push(Group::default());
         for (column, &value) in table.columns.iter().zip(&table.rows[usize::from(row)]) {
             // A first column that equals the row number is the component's own number.
             let is_number = column.name == table.columns[0].name && u16::try_from(value) == Ok(row);
             if value != 0 && !is_number {
-                face.add(info, table, column, value);
+                contents.add(info, table, column, value);
             }
         }
-        face
+        contents
     }
 
     fn add(&mut self, info: &GameInfo, table: &'a Table, column: &'a Column, value: i16) {
@@ -110,7 +111,7 @@ impl<'a> Face<'a> {
             ColumnKind::Category { names } => {
                 let word = usize::try_from(value).ok().and_then(|value| names.get(value));
                 let word = word.cloned().unwrap_or_default();
-                self.ground = self.ground.or(Some(colour(&word)));
+                self.header_colour = self.header_colour.or(Some(word_colour(&word)));
                 word
             }
             // A row name that is only a number means nothing to people.
@@ -138,7 +139,7 @@ impl<'a> Face<'a> {
                 }
                 group.places.push_str(rest);
             } else {
-                group.discs.push((value, mark(rest)));
+                group.discs.push((value, word_disc(rest)));
             }
         }
     }
@@ -146,14 +147,14 @@ impl<'a> Face<'a> {
     fn draw(&self) -> String {
         let (width, height) = (CARD_WIDTH - 8, CARD_HEIGHT - 8);
         let about = [std::slice::from_ref(&self.name), &self.all[..]].concat().join(", ");
-        let ground = self.ground.unwrap_or("#efece4");
+        let header_colour = self.header_colour.unwrap_or("#efece4");
         let mut svg = format!(
             "<g role=\"img\"><title>{}</title><rect x=\"1\" y=\"1\" width=\"{width}\" height=\"{height}\" rx=\"6\" \
              fill=\"#ffffff\" stroke=\"#77736a\"/><rect x=\"1\" y=\"1\" width=\"{width}\" height=\"18\" rx=\"6\" \
-             fill=\"{ground}\"/>",
+             fill=\"{header_colour}\"/>",
             escaped(&about)
         );
-        let ink = if self.ground.is_none() { "#2b2a27" } else { "#ffffff" };
+        let ink = if self.header_colour.is_none() { "#2b2a27" } else { "#ffffff" };
         let name = escaped(&shortened(self.name.split(' ').next_back().unwrap_or_default(), 9));
         let _ = write!(
             svg,
@@ -181,8 +182,8 @@ impl<'a> Face<'a> {
                 );
                 y += 9;
             }
-            for line in all.chunks(ABREAST) {
-                discs(svg, y, line);
+            for line in all.chunks(DISCS_PER_ROW) {
+                draw_discs(svg, y, line);
                 y += 18;
             }
         }
@@ -194,9 +195,9 @@ impl<'a> Face<'a> {
     }
 }
 
-fn discs(svg: &mut String, y: u32, marks: &[(i16, Mark)]) {
-    for (x, (count, mark)) in (12..).step_by(18).zip(marks) {
-        disc(svg, x, y, mark);
+fn draw_discs(svg: &mut String, y: u32, discs: &[(i16, Disc)]) {
+    for (x, (count, disc)) in (12..).step_by(18).zip(discs) {
+        draw_disc(svg, x, y, disc);
         if *count > 1 {
             let _ = write!(
                 svg,
@@ -211,7 +212,7 @@ fn discs(svg: &mut String, y: u32, marks: &[(i16, Mark)]) {
     }
 }
 
-fn disc(svg: &mut String, x: u32, y: u32, Mark { fill, letters }: &Mark) {
+fn draw_disc(svg: &mut String, x: u32, y: u32, Disc { fill, letters }: &Disc) {
     let _ = write!(
         svg,
         "<circle cx=\"{x}\" cy=\"{y}\" r=\"8\" fill=\"{fill}\"/><text x=\"{x}\" y=\"{}\" font-size=\"8\" \

@@ -5,7 +5,7 @@ use boardwire_kernel::{Axis, AxisOrder, Field, GameInfo, ViewLayout, Viewer};
 /// A field and its values, or the part of both that belongs to one seat.
 #[derive(Debug, Clone)]
 pub(crate) struct FieldValues<'a> {
-    pub(crate) field: &'a Field,
+    pub(crate) spec: &'a Field,
     /// The remaining dimension, if there is more than one value.
     pub(crate) axis: Option<Axis>,
     pub(crate) values: Vec<u16>,
@@ -56,20 +56,24 @@ impl<'a> Fields<'a> {
     }
 
     fn add(&mut self, field: &'a Field, values: Vec<u16>, public: &ViewLayout) {
-        let is_own = public.fields.iter().all(|shown| shown.name != field.name);
+        let is_own = public.fields.iter().all(|known| known.name != field.name);
         match field.axes.split_first() {
             Some((first, rest)) if first.is_of_seats() => {
                 // The axis has all seats, or all but the viewer's.
                 let skipped = self.seats.len() - usize::from(first.size);
                 let each = rest.iter().map(|axis| usize::from(axis.size)).product();
                 for (seat, part) in self.seats[skipped..].iter_mut().zip(values.chunks(each)) {
-                    seat.push(FieldValues { field, axis: rest.first().copied(), values: part.to_vec() });
+                    seat.push(FieldValues {
+                        spec: field,
+                        axis: rest.first().copied(),
+                        values: part.to_vec(),
+                    });
                 }
             }
             other => {
                 let axis = other.map(|(first, _)| *first);
                 let owner = if is_own { &mut self.seats[0] } else { &mut self.common };
-                owner.push(FieldValues { field, axis, values });
+                owner.push(FieldValues { spec: field, axis, values });
             }
         }
     }

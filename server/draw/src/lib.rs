@@ -4,8 +4,8 @@
 //! no code for specific games: layout and tables describe every field and component.
 
 mod card;
+mod disc;
 mod field;
-mod mark;
 mod panel;
 mod picture;
 #[cfg(feature = "raster")]
@@ -19,10 +19,10 @@ use crate::panel::Panels;
 
 pub use crate::picture::{Part, Picture, WIDTH};
 #[cfg(feature = "raster")]
-pub use crate::raster::{Unreadable, load_font, raster};
+pub use crate::raster::{RasterError, load_font, raster};
 
 /// The font of every picture: the ASCII part of `DejaVu Sans`, so that pictures look the same on every machine.
-pub const LETTERS: &[u8] = include_bytes!("font/labels.ttf");
+pub const FONT: &[u8] = include_bytes!("font/labels.ttf");
 
 /// Draws the view of a position that `viewer` has, at the table with these facts.
 ///

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use boardwire_kernel::{Axis, AxisOrder, FieldKind, GameInfo, Viewer};
 
 use crate::card::{CARD_HEIGHT, CARD_WIDTH, card, row_name, shortened, words};
+use crate::disc::{word_colour, word_disc};
 use crate::field::{FieldValues, Fields};
-use crate::mark::{colour, mark};
 use crate::picture::Picture;
 use crate::sheet::Sheet;
 
 /// A field with more values than this is not drawn. The text of the position shows it.
-const MOST_REMEMBERED: u16 = 40;
+const MAX_DRAWN_VALUES: u16 = 40;
 
 /// The drawing of one position.
 #[derive(Debug)]
@@ -50,39 +50,39 @@ impl<'a> Panels<'a> {
 
     /// Draws related fields: single values in one row, single cards in another, then one row for each other field.
     fn panel(&mut self, fields: &[FieldValues], of_seat: bool) {
-        let is_single = |shown: &&FieldValues| shown.axis.is_none() && !is_id(shown);
-        for shown in fields.iter().filter(is_single) {
-            self.single(shown, of_seat);
+        let is_single = |field: &&FieldValues| field.axis.is_none() && !is_id(field);
+        for field in fields.iter().filter(is_single) {
+            self.single(field, of_seat);
         }
         self.sheet.end_row();
-        for shown in fields.iter().filter(|shown| shown.axis.is_none() && is_id(shown) && !shown.is_empty()) {
-            self.sheet.chip(&words(shown.field.name), "#ffffff", "#2b2a27");
-            self.cards(shown);
+        for field in fields.iter().filter(|field| field.axis.is_none() && is_id(field) && !field.is_empty()) {
+            self.sheet.chip(&words(field.spec.name), "#ffffff", "#2b2a27");
+            self.cards(field);
         }
-        let boards: Vec<_> = fields.iter().filter(|shown| is_id(shown) && shown.square().is_some()).collect();
-        let is_left_out = |shown: &FieldValues| shown.axis.is_none_or(|axis| axis.size > MOST_REMEMBERED);
-        for shown in fields.iter().filter(|shown| !shown.is_empty() && !is_left_out(shown)) {
-            if boards.iter().any(|board| lies_on(shown, board)) {
+        let boards: Vec<_> = fields.iter().filter(|field| is_id(field) && field.square().is_some()).collect();
+        let is_left_out = |field: &FieldValues| field.axis.is_none_or(|axis| axis.size > MAX_DRAWN_VALUES);
+        for field in fields.iter().filter(|field| !field.is_empty() && !is_left_out(field)) {
+            if boards.iter().any(|board| lies_on(field, board)) {
                 continue;
             }
-            match (&shown.field.kind, shown.square()) {
+            match (&field.spec.kind, field.square()) {
                 (FieldKind::Id { table }, Some(side)) => {
-                    let pieces: Vec<_> = fields.iter().filter(|flags| lies_on(flags, shown)).collect();
-                    self.board(shown, table, side, &pieces);
+                    let pieces: Vec<_> = fields.iter().filter(|flags| lies_on(flags, field)).collect();
+                    self.board(field, table, side, &pieces);
                 }
                 (FieldKind::Id { .. }, None) => {
-                    self.sheet.label(&words(shown.field.name));
-                    self.cards(shown);
+                    self.sheet.label(&words(field.spec.name));
+                    self.cards(field);
                 }
-                (FieldKind::Category { names }, _) => self.by_name(shown, names),
-                (FieldKind::Count | FieldKind::Flag | FieldKind::Seat, _) => self.row(shown),
+                (FieldKind::Category { names }, _) => self.by_name(field, names),
+                (FieldKind::Count | FieldKind::Flag | FieldKind::Seat, _) => self.row(field),
             }
         }
     }
 
-    fn single(&mut self, shown: &FieldValues, of_seat: bool) {
-        let (name, value) = (words(shown.field.name), shown.single().unwrap_or_default());
-        match &shown.field.kind {
+    fn single(&mut self, field: &FieldValues, of_seat: bool) {
+        let (name, value) = (words(field.spec.name), field.single().unwrap_or_default());
+        match &field.spec.kind {
             FieldKind::Flag if value == 1 => self.sheet.chip(&name, "#2b2a27", "#ffffff"),
             FieldKind::Count if value > 0 || of_seat => {
                 self.sheet.chip(&format!("{name} {value}"), "#ffffff", "#2b2a27");
@@ -102,34 +102,34 @@ impl<'a> Panels<'a> {
     }
 
     /// Draws cards side by side, with the empty places between them.
-    fn cards(&mut self, shown: &FieldValues) {
-        let FieldKind::Id { table } = &shown.field.kind else { return };
-        let last = shown.values.iter().rposition(|&value| value > 0).map_or(0, |last| last + 1);
-        let is_bag = shown.axis.is_some_and(|axis| axis.order == AxisOrder::None);
-        for &row in shown.values[..last].iter().filter(|&&row| row > 0 || !is_bag) {
+    fn cards(&mut self, field: &FieldValues) {
+        let FieldKind::Id { table } = &field.spec.kind else { return };
+        let last = field.values.iter().rposition(|&value| value > 0).map_or(0, |last| last + 1);
+        let is_bag = field.axis.is_some_and(|axis| axis.order == AxisOrder::None);
+        for &row in field.values[..last].iter().filter(|&&row| row > 0 || !is_bag) {
             self.sheet.item(CARD_WIDTH, CARD_HEIGHT, card(self.info, table, row));
         }
     }
 
     /// Draws one row for each name but the first, with the places that have it. It omits places with the first name.
-    fn by_name(&mut self, shown: &FieldValues, names: &[String]) {
-        let Some(axis) = shown.axis else { return };
-        for (value, name) in (0..).zip(names).skip(1).filter(|(value, _)| shown.values.contains(value)) {
-            self.sheet.label(&words(shown.field.name));
+    fn by_name(&mut self, field: &FieldValues, names: &[String]) {
+        let Some(axis) = field.axis else { return };
+        for (value, name) in (0..).zip(names).skip(1).filter(|(value, _)| field.values.contains(value)) {
+            self.sheet.label(&words(field.spec.name));
             self.sheet.chip(&words(name), "#fff4cf", "#2b2a27");
-            for (place, _) in (1..).zip(&shown.values).filter(|(_, own)| **own == value) {
+            for (place, _) in (1..).zip(&field.values).filter(|(_, own)| **own == value) {
                 self.sheet.chip(&self.place_name(axis, place), "#ffffff", "#2b2a27");
             }
         }
     }
 
     /// Draws values side by side, each with the name of its place.
-    fn row(&mut self, shown: &FieldValues) {
-        let Some(axis) = shown.axis else { return };
-        self.sheet.label(&words(shown.field.name));
-        for (place, &value) in (1..).zip(&shown.values).filter(|(_, value)| **value > 0) {
+    fn row(&mut self, field: &FieldValues) {
+        let Some(axis) = field.axis else { return };
+        self.sheet.label(&words(field.spec.name));
+        for (place, &value) in (1..).zip(&field.values).filter(|(_, value)| **value > 0) {
             let name = self.place_name(axis, place);
-            match &shown.field.kind {
+            match &field.spec.kind {
                 FieldKind::Seat => {
                     if axis.order != AxisOrder::Sequence {
                         self.sheet.chip(&name, "#ffffff", "#2b2a27");
@@ -152,15 +152,15 @@ impl<'a> Panels<'a> {
     }
 
     /// Draws a square board: a card on each cell, and the pieces on it.
-    fn board(&mut self, shown: &FieldValues, table: &str, side: u32, pieces: &[&FieldValues]) {
-        self.sheet.label(&words(shown.field.name));
+    fn board(&mut self, field: &FieldValues, table: &str, side: u32, pieces: &[&FieldValues]) {
+        self.sheet.label(&words(field.spec.name));
         let mut svg = String::new();
-        for (cell, &row) in (0_u32..).zip(&shown.values) {
+        for (cell, &row) in (0_u32..).zip(&field.values) {
             let (x, y) = (cell % side * CARD_WIDTH, cell / side * CARD_HEIGHT);
             let _ = write!(svg, "<g transform=\"translate({x} {y})\">{}", card(self.info, table, row));
             for (at, piece) in (0_u32..).zip(pieces).filter(|(_, piece)| piece.values[cell as usize] == 1) {
-                let (name, x) = (words(piece.field.name), 66 - 20 * at);
-                let (fill, letters) = (colour(piece.field.name), mark(piece.field.name).letters);
+                let (name, x) = (words(piece.spec.name), 66 - 20 * at);
+                let (fill, letters) = (word_colour(piece.spec.name), word_disc(piece.spec.name).letters);
                 let _ = write!(
                     svg,
                     "<g role=\"img\"><title>{name}</title><circle cx=\"{x}\" cy=\"72\" r=\"11\" fill=\"{fill}\" \
@@ -174,11 +174,11 @@ impl<'a> Panels<'a> {
     }
 }
 
-fn is_id(shown: &FieldValues) -> bool {
-    matches!(shown.field.kind, FieldKind::Id { .. })
+fn is_id(field: &FieldValues) -> bool {
+    matches!(field.spec.kind, FieldKind::Id { .. })
 }
 
 /// Returns whether these flags are pieces on the cells of a board.
 fn lies_on(flags: &FieldValues, board: &FieldValues) -> bool {
-    flags.axis == board.axis && flags.field.kind == FieldKind::Flag
+    flags.axis == board.axis && flags.spec.kind == FieldKind::Flag
 }

@@ -5,25 +5,25 @@ use std::sync::{Arc, LazyLock};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
-use crate::LETTERS;
+use crate::FONT;
 use crate::picture::BACKGROUND;
 
 /// The error of a picture that cannot be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable(pub String);
+pub struct RasterError(pub String);
 
-impl std::fmt::Display for Unreadable {
+impl std::fmt::Display for RasterError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for RasterError {}
 
 /// The only font. It replaces every font that a picture requests.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
-    fonts.load_font_data(LETTERS.to_vec());
+    fonts.load_font_data(FONT.to_vec());
     fonts.set_sans_serif_family("DejaVu Sans");
     Arc::new(fonts)
 });
@@ -39,14 +39,14 @@ pub fn load_font() {
 ///
 /// # Errors
 /// A text that is not a picture, or a picture without a size.
-pub fn raster(svg: &str, height: Option<u32>) -> Result<(u32, u32, Vec<u8>), Unreadable> {
+pub fn raster(svg: &str, height: Option<u32>) -> Result<(u32, u32, Vec<u8>), RasterError> {
     let options = Options { fontdb: Arc::clone(&FONTS), ..Options::default() };
     let tree =
-        Tree::from_str(svg, &options).map_err(|error| Unreadable(format!("it is no picture: {error}")))?;
+        Tree::from_str(svg, &options).map_err(|error| RasterError(format!("not a valid SVG: {error}")))?;
     let size = tree.size().to_int_size();
     let (width, height) = (size.width(), height.unwrap_or(size.height()));
-    let too_large = || Unreadable(format!("it is {width} by {height} pixels"));
-    let mut pixels = Pixmap::new(width, height).ok_or_else(too_large)?;
+    let no_memory = || RasterError(format!("cannot allocate {width} x {height} pixels"));
+    let mut pixels = Pixmap::new(width, height).ok_or_else(no_memory)?;
     let [red, green, blue] = BACKGROUND;
     pixels.fill(Color::from_rgba8(red, green, blue, u8::MAX));
     #[expect(clippy::cast_precision_loss, reason = "a picture has few pixels")]

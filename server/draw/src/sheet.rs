@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::mark::seat_colour;
+use crate::disc::seat_colour;
 use crate::picture::{Part, WIDTH, escaped};
 
 /// The distance from the edge of the sheet to a row.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_batch::play::Play;
+use boardwire_batch::play::AnyEpisode;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_kernel::{GameInfo, RngStream, Seat, Viewer};
@@ -10,28 +10,28 @@ use boardwire_kernel::{GameInfo, RngStream, Seat, Viewer};
 use super::draw;
 
 /// Plays random choices, and passes every position to `look`.
-fn each_position(game: &str, seats: u32, seed: u64, mut look: impl FnMut(&GameInfo, &dyn Play)) {
+fn each_position(game: &str, seats: u32, seed: u64, mut look: impl FnMut(&GameInfo, &dyn AnyEpisode)) {
     let tables = Tables::new(Registry::standard());
     let table = tables.table(game, seats, []).expect("there is such a table");
-    let mut episode = Arc::clone(&table.rules).deal(seed.into());
+    let mut episode = Arc::clone(&table.game).deal(seed.into());
     let mut rng = RngStream::new(seed, 0);
     while let Some(seat) = episode.pending().iter().next() {
-        look(table.rules.info(), &*episode);
+        look(table.game.info(), &*episode);
         let legal: Vec<u8> = episode.legal(seat).iter().collect();
         let choice = rng.below(u32::try_from(legal.len()).expect("few actions"));
         episode.apply(seat, legal[choice as usize].into()).expect("it is legal");
     }
-    look(table.rules.info(), &*episode);
+    look(table.game.info(), &*episode);
 }
 
-fn view(info: &GameInfo, episode: &dyn Play, viewer: Viewer) -> Vec<u8> {
+fn view(info: &GameInfo, episode: &dyn AnyEpisode, viewer: Viewer) -> Vec<u8> {
     let mut view = vec![0; info.layout_for(viewer).bytes()];
     episode.view(viewer, &mut view);
     view
 }
 
 #[test]
-fn every_position_of_every_game_can_be_drawn_for_everybody() {
+fn every_position_of_every_game_can_be_drawn_for_every_viewer() {
     for game in boardwire_games::IDS {
         for seats in [2, 4] {
             each_position(game, seats, 7, |info, episode| {
@@ -51,7 +51,7 @@ fn every_position_of_every_game_can_be_drawn_for_everybody() {
 }
 
 #[test]
-fn what_a_seat_may_not_know_changes_nothing_in_its_picture() {
+fn hidden_information_does_not_change_a_picture() {
     for game in boardwire_games::IDS {
         let mut rng = RngStream::new(3, 0);
         each_position(game, 3, 11, |info, episode| {
@@ -95,7 +95,7 @@ fn a_view_of_another_table_is_refused() {
 
 #[cfg(feature = "raster")]
 #[test]
-fn pixels_show_what_is_drawn() {
+fn pixels_show_the_picture() {
     use super::raster;
 
     each_position("faraway", 2, 5, |info, episode| {

@@ -26,15 +26,15 @@ struct Row {
     seats: u8,
     view_bytes: usize,
     /// Decisions per second of wall-clock time, one value per run.
-    by_clock: Vec<u64>,
+    per_wall_second: Vec<u64>,
     /// Decisions per second of CPU time, one value per run. It is empty if the system does not report CPU time.
-    on_core: Vec<u64>,
+    per_cpu_second: Vec<u64>,
 }
 
 struct Run {
     decisions: u128,
-    passed: u128,
-    on_core: Option<u128>,
+    elapsed_nanos: u128,
+    cpu_nanos: Option<u128>,
 }
 
 fn main() {
@@ -50,8 +50,8 @@ fn main() {
 }
 
 fn print(row: &Row, json: bool) {
-    let Row { game, seats, view_bytes, by_clock, on_core } = row;
-    for (what, runs) in [("", by_clock), (", on core", on_core)] {
+    let Row { game, seats, view_bytes, per_wall_second, per_cpu_second } = row;
+    for (what, runs) in [("", per_wall_second), (", on core", per_cpu_second)] {
         let mut runs = runs.clone();
         runs.sort_unstable();
         let quartile = |number: usize| runs.get(runs.len() * number / 4);
@@ -108,29 +108,29 @@ fn measure<G: Game>(seats: u8) -> Row {
         game: G::TYPE.id,
         seats,
         view_bytes: game.info().layout.bytes(),
-        by_clock: runs.iter().filter_map(|run| rate(run.decisions, run.passed).ok()).collect(),
-        on_core: runs.iter().filter_map(|run| rate(run.decisions, run.on_core?).ok()).collect(),
+        per_wall_second: runs.iter().filter_map(|run| rate(run.decisions, run.elapsed_nanos).ok()).collect(),
+        per_cpu_second: runs.iter().filter_map(|run| rate(run.decisions, run.cpu_nanos?).ok()).collect(),
     }
 }
 
 /// Returns the CPU time of this thread in nanoseconds, if the system reports it (Linux).
-fn spent_on_core() -> Option<u128> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().next()?.parse().ok()
+fn thread_cpu_nanos() -> Option<u128> {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    schedstat.split_whitespace().next()?.parse().ok()
 }
 
 /// Plays whole games until the run has its minimum duration.
 fn run<G: Game>(game: &Arc<G>, seeds: &mut impl Iterator<Item = u64>) -> Run {
     let mut view = vec![0; game.info().layout.bytes()];
     let mut mask = vec![0; game.info().actions.mask_bytes()];
-    let (mut decisions, before, start) = (0, spent_on_core(), Instant::now());
+    let (mut decisions, before, start) = (0, thread_cpu_nanos(), Instant::now());
     loop {
         let seed = seeds.next().expect("there are seeds enough");
         decisions += u128::from(play(game, seed, &mut view, &mut mask));
-        let passed = start.elapsed();
-        if passed >= RUN {
-            let on_core = spent_on_core().zip(before).map(|(after, before)| after - before);
-            return Run { decisions, passed: passed.as_nanos(), on_core };
+        let elapsed = start.elapsed();
+        if elapsed >= RUN {
+            let cpu_nanos = thread_cpu_nanos().zip(before).map(|(after, before)| after - before);
+            return Run { decisions, elapsed_nanos: elapsed.as_nanos(), cpu_nanos };
         }
     }
 }

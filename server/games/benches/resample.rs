@@ -59,7 +59,7 @@ fn measure<G: Game>(seats: u8) -> String {
 }
 
 fn run<G: Game>(game: &Arc<G>, positions: &[G::State], rng: &mut RngStream) -> u128 {
-    let (mut samples, start, before) = (0, Instant::now(), spent_on_core());
+    let (mut samples, start, before) = (0, Instant::now(), thread_cpu_nanos());
     for position in positions {
         for seat in Seat::all(game.info().seats) {
             for _ in 0..SAMPLES {
@@ -70,12 +70,12 @@ fn run<G: Game>(game: &Arc<G>, positions: &[G::State], rng: &mut RngStream) -> u
             }
         }
     }
-    let on_core = spent_on_core().zip(before).map(|(after, before)| after - before);
-    on_core.unwrap_or(start.elapsed().as_nanos()) / samples
+    let cpu_nanos = thread_cpu_nanos().zip(before).map(|(after, before)| after - before);
+    cpu_nanos.unwrap_or(start.elapsed().as_nanos()) / samples
 }
 
 /// Returns the CPU time of this thread in nanoseconds, if the system reports it (Linux).
-fn spent_on_core() -> Option<u128> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().next()?.parse().ok()
+fn thread_cpu_nanos() -> Option<u128> {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    schedstat.split_whitespace().next()?.parse().ok()
 }

@@ -107,8 +107,8 @@ impl ActionRange {
     /// With debug assertions, when a number is not in the range. This is a bug of the game.
     #[must_use]
     #[inline]
-    pub fn on<const W: usize>(&self, numbers: BitSet<W>) -> ActionSet {
-        let actions = numbers.shifted(self.first_number, self.start);
+    pub fn actions_for<const W: usize>(&self, numbers: BitSet<W>) -> ActionSet {
+        let actions = numbers.renumbered(self.first_number, self.start);
         debug_assert!(actions.difference(self.all()).is_empty(), "a number is not in the range");
         actions
     }
@@ -116,11 +116,11 @@ impl ActionRange {
     /// Returns all actions of the range.
     #[must_use]
     pub fn all(&self) -> ActionSet {
-        BitSet::<4>::first(self.len.into()).shifted(0, self.start)
+        BitSet::<4>::below(self.len.into()).renumbered(0, self.start)
     }
 
     /// Returns the numbers in the range, ascending.
-    pub fn each(&self) -> impl Iterator<Item = u8> + use<> {
+    pub fn iter_numbers(&self) -> impl Iterator<Item = u8> + use<> {
         let first = self.first_number;
         (0..self.len).map(move |step| first + step)
     }
@@ -155,13 +155,13 @@ impl ActionSpace {
     /// # Panics
     /// When the range does not begin where the last one ends, or a label repeats. This is a bug of the game.
     #[must_use]
-    pub fn with(mut self, range: ActionRange, label: impl Fn(u8) -> String) -> Self {
+    pub fn add_range(mut self, range: ActionRange, label: impl Fn(u8) -> String) -> Self {
         assert!(
             range.is_empty() || usize::from(range.start) == self.0.len(),
             "{} does not begin where the range before it ends",
             range.verb
         );
-        for number in range.each() {
+        for number in range.iter_numbers() {
             let label = label(number);
             assert!(self.parse(&label).is_none(), "two actions share the label {label}");
             self.0.push(ActionSpec { label, verb: range.verb, table: range.table, row: number });
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn ranges_follow_one_another() {
         let space = ActionSpace::new()
-            .with(TAKE, |card| format!("take {card}"))
-            .with(STEP, |steps| format!("go {steps}"))
-            .with(END, |_| "end".to_owned());
+            .add_range(TAKE, |card| format!("take {card}"))
+            .add_range(STEP, |steps| format!("go {steps}"))
+            .add_range(END, |_| "end".to_owned());
         assert_eq!(space.labels().collect::<Vec<_>>()[2..5], ["take 3", "go 0", "go 1"]);
         assert_eq!(space.parse("end"), Some(8));
         assert_eq!((space.all()[1].row, space.all()[1].table), (2, Some("cards")));
@@ -231,25 +231,25 @@ mod tests {
     #[test]
     fn a_set_of_numbers_becomes_a_set_of_actions() {
         let cards: BitSet<1> = [1, 3].into_iter().collect();
-        assert_eq!(TAKE.on(cards).iter().collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(TAKE.actions_for(cards).iter().collect::<Vec<_>>(), [0, 2]);
         assert_eq!(STEP.all().iter().collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
     }
 
     #[test]
     #[should_panic(expected = "is not in the range")]
-    fn a_number_beyond_a_range_names_no_action_of_the_next() {
+    fn a_number_outside_a_range_panics() {
         let _ = TAKE.index(4);
     }
 
     #[test]
     #[should_panic(expected = "is not in the range")]
-    fn a_set_with_a_number_beyond_a_range_names_no_action_of_the_next() {
-        let _ = TAKE.on(BitSet::<1>::single(4u8));
+    fn a_set_with_a_number_outside_a_range_panics() {
+        let _ = TAKE.actions_for(BitSet::<1>::single(4u8));
     }
 
     #[test]
     #[should_panic(expected = "does not begin where")]
-    fn a_gap_between_ranges_is_a_mistake() {
-        let _ = ActionSpace::new().with(STEP, |steps| steps.to_string());
+    fn a_gap_between_ranges_panics() {
+        let _ = ActionSpace::new().add_range(STEP, |steps| steps.to_string());
     }
 }

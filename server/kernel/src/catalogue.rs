@@ -30,7 +30,7 @@ impl CatalogueError {
 }
 
 /// A checked value of the catalogue, or the error in it.
-pub type Checked<T = ()> = Result<T, CatalogueError>;
+pub type CatalogueResult<T = ()> = Result<T, CatalogueError>;
 
 /// The printed components of a game. [`provenance`](Self::provenance) is optional.
 pub trait Components: Sized + Send + Sync + 'static {
@@ -38,7 +38,7 @@ pub trait Components: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// The section, row and field with a problem, and the allowed values.
-    fn read(json: &str) -> Checked<Self>;
+    fn read(json: &str) -> CatalogueResult<Self>;
 
     /// Returns the source of the values of each section.
     fn provenance(&self) -> Vec<Provenance> {
@@ -48,7 +48,7 @@ pub trait Components: Sized + Send + Sync + 'static {
 
 impl Components for () {
     /// Ignores the text: a game without components does not read its catalogue.
-    fn read(_: &str) -> Checked {
+    fn read(_: &str) -> CatalogueResult {
         Ok(())
     }
 }
@@ -66,7 +66,7 @@ pub struct Provenance {
 ///
 /// # Errors
 /// The field that cannot be read, or the line and column of invalid JSON.
-pub fn read<T: DeserializeOwned>(json: &str) -> Checked<T> {
+pub fn read<T: DeserializeOwned>(json: &str) -> CatalogueResult<T> {
     let mut text = serde_json::Deserializer::from_str(json);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, cause) = (error.path().to_string(), error.into_inner());
@@ -90,7 +90,7 @@ pub fn read<T: DeserializeOwned>(json: &str) -> Checked<T> {
 ///
 /// # Errors
 /// Always: the problem, and its place.
-pub fn refuse<T>(place: impl Into<String>, problem: impl Into<String>) -> Checked<T> {
+pub fn refuse<T>(place: impl Into<String>, problem: impl Into<String>) -> CatalogueResult<T> {
     Err(CatalogueError::new(place, problem))
 }
 
@@ -98,7 +98,7 @@ pub fn refuse<T>(place: impl Into<String>, problem: impl Into<String>) -> Checke
 ///
 /// # Errors
 /// The problem, and its place.
-pub fn require(holds: bool, place: impl Into<String>, problem: impl FnOnce() -> String) -> Checked {
+pub fn require(holds: bool, place: impl Into<String>, problem: impl FnOnce() -> String) -> CatalogueResult {
     if holds { Ok(()) } else { refuse(place, problem()) }
 }
 
@@ -106,32 +106,36 @@ pub fn require(holds: bool, place: impl Into<String>, problem: impl FnOnce() -> 
 ///
 /// # Errors
 /// The number, and the allowed range.
-pub fn within<T: PartialOrd + Copy + Display>(
+pub fn check_range<T: PartialOrd + Copy + Display>(
     place: impl Into<String>,
     value: T,
     min: T,
     max: T,
-) -> Checked<T> {
-    require(min <= value && value <= max, place, || format!("is {value}, not {min} to {max}"))?;
+) -> CatalogueResult<T> {
+    require(min <= value && value <= max, place, || format!("must be {min} to {max}; got {value}"))?;
     Ok(value)
 }
 
-/// Refuses a value other than `due`, the only one that the rules support.
+/// Refuses a value other than `expected`, the only one that the rules support.
 ///
 /// # Errors
 /// The value, and the value that it must be.
-pub fn exactly<T: PartialEq + Display + Copy>(place: impl Into<String>, value: T, due: T) -> Checked {
-    require(value == due, place, || format!("is {value}, but the rules need {due}"))
+pub fn check_equals<T: PartialEq + Display + Copy>(
+    place: impl Into<String>,
+    value: T,
+    expected: T,
+) -> CatalogueResult {
+    require(value == expected, place, || format!("must be {expected}; got {value}"))
 }
 
 /// Returns the index of a word in the list of known words.
 ///
 /// # Errors
 /// The word, and the known words.
-pub fn one_of(place: impl Into<String>, word: &str, known: &[&str]) -> Checked<usize> {
+pub fn parse_word(place: impl Into<String>, word: &str, known: &[&str]) -> CatalogueResult<usize> {
     match known.iter().position(|&name| name == word) {
         Some(at) => Ok(at),
-        None => refuse(place, format!("is `{word}`, not one of {}", known.join(", "))),
+        None => refuse(place, format!("must be one of {}; got `{word}`", known.join(", "))),
     }
 }
 
@@ -144,7 +148,7 @@ pub fn unique<T, K: PartialEq + Display>(
     field: &str,
     rows: &[T],
     key: impl Fn(&T) -> K,
-) -> Checked {
+) -> CatalogueResult {
     for (at, row) in rows.iter().enumerate() {
         let value = key(row);
         if let Some(first) = rows[..at].iter().position(|other| key(other) == value) {
@@ -157,9 +161,9 @@ pub fn unique<T, K: PartialEq + Display>(
 
 /// A number from `MIN` to `MAX`. The type of a field states which numbers it may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Small<const MIN: u8, const MAX: u8>(u8);
+pub struct BoundedU8<const MIN: u8, const MAX: u8>(u8);
 
-impl<const MIN: u8, const MAX: u8> Small<MIN, MAX> {
+impl<const MIN: u8, const MAX: u8> BoundedU8<MIN, MAX> {
     /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u8 {
@@ -167,32 +171,33 @@ impl<const MIN: u8, const MAX: u8> Small<MIN, MAX> {
     }
 }
 
-impl<'de, const MIN: u8, const MAX: u8> Deserialize<'de> for Small<MIN, MAX> {
+impl<'de, const MIN: u8, const MAX: u8> Deserialize<'de> for BoundedU8<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         let number = value.as_u64().and_then(|number| u8::try_from(number).ok());
         let fits = number.filter(|number| (MIN..=MAX).contains(number));
-        fits.map(Self)
-            .ok_or_else(|| D::Error::custom(format!("is {value}, not a whole number from {MIN} to {MAX}")))
+        fits.map(Self).ok_or_else(|| {
+            D::Error::custom(format!("must be a whole number from {MIN} to {MAX}; got {value}"))
+        })
     }
 }
 
 /// A catalogue with the digest of its text.
 #[derive(Debug)]
-pub struct Loaded<C> {
+pub struct LoadedCatalogue<C> {
     /// The components.
-    pub value: C,
+    pub components: C,
     /// The digest of the text.
     pub digest: Digest,
 }
 
-impl<C: Components> Loaded<C> {
+impl<C: Components> LoadedCatalogue<C> {
     /// Reads a catalogue from JSON.
     ///
     /// # Errors
     /// The problem, and its place.
-    pub fn read(json: &str) -> Checked<Self> {
-        Ok(Self { value: C::read(json)?, digest: Digest::of_bytes(json.as_bytes()) })
+    pub fn read(json: &str) -> CatalogueResult<Self> {
+        Ok(Self { components: C::read(json)?, digest: Digest::of_bytes(json.as_bytes()) })
     }
 }
 
@@ -203,7 +208,7 @@ mod tests {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Row {
-        id: Small<1, 9>,
+        id: BoundedU8<1, 9>,
     }
 
     #[derive(Deserialize)]
@@ -216,11 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_by_row_and_field() {
+    fn read_errors_name_row_and_field() {
         assert_eq!(read::<File>(r#"{"rows": [{"id": 9}]}"#).map(|file| file.rows[0].id.get()), Ok(9));
         assert_eq!(
             refusal(r#"{"rows": [{"id": 1}, {"id": 10}]}"#),
-            "rows[1].id: is 10, not a whole number from 1 to 9"
+            "rows[1].id: must be a whole number from 1 to 9; got 10"
         );
         assert!(refusal(r#"{"rows": [{"id": 1, "no": 2}]}"#).starts_with("rows[0].no: unknown field"));
         assert!(refusal("{").starts_with("line 1 column 1: EOF"));
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_value_is_named_with_what_it_repeats() {
+    fn unique_names_both_rows() {
         let twice = unique("rows", "id", &[1, 2, 1], |&id| id);
         assert_eq!(twice.map_err(|error| error.to_string()), Err("rows[2].id: is `1`, as in rows[0]".into()));
     }

@@ -4,20 +4,27 @@ use std::sync::Arc;
 
 use borsh::BorshDeserialize;
 
-use crate::{Chance, Digest, Estimate, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply, game};
+use crate::{
+    Digest, Estimate, Game, Key, Outcome, RandomSource, Rejection, RngStream, Seat, SeatSet, apply, game,
+};
 
 /// A game in progress: its rules, state, source of randomness, and number of plies.
 #[derive(Debug)]
 pub struct Episode<G: Game> {
     game: Arc<G>,
     state: G::State,
-    chance: Chance,
+    random_source: RandomSource,
     ply: u32,
 }
 
 impl<G: Game> Clone for Episode<G> {
     fn clone(&self) -> Self {
-        Self { game: Arc::clone(&self.game), state: self.state, chance: self.chance.clone(), ply: self.ply }
+        Self {
+            game: Arc::clone(&self.game),
+            state: self.state,
+            random_source: self.random_source.clone(),
+            ply: self.ply,
+        }
     }
 }
 
@@ -31,20 +38,20 @@ impl<G: Game> Episode<G> {
     /// Starts an episode with randomness from `key`.
     #[must_use]
     pub fn keyed(game: Arc<G>, key: Key) -> Self {
-        Self::start(game, Chance::keyed(key, G::TYPE.streams.len()))
+        Self::start(game, RandomSource::keyed(key, G::TYPE.streams.len()))
     }
 
     /// Starts an episode with any source of randomness.
     #[must_use]
-    pub fn start(game: Arc<G>, mut chance: Chance) -> Self {
+    pub fn start(game: Arc<G>, mut chance: RandomSource) -> Self {
         let state = game.deal(&mut chance);
-        Self { game, state, chance, ply: 0 }
+        Self { game, state, random_source: chance, ply: 0 }
     }
 
     /// Restarts the episode with randomness from `seed`, and reuses its memory.
     pub fn restart(&mut self, seed: u64) {
-        self.chance.reseed(seed, G::TYPE.streams.len());
-        self.state = self.game.deal(&mut self.chance);
+        self.random_source.reseed(seed, G::TYPE.streams.len());
+        self.state = self.game.deal(&mut self.random_source);
         self.ply = 0;
     }
 
@@ -62,13 +69,13 @@ impl<G: Game> Episode<G> {
 
     /// Returns the source of randomness.
     #[must_use]
-    pub fn chance(&self) -> &Chance {
-        &self.chance
+    pub fn random_source(&self) -> &RandomSource {
+        &self.random_source
     }
 
     /// Returns the source of randomness, to extend a script.
-    pub fn chance_mut(&mut self) -> &mut Chance {
-        &mut self.chance
+    pub fn random_source_mut(&mut self) -> &mut RandomSource {
+        &mut self.random_source
     }
 
     /// Returns the number of applied actions.
@@ -101,7 +108,7 @@ impl<G: Game> Episode<G> {
     /// As [`apply`]; the episode is then unchanged.
     pub fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
         self.check_length()?;
-        apply(&*self.game, &mut self.state, seat, action, &mut self.chance)?;
+        apply(&*self.game, &mut self.state, seat, action, &mut self.random_source)?;
         self.ply += 1;
         Ok(())
     }
@@ -130,13 +137,13 @@ impl<G: Game> Episode<G> {
     /// Returns the digest of ply, position and randomness used. Compare it only within one match identity.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of(&(self.ply, &self.state, self.chance.words()))
+        Digest::of(&(self.ply, &self.state, self.random_source.usage()))
     }
 
     /// Returns a snapshot: ply, key, words used, state. It reveals everything, so only the arbiter may have it.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
-        borsh::to_vec(&(self.ply, self.chance.key(), self.chance.words(), &self.state))
+        borsh::to_vec(&(self.ply, self.random_source.key(), self.random_source.usage(), &self.state))
             .expect("writing to memory does not fail")
     }
 
@@ -149,11 +156,15 @@ impl<G: Game> Episode<G> {
             BorshDeserialize::try_from_slice(snapshot).map_err(|error| error.to_string())?;
         let key = key.ok_or("a scripted game cannot be restored")?;
         if words.len() != G::TYPE.streams.len() {
-            return Err(format!("{} streams of chance, not {}", words.len(), G::TYPE.streams.len()));
+            return Err(format!(
+                "snapshot has {} random streams; this game has {}",
+                words.len(),
+                G::TYPE.streams.len()
+            ));
         }
         words.iter().try_for_each(|&used| RngStream::check_words(used))?;
         game.audit(&state)?;
-        Ok(Self { game, state, chance: Chance::resume(key, &words), ply })
+        Ok(Self { game, state, random_source: RandomSource::resume(key, &words), ply })
     }
 
     /// Returns what `seat` knows, for a bot.
@@ -164,7 +175,7 @@ impl<G: Game> Episode<G> {
 
     /// Returns the same episode in another position.
     #[cfg(any(test, feature = "testkit"))]
-    pub(crate) fn at(&self, state: G::State) -> Self {
+    pub(crate) fn with_state(&self, state: G::State) -> Self {
         Self { state, ..self.clone() }
     }
 }
@@ -209,20 +220,20 @@ impl<G: Game> Knowledge<G> {
     /// [Samples](crate::Hidden::resample) a determinization (world) from what the seat knows, as an episode with its own
     /// randomness. Its plies count from 0.
     #[must_use]
-    pub fn imagine(&self, rng: &mut RngStream, chance: Chance) -> Episode<G> {
+    pub fn sample_episode(&self, rng: &mut RngStream, chance: RandomSource) -> Episode<G> {
         let mut state = self.state;
         self.game.resample(&mut state, self.seat, rng);
-        Episode { game: Arc::clone(&self.game), state, chance, ply: 0 }
+        Episode { game: Arc::clone(&self.game), state, random_source: chance, ply: 0 }
     }
 }
 
 impl<G: Estimate> Knowledge<G> {
     /// [Samples](crate::Hidden::resample) a state from what the seat knows, for estimates and playouts. The state lacks
-    /// what [`forget`](Estimate::forget) drops.
+    /// what [`reduce_for_playouts`](Estimate::reduce_for_playouts) drops.
     #[must_use]
     pub fn determinize(&self, rng: &mut RngStream) -> G::State {
         let mut state = self.state;
-        self.game.forget(&mut state);
+        self.game.reduce_for_playouts(&mut state);
         self.game.resample(&mut state, self.seat, rng);
         state
     }

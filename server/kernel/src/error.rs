@@ -19,7 +19,7 @@ pub enum Rejection {
         seats: u8,
     },
     /// The seat has no pending decision.
-    #[error("{seat} owes no choice now")]
+    #[error("{seat} has no pending decision")]
     NotPending {
         /// The seat that tried to act.
         seat: Seat,
@@ -33,7 +33,7 @@ pub enum Rejection {
         actions: u32,
     },
     /// The action exists, but the seat may not choose it now.
-    #[error("{seat} may not choose action {action} now")]
+    #[error("action {action} is not legal for {seat} now")]
     Illegal {
         /// The seat that tried to act.
         seat: Seat,
@@ -46,7 +46,7 @@ pub enum Rejection {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SetupError {
     /// The game does not allow this number of seats.
-    #[error("{game} is played by {min} to {max} seats, not {given}")]
+    #[error("{game} has {min} to {max} seats; got {given}")]
     Seats {
         /// The game's id.
         game: &'static str,
@@ -58,7 +58,7 @@ pub enum SetupError {
         max: u8,
     },
     /// The game has no option of this name.
-    #[error("{game} has no option `{name}`: known are {known}")]
+    #[error("{game} has no option `{name}`; known options: {known}")]
     UnknownOption {
         /// The game's id.
         game: &'static str,
@@ -68,7 +68,7 @@ pub enum SetupError {
         known: String,
     },
     /// The option does not allow this value.
-    #[error("option `{name}` is {expected}, not `{value}`")]
+    #[error("option `{name}` must be {expected}; got `{value}`")]
     OptionValue {
         /// The option's name.
         name: &'static str,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::{
-    ActionSet, ActionSpace, Audit, Chance, Components, Digest, Loaded, OptionSpec, Options, Outcome,
-    Rejection, RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
+    ActionSet, ActionSpace, CheckResult, Components, Digest, LoadedCatalogue, OptionSpec, Options, Outcome,
+    RandomSource, Rejection, RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
 };
 
 /// The rules of one game with fixed catalogue, seat count and options: shared and immutable.
@@ -42,8 +42,11 @@ pub trait Setup: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// When this catalogue does not support such a table.
-    fn new(catalogue: Arc<Loaded<Self::Catalogue>>, seats: u8, options: &Options)
-    -> Result<Self, SetupError>;
+    fn new(
+        catalogue: Arc<LoadedCatalogue<Self::Catalogue>>,
+        seats: u8,
+        options: &Options,
+    ) -> Result<Self, SetupError>;
 
     /// Returns the facts of this table: sizes, labels, layouts.
     fn info(&self) -> &GameInfo;
@@ -52,7 +55,7 @@ pub trait Setup: Sized + Send + Sync + 'static {
 /// The course of play. All methods are required.
 pub trait Turns: Setup {
     /// Returns the opening position.
-    fn deal(&self, chance: &mut Chance) -> Self::State;
+    fn deal(&self, chance: &mut RandomSource) -> Self::State;
 
     /// Returns the seats with a pending decision; none when the game is over.
     ///
@@ -61,8 +64,8 @@ pub trait Turns: Setup {
 
     /// Applies a legal choice, and everything that follows before the next choice.
     ///
-    /// Only [`apply`] can call this: no other code can create a [`Legal`] choice.
-    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance);
+    /// Only [`apply`] can call this: no other code can create a [`LegalChoice`] choice.
+    fn advance(&self, state: &mut Self::State, choice: LegalChoice<Self::Action>, chance: &mut RandomSource);
 }
 
 /// The actions of a game. [`is_legal`](Self::is_legal) is optional: a game may have a faster check than listing all.
@@ -130,55 +133,55 @@ pub trait Audits: Setup {
     ///
     /// # Errors
     /// The condition that does not hold. `Episode::restore` then refuses a snapshot from outside.
-    fn audit(&self, state: &Self::State) -> Audit;
+    fn audit(&self, state: &Self::State) -> CheckResult;
 }
 
 /// A heuristic value of positions, for bots that look ahead. All items are optional. A game without an estimate has
-/// `impl Estimate for MyGame { type Outlook = (); }`, and its bots use random playouts instead.
+/// `impl Estimate for MyGame { type Features = (); }`, and its bots use random playouts instead.
 ///
-/// There are two steps, so that a bot computes the estimate once for many sampled states with the same outlook.
+/// There are two steps, so that a bot computes the estimate once for many sampled states with the same features.
 pub trait Estimate: Game {
     /// The part of a position that determines its value to a seat.
-    type Outlook: Copy + Eq + Send + 'static;
+    type Features: Copy + Eq + Send + 'static;
 
     /// Returns what determines the value of this position to `seat`; always none in a game without an estimate.
     ///
     /// It may read all of `state`. Bots get a state only from [`resample`](Hidden::resample).
-    fn outlook(&self, _state: &Self::State, _seat: Seat) -> Option<Self::Outlook> {
+    fn features(&self, _state: &Self::State, _seat: Seat) -> Option<Self::Features> {
         None
     }
 
-    /// Returns the value of an outlook. Greater is better. Values are comparable only within one game.
-    fn estimate(&self, _outlook: &Self::Outlook) -> i32 {
+    /// Returns the value of features. Greater is better. Values are comparable only within one game.
+    fn estimate(&self, _features: &Self::Features) -> i32 {
         0
     }
 
     /// Returns the value of a position to `seat`, if the game has an estimate.
     fn value(&self, state: &Self::State, seat: Seat) -> Option<i32> {
-        self.outlook(state, seat).map(|outlook| self.estimate(&outlook))
+        self.features(state, seat).map(|features| self.estimate(&features))
     }
 
     /// Drops what playouts do not need: data that only views show, and memories of seats.
     ///
-    /// Legal actions, outlooks and the outcome stay the same, now and later. The caller can resample the state until it
+    /// Legal actions, features and the outcome stay the same, now and later. The caller can resample the state until it
     /// applies the next choice. It must no longer ask for views, texts or the audit. A game that gains nothing from this
     /// does nothing.
-    fn forget(&self, _state: &mut Self::State) {}
+    fn reduce_for_playouts(&self, _state: &mut Self::State) {}
 }
 
 /// A choice that [`apply`] has found legal. No other code can create one.
 ///
 /// ```compile_fail
 /// // Code outside this crate cannot create a legal choice.
-/// let choice = boardwire_kernel::Legal { seat: boardwire_kernel::Seat::new(0), action: 3 };
+/// let choice = boardwire_kernel::LegalChoice { seat: boardwire_kernel::Seat::new(0), action: 3 };
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Legal<A> {
+pub struct LegalChoice<A> {
     seat: Seat,
     action: A,
 }
 
-impl<A: Copy> Legal<A> {
+impl<A: Copy> LegalChoice<A> {
     /// Returns the seat that chooses.
     #[inline]
     pub fn seat(&self) -> Seat {
@@ -242,7 +245,7 @@ impl GameInfo {
     /// Creates the facts that every game fills in the same way. The game itself must set actions, layouts, tables, the
     /// range of scores and the maximum length.
     #[must_use]
-    pub fn new<G: Game>(catalogue: &Loaded<G::Catalogue>, seats: u8, options: &Options) -> Self {
+    pub fn new<G: Game>(catalogue: &LoadedCatalogue<G::Catalogue>, seats: u8, options: &Options) -> Self {
         Self {
             id: G::TYPE.id,
             rules_version: G::TYPE.rules_version,
@@ -279,7 +282,7 @@ impl GameInfo {
 /// # Errors
 /// A seat count, option name or option value that the game does not have.
 pub fn set_up<'a, G: Game>(
-    catalogue: Arc<Loaded<G::Catalogue>>,
+    catalogue: Arc<LoadedCatalogue<G::Catalogue>>,
     seats: u32,
     given: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<G, SetupError> {
@@ -301,7 +304,7 @@ pub fn apply<G: Game>(
     state: &mut G::State,
     seat: Seat,
     action: u32,
-    chance: &mut Chance,
+    chance: &mut RandomSource,
 ) -> Result<(), Rejection> {
     let legal = check(game, state, seat, action)?;
     game.advance(state, legal, chance);
@@ -317,10 +320,10 @@ pub(crate) fn check<G: Game>(
     state: &G::State,
     seat: Seat,
     action: u32,
-) -> Result<Legal<G::Action>, Rejection> {
+) -> Result<LegalChoice<G::Action>, Rejection> {
     let known = u8::try_from(action).ok().and_then(|index| game.decode(index));
     match known {
-        Some(action) if game.is_legal(state, seat, action) => Ok(Legal { seat, action }),
+        Some(action) if game.is_legal(state, seat, action) => Ok(LegalChoice { seat, action }),
         Some(_) | None => Err(rejection(game, state, seat, action, known.is_some())),
     }
 }

@@ -9,7 +9,7 @@
 ///     pub CardId
 /// }
 /// let card = CardId::new(3);
-/// assert_eq!((card.get(), CardId::of_row(0), CardId::row(Some(card))), (3, None, 3));
+/// assert_eq!((card.get(), CardId::from_row(0), CardId::to_row(Some(card))), (3, None, 3));
 /// assert_eq!(std::mem::size_of::<Option<CardId>>(), 1);
 /// ```
 #[macro_export]
@@ -37,7 +37,7 @@ macro_rules! ids {
             /// Returns the id of a table's row, or of a value in a view; none for 0.
             #[must_use]
             #[inline]
-            $vis const fn of_row(row: u8) -> Option<Self> {
+            $vis const fn from_row(row: u8) -> Option<Self> {
                 match ::std::num::NonZeroU8::new(row) {
                     Some(number) => Some(Self(number)),
                     None => None,
@@ -47,7 +47,7 @@ macro_rules! ids {
             /// Returns the row of an optional id; 0 for none.
             #[must_use]
             #[inline]
-            $vis const fn row(id: Option<Self>) -> u8 {
+            $vis const fn to_row(id: Option<Self>) -> u8 {
                 match id {
                     Some(id) => id.get(),
                     None => 0,
@@ -57,10 +57,10 @@ macro_rules! ids {
             /// Returns the rows of optional ids, in order; 0 for none.
             #[must_use]
             #[inline]
-            $vis fn rows<const N: usize>(ids: [Option<Self>; N]) -> [u8; N] {
+            $vis fn to_rows<const N: usize>(ids: [Option<Self>; N]) -> [u8; N] {
                 let mut rows = [0; N];
                 for (row, id) in rows.iter_mut().zip(ids) {
-                    *row = Self::row(id);
+                    *row = Self::to_row(id);
                 }
                 rows
             }
@@ -102,7 +102,7 @@ macro_rules! ids {
         impl ::borsh::BorshDeserialize for $name {
             fn deserialize_reader<R: ::std::io::Read>(reader: &mut R) -> ::std::io::Result<Self> {
                 let number: u8 = ::borsh::BorshDeserialize::deserialize_reader(reader)?;
-                Self::of_row(number).ok_or_else(|| {
+                Self::from_row(number).ok_or_else(|| {
                     ::std::io::Error::new(::std::io::ErrorKind::InvalidData, "an id is 0")
                 })
             }

@@ -12,7 +12,6 @@
 mod action;
 mod audit;
 pub mod catalogue;
-mod chance;
 mod digest;
 mod episode;
 mod error;
@@ -21,6 +20,7 @@ mod id;
 mod multiset;
 mod options;
 mod outcome;
+mod random_source;
 mod rng;
 mod seat;
 mod set;
@@ -31,25 +31,27 @@ mod view;
 mod viewer;
 
 pub use action::{ActionRange, ActionSet, ActionSpace, ActionSpec, MAX_ACTIONS};
-pub use audit::{Audit, Conserved, ensure};
-pub use catalogue::{CatalogueError, Components, Loaded, Provenance};
-pub use chance::{Chance, Fault};
+pub use audit::{CheckResult, ComponentTally, ensure};
+pub use catalogue::{CatalogueError, Components, LoadedCatalogue, Provenance};
 pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
 pub use error::{Rejection, SetupError};
 pub use game::{
-    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, Legal, Scoring, Setup, Texts, Turns, Views,
-    apply, set_up,
+    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, LegalChoice, Scoring, Setup, Texts, Turns,
+    Views, apply, set_up,
 };
 pub use multiset::Multiset;
 pub use options::{OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};
-pub use rng::{ADVICE_STREAM, BOT_STREAM, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM, WORLD_STREAM};
+pub use random_source::{RandomSource, ScriptError};
+pub use rng::{
+    ADVICE_STREAM, BOT_STREAM, DETERMINIZATION_STREAM, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM,
+};
 pub use seat::{BySeat, MAX_SEATS, Seat, SeatSet};
-pub use set::{BitSet, Members};
+pub use set::{BitSet, BitSetIter};
 pub use table::{Column, ColumnKind, Table, TableBuilder};
 pub use view::{
     Axis, AxisOrder, Field, FieldKind, FieldSink, FieldSpec, FieldWriter, LayoutBuilder, ViewLayout,
     ViewWriter,
 };
-pub use viewer::{Around, Viewer};
+pub use viewer::{SeatOrder, Viewer};

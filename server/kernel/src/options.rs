@@ -135,7 +135,7 @@ mod tests {
     const TYPE: GameType = GameType { options: OPTIONS, ..Toy::TYPE };
 
     #[test]
-    fn a_value_is_one_that_the_option_can_have_in_one_spelling() {
+    fn option_values_have_one_canonical_spelling() {
         let cases = [
             ("words", "one", Some("one")),
             ("words", "One", None),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_has_its_default_and_what_is_wrong_is_named() {
+    fn omitted_options_have_defaults_and_errors_name_the_option() {
         let options = Options::resolve(&TYPE, [("flag", "true")]).expect("it is an option");
         assert_eq!((options.word("words"), options.int("number"), options.flag("flag")), ("two", 5, true));
         let refused =
@@ -166,6 +166,6 @@ mod tests {
         assert!(refused("number", "1001").contains("a whole number from -1 to 1000"));
         let twice = Options::resolve(&TYPE, [("words", "one"), ("flag", "true"), ("words", "one")]);
         let twice = twice.expect_err("it is refused").to_string();
-        assert_eq!(twice, "option `words` is one value, not `one, one`");
+        assert_eq!(twice, "option `words` must be one value; got `one, one`");
     }
 }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_seats_share_a_place_and_the_next_is_skipped() {
+    fn equal_seats_share_a_rank_and_the_next_is_skipped() {
         let outcome = Outcome::ranked(&[5, 9, 9, 5], &[0, 0, 0, 1]);
         assert_eq!(outcome.ranks(), [4, 1, 1, 3]);
         assert!(outcome.is_winner(Seat::new(2)) && !outcome.is_winner(Seat::new(3)));

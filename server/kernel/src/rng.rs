@@ -7,7 +7,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-use crate::{Audit, BitSet, ensure};
+use crate::{BitSet, CheckResult, ensure};
 
 /// The stream of the bot at seat 0. Seat `s` uses this number plus `s`.
 pub const BOT_STREAM: u64 = 1 << 32;
@@ -18,13 +18,13 @@ pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream of the advice to seat 0. Seat `s` uses this number plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
 /// The stream under a search's seed that gives determinization (world) 0 its seed. World `i` uses this number plus `i`.
-pub const WORLD_STREAM: u64 = 6 << 32;
+pub const DETERMINIZATION_STREAM: u64 = 6 << 32;
 
 /// The maximum number of words of a stream. No stream needs more.
-const MOST_WORDS: u64 = 1 << 48;
+const MAX_WORDS: u64 = 1 << 48;
 
 /// How many words after the mark a stream caches, to repeat them after a rewind.
-const KEPT: usize = 8;
+const CACHED_WORDS: usize = 8;
 
 /// The 256-bit key that determines all randomness of an episode.
 ///
@@ -50,7 +50,7 @@ impl From<[u8; 32]> for Key {
 impl Key {
     /// Returns the seed that the key was made from. A key that was drawn at random has none.
     #[must_use]
-    pub fn seed(&self) -> Option<u64> {
+    pub fn to_seed(&self) -> Option<u64> {
         let (seed, rest) = self.0.split_first_chunk()?;
         rest.iter().all(|byte| *byte == 0).then(|| u64::from_le_bytes(*seed))
     }
@@ -87,12 +87,12 @@ pub struct RngStream {
     words: u64,
     /// The position to which a rewind returns: the beginning, or the last mark.
     mark: u64,
-    /// How many words `rng` has produced. After a rewind it may exceed `words`, by at most `KEPT`.
-    given: u64,
-    /// The largest `given` before a rewind reset it.
-    furthest: u64,
+    /// How many words `rng` has produced. After a rewind it may exceed `words`, by at most `CACHED_WORDS`.
+    produced: u64,
+    /// The largest `produced` before a rewind reset it.
+    produced_before_reset: u64,
     /// The cache: the first words after the mark.
-    first: [u32; KEPT],
+    cache: [u32; CACHED_WORDS],
 }
 
 impl RngStream {
@@ -107,16 +107,16 @@ impl RngStream {
     pub fn keyed(key: Key, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream);
-        Self { rng, words: 0, mark: 0, given: 0, furthest: 0, first: [0; KEPT] }
+        Self { rng, words: 0, mark: 0, produced: 0, produced_before_reset: 0, cache: [0; CACHED_WORDS] }
     }
 
     /// Opens a stream whose first `words` words are already used.
     #[must_use]
     pub fn resume(key: Key, stream: u64, words: u64) -> Self {
         let mut rng = Self::keyed(key, stream);
-        if words > KEPT as u64 {
+        if words > CACHED_WORDS as u64 {
             rng.rng.set_word_pos(u128::from(words));
-            (rng.words, rng.given) = (words, words);
+            (rng.words, rng.produced) = (words, words);
         }
         // Draws the few words one by one to fill the cache.
         while rng.words < words {
@@ -129,26 +129,29 @@ impl RngStream {
     ///
     /// # Errors
     /// A message with the word count.
-    pub fn check_words(words: u64) -> Audit {
-        ensure(words <= MOST_WORDS, || format!("{words} words of chance have been used, which nothing needs"))
+    pub fn check_words(words: u64) -> CheckResult {
+        ensure(words <= MAX_WORDS, || {
+            format!("word count {words} of a random stream exceeds the maximum {MAX_WORDS}")
+        })
     }
 
     /// Sets the mark after all words produced so far. Later rewinds return to it.
     pub(crate) fn mark(&mut self) {
-        if self.furthest > self.given {
-            self.rng.set_word_pos(self.furthest.into());
-            self.given = self.furthest;
+        if self.produced_before_reset > self.produced {
+            self.rng.set_word_pos(self.produced_before_reset.into());
+            self.produced = self.produced_before_reset;
         }
-        (self.words, self.mark) = (self.given, self.given);
+        (self.words, self.mark) = (self.produced, self.produced);
     }
 
     /// Returns to the mark, or to the beginning.
     ///
     /// A caller that repeats a few words gets them from the cache: the cipher computes 64 words at once.
     pub(crate) fn rewind(&mut self) {
-        if self.given - self.mark > KEPT as u64 {
+        if self.produced - self.mark > CACHED_WORDS as u64 {
             self.rng.set_word_pos(self.mark.into());
-            (self.furthest, self.given) = (self.furthest.max(self.given), self.mark);
+            (self.produced_before_reset, self.produced) =
+                (self.produced_before_reset.max(self.produced), self.mark);
         }
         self.words = self.mark;
     }
@@ -162,19 +165,19 @@ impl RngStream {
     fn word(&mut self) -> u32 {
         let at = usize::try_from(self.words - self.mark).unwrap_or(usize::MAX);
         self.words += 1;
-        if self.words <= self.given {
-            return self.first[at];
+        if self.words <= self.produced {
+            return self.cache[at];
         }
-        self.given += 1;
+        self.produced += 1;
         let word = self.rng.next_u32();
-        if let Some(kept) = self.first.get_mut(at) {
-            *kept = word;
+        if let Some(cached) = self.cache.get_mut(at) {
+            *cached = word;
         }
         word
     }
 
     /// Returns the next two words as one seed, low word first.
-    pub fn seed(&mut self) -> u64 {
+    pub fn next_seed(&mut self) -> u64 {
         u64::from(self.word()) | u64::from(self.word()) << 32
     }
 
@@ -183,7 +186,7 @@ impl RngStream {
     /// # Panics
     /// When `n` is 0.
     pub fn below(&mut self, n: u32) -> u32 {
-        assert!(n > 0, "nothing is below 0");
+        assert!(n > 0, "`n` must be positive");
         let mut product = u64::from(self.word()) * u64::from(n);
         if low(product) < n {
             let threshold = n.wrapping_neg() % n;
@@ -208,7 +211,7 @@ impl RngStream {
     /// Shuffles `items`: Fisher-Yates from the last element down to the second, `j = below(i + 1)`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
-            let bound = u32::try_from(i + 1).expect("what is shuffled is short");
+            let bound = u32::try_from(i + 1).expect("a deck has at most 2^32 cards");
             items.swap(i, self.below(bound) as usize);
         }
     }

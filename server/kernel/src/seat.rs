@@ -173,7 +173,7 @@ impl SeatSet {
     /// Creates the set of all seats of a table of `seats`.
     #[must_use]
     pub fn all(seats: u8) -> Self {
-        Self(BitSet::first(usize::from(seats)))
+        Self(BitSet::below(usize::from(seats)))
     }
 
     /// Creates the set of one seat.
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seat_that_no_table_has_is_not_read() {
+    fn a_seat_number_above_the_maximum_is_refused() {
         assert_eq!(
             serde_json::from_str("[7, 0]").ok(),
             Some(SeatSet::from(vec![Seat::new(0), Seat::new(7)]))

@@ -24,7 +24,7 @@ impl<const W: usize> BitSet<W> {
     /// # Panics
     /// When `len` exceeds `64 * W`.
     #[must_use]
-    pub fn first(len: usize) -> Self {
+    pub fn below(len: usize) -> Self {
         assert!(len <= 64 * W, "{len} ids do not fit {W} words");
         let mut set = Self::EMPTY;
         for (word, bits) in set.0.iter_mut().enumerate() {
@@ -42,7 +42,7 @@ impl<const W: usize> BitSet<W> {
     /// # Panics
     /// When a member is below `from`, or its new id does not fit.
     #[must_use]
-    pub fn shifted<const V: usize>(&self, from: u8, to: u8) -> BitSet<V> {
+    pub fn renumbered<const V: usize>(&self, from: u8, to: u8) -> BitSet<V> {
         let mut out = BitSet::EMPTY;
         // Ids are at most 255. An offset of four words keeps all positions positive.
         for (at, bits) in (256..).step_by(64).zip(self.0) {
@@ -160,8 +160,8 @@ impl<const W: usize> BitSet<W> {
 
     /// Returns the members in ascending order.
     #[must_use]
-    pub fn iter(&self) -> Members<W> {
-        Members { words: self.0, word: 0, bits: self.0.first().copied().unwrap_or(0), base: 0 }
+    pub fn iter(&self) -> BitSetIter<W> {
+        BitSetIter { words: self.0, word: 0, bits: self.0.first().copied().unwrap_or(0), base: 0 }
     }
 
     /// Writes the set as flags: byte `i` is 1 if id `i` is a member, else 0. It omits ids beyond `out`.
@@ -169,7 +169,7 @@ impl<const W: usize> BitSet<W> {
     pub fn write_flags(&self, out: &mut [u8]) {
         for (flags, word) in out.chunks_mut(64).zip(self.0) {
             for (flags, bits) in flags.chunks_mut(8).zip(word.to_le_bytes()) {
-                flags.copy_from_slice(&spread(bits).to_le_bytes()[..flags.len()]);
+                flags.copy_from_slice(&bits_to_bytes(bits).to_le_bytes()[..flags.len()]);
             }
         }
     }
@@ -189,21 +189,21 @@ impl<const W: usize> BitSet<W> {
 }
 
 /// A word of eight bytes that are all 1. Multiplication by it adds up bytes.
-const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
+const ONES_IN_BYTES: u64 = 0x0101_0101_0101_0101;
 
 /// Returns eight bits as eight bytes of 0 or 1, lowest bit first.
 #[inline]
-const fn spread(bits: u8) -> u64 {
+const fn bits_to_bytes(bits: u8) -> u64 {
     // Each byte gets a copy of all bits, and byte `i` keeps bit `i`. The addition carries that bit into the highest.
-    let own_bit = (bits as u64).wrapping_mul(EACH_BYTE) & 0x8040_2010_0804_0201;
-    (own_bit.wrapping_add(0x0040_6070_787c_7e7f) >> 7) & EACH_BYTE
+    let own_bit = (bits as u64).wrapping_mul(ONES_IN_BYTES) & 0x8040_2010_0804_0201;
+    (own_bit.wrapping_add(0x0040_6070_787c_7e7f) >> 7) & ONES_IN_BYTES
 }
 
 /// Counts the bytes of `sums` that are at most `k`. The eight bytes are below 128 and in ascending order.
 #[inline]
-const fn bytes_up_to(sums: u64, k: u64) -> u64 {
-    let at_most = (0x80 | k).wrapping_mul(EACH_BYTE).wrapping_sub(sums) >> 7;
-    (at_most & EACH_BYTE).wrapping_mul(EACH_BYTE) >> 56
+const fn count_bytes_at_most(sums: u64, k: u64) -> u64 {
+    let at_most = (0x80 | k).wrapping_mul(ONES_IN_BYTES).wrapping_sub(sums) >> 7;
+    (at_most & ONES_IN_BYTES).wrapping_mul(ONES_IN_BYTES) >> 56
 }
 
 /// Returns the position of the `k`-th lowest set bit, counted from 0. There must be more than `k` set bits.
@@ -216,11 +216,11 @@ fn nth_bit(bits: u64, k: u32) -> u8 {
     let fours = (pairs & 0x3333_3333_3333_3333).wrapping_add((pairs >> 2) & 0x3333_3333_3333_3333);
     let ones_by_byte = fours.wrapping_add(fours >> 4) & 0x0f0f_0f0f_0f0f_0f0f;
     // Byte `i` of `sums` is the number of ones in bytes 0 to `i`.
-    let sums = ones_by_byte.wrapping_mul(EACH_BYTE);
-    let start = bytes_up_to(sums, k) << 3;
+    let sums = ones_by_byte.wrapping_mul(ONES_IN_BYTES);
+    let start = count_bytes_at_most(sums, k) << 3;
     let below = (sums << 8) >> (start & 63) & 0xff;
-    let own = spread(lowest_byte(bits >> (start & 63))).wrapping_mul(EACH_BYTE);
-    lowest_byte(start | bytes_up_to(own, k.wrapping_sub(below)))
+    let own = bits_to_bytes(lowest_byte(bits >> (start & 63))).wrapping_mul(ONES_IN_BYTES);
+    lowest_byte(start | count_bytes_at_most(own, k.wrapping_sub(below)))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the lowest byte is meant")]
@@ -257,18 +257,18 @@ impl<const W: usize, T: Into<u8>> FromIterator<T> for BitSet<W> {
 
 impl<const W: usize> IntoIterator for BitSet<W> {
     type Item = u8;
-    type IntoIter = Members<W>;
+    type IntoIter = BitSetIter<W>;
 
-    fn into_iter(self) -> Members<W> {
+    fn into_iter(self) -> BitSetIter<W> {
         self.iter()
     }
 }
 
 impl<const W: usize> IntoIterator for &BitSet<W> {
     type Item = u8;
-    type IntoIter = Members<W>;
+    type IntoIter = BitSetIter<W>;
 
-    fn into_iter(self) -> Members<W> {
+    fn into_iter(self) -> BitSetIter<W> {
         self.iter()
     }
 }
@@ -281,7 +281,7 @@ impl<const W: usize> std::fmt::Debug for BitSet<W> {
 
 /// The members of a [`BitSet`], ascending.
 #[derive(Debug, Clone)]
-pub struct Members<const W: usize> {
+pub struct BitSetIter<const W: usize> {
     words: [u64; W],
     /// The index of the current word, and its remaining bits.
     word: usize,
@@ -290,7 +290,7 @@ pub struct Members<const W: usize> {
     base: u8,
 }
 
-impl<const W: usize> Iterator for Members<W> {
+impl<const W: usize> Iterator for BitSetIter<W> {
     type Item = u8;
 
     #[inline]

@@ -9,23 +9,23 @@ mod laws;
 mod perft;
 mod playout;
 mod playthrough;
-mod shown;
 pub mod toy;
+mod viewer_snapshot;
 
 use std::sync::Arc;
 
-pub use determinize::determinized;
+pub use determinize::determinize;
 pub use knowledge::{
-    Frequencies, History, Likelihood, Posterior, Replayable, deals, frequencies_agree, knowledge_is_exact,
-    posterior, usual_likelihood, worlds_have_histories,
+    Frequencies, History, InverseLikelihood, Posterior, Replayable, check_frequencies, check_histories,
+    check_knowledge, deals, posterior, uniform_likelihood,
 };
-pub use laws::{Law, obeys_the_laws};
+pub use laws::{Law, check_laws};
 pub use perft::perft;
-pub use playout::{Played, random_game, random_play};
+pub use playout::{FinishedGame, random_game, random_play};
 pub use playthrough::playthrough;
-pub use shown::Shown;
+pub use viewer_snapshot::ViewerSnapshot;
 
-use crate::{Game, Loaded, OptionKind, set_up};
+use crate::{Game, LoadedCatalogue, OptionKind, set_up};
 
 /// Returns the rules of a table with the compiled-in catalogue.
 ///
@@ -33,7 +33,7 @@ use crate::{Game, Loaded, OptionKind, set_up};
 /// When the game refuses its own catalogue, or the seats or options are wrong.
 #[must_use]
 pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
-    let catalogue = Loaded::read(G::TYPE.catalogue).expect("the compiled-in catalogue is valid");
+    let catalogue = LoadedCatalogue::read(G::TYPE.catalogue).expect("the compiled-in catalogue is valid");
     let game = set_up(Arc::new(catalogue), seats.into(), options.iter().copied());
     Arc::new(game.expect("the table can be set up"))
 }

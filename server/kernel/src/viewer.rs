@@ -39,7 +39,7 @@ impl Viewer {
     /// Returns whether the viewer is `seat`.
     #[must_use]
     #[inline]
-    pub fn is(self, seat: Seat) -> bool {
+    pub fn is_seat(self, seat: Seat) -> bool {
         self == Self::Seat(seat)
     }
 }
@@ -61,12 +61,12 @@ impl From<Seat> for Viewer {
 
 /// All seats of a table of `N` in the order of a viewer: its own first, then clockwise.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<const N: usize> {
+pub struct SeatOrder<const N: usize> {
     viewer: Viewer,
     seats: [Seat; N],
 }
 
-impl<const N: usize> Around<N> {
+impl<const N: usize> SeatOrder<N> {
     #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEATS")]
     const COUNT: u8 = {
         assert!(N > 0 && N <= MAX_SEATS);
@@ -102,7 +102,7 @@ impl<const N: usize> Around<N> {
     /// Returns all seats but the viewer's own; for the public, all seats.
     #[must_use]
     #[inline]
-    pub fn others(&self) -> &[Seat] {
+    pub fn other_seats(&self) -> &[Seat] {
         match self.viewer {
             Viewer::Seat(_) => &self.seats[1..],
             Viewer::Public => &self.seats,
@@ -119,7 +119,7 @@ impl<const N: usize> Around<N> {
     /// Returns the same number for an optional seat; 0 is none.
     #[must_use]
     #[inline]
-    pub fn relative_or_none(&self, seat: Option<Seat>) -> u8 {
+    pub fn relative_opt(&self, seat: Option<Seat>) -> u8 {
         seat.map_or(0, |seat| self.relative(seat))
     }
 }
@@ -152,17 +152,17 @@ mod tests {
 
     #[test]
     fn a_viewer_counts_clockwise_from_its_own_seat() {
-        let around = Around::<3>::new(Seat::new(2).into());
-        assert_eq!(around.seats().map(Seat::number), [2, 0, 1]);
-        assert_eq!(around.others(), [Seat::new(0), Seat::new(1)]);
-        assert_eq!(Seat::all(3).map(|seat| around.relative(seat)).collect::<Vec<_>>(), [2, 3, 1]);
-        assert_eq!(around.relative_or_none(None), 0);
+        let seat_order = SeatOrder::<3>::new(Seat::new(2).into());
+        assert_eq!(seat_order.seats().map(Seat::number), [2, 0, 1]);
+        assert_eq!(seat_order.other_seats(), [Seat::new(0), Seat::new(1)]);
+        assert_eq!(Seat::all(3).map(|seat| seat_order.relative(seat)).collect::<Vec<_>>(), [2, 3, 1]);
+        assert_eq!(seat_order.relative_opt(None), 0);
     }
 
     #[test]
     fn to_the_public_all_seats_are_others() {
-        let around = Around::<3>::new(Viewer::Public);
-        assert_eq!((around.others().len(), around.relative(Seat::new(2))), (3, 3));
-        assert!(!Viewer::Public.is(Seat::new(0)));
+        let seat_order = SeatOrder::<3>::new(Viewer::Public);
+        assert_eq!((seat_order.other_seats().len(), seat_order.relative(Seat::new(2))), (3, 3));
+        assert!(!Viewer::Public.is_seat(Seat::new(0)));
     }
 }

@@ -44,35 +44,43 @@ impl Model {
     pub(crate) fn load(file: &Path) -> Result<Self, String> {
         let model = ModelOptions::with_ops(operators())
             .load_file(file)
-            .map_err(|error| format!("no network can be read: {error}"))?;
-        let stated = |key: &str, expected: &str| {
+            .map_err(|error| format!("cannot read the network: {error}"))?;
+        let metadata_value = |key: &str, expected: &str| {
             let value = model.metadata().get(key);
             value.map(str::to_owned).ok_or_else(|| format!("its metadata lacks `{key}`: {expected}"))
         };
-        let spec = stated("boardwire.spec", "the spec digest of its table, 64 hexadecimal digits")?;
+        let spec = metadata_value("boardwire.spec", "the spec digest of its table, 64 hexadecimal digits")?;
         if spec.len() != 64 || !spec.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(format!("`boardwire.spec` is a spec digest, 64 hexadecimal digits, not `{spec}`"));
+            return Err(format!(
+                "`boardwire.spec` must be a spec digest, 64 hexadecimal digits; got `{spec}`"
+            ));
         }
         for (key, expected) in [("boardwire.encoding", "bytes"), ("boardwire.outputs", OUTPUT)] {
-            let value = stated(key, &format!("it must be `{expected}`"))?;
+            let value = metadata_value(key, &format!("it must be `{expected}`"))?;
             if value != expected {
-                return Err(format!("`{key}` is `{expected}`, not `{value}`"));
+                return Err(format!("`{key}` must be `{expected}`; got `{value}`"));
             }
         }
         let [input] = model.input_ids() else {
-            return Err(format!("it has {} inputs; `{INPUT}` is all there is", model.input_ids().len()));
+            return Err(format!(
+                "it has {} inputs; it must have one, named `{INPUT}`",
+                model.input_ids().len()
+            ));
         };
-        let shape = "is `uint8 [rows, bytes]` with any number of rows";
+        let shape = "must be `uint8 [rows, bytes]` with any number of rows";
         let info = model.node_info(*input).ok_or("its input is not described")?;
         if info.name() != Some(INPUT) {
-            return Err(format!("its input is named `{INPUT}`, not `{}`", info.name().unwrap_or_default()));
+            return Err(format!(
+                "its input must be named `{INPUT}`; got `{}`",
+                info.name().unwrap_or_default()
+            ));
         }
         if info.dtype() != Some(ValueType::Tensor(DataType::UInt8)) {
-            return Err(format!("the input `{INPUT}` {shape}, not of {:?}", info.dtype()));
+            return Err(format!("the input `{INPUT}` {shape}; got {:?}", info.dtype()));
         }
         let view_bytes = match info.shape().as_deref() {
             Some([Dimension::Symbolic(_), Dimension::Fixed(bytes)]) => *bytes,
-            other => return Err(format!("the input `{INPUT}` {shape}, not {other:?}")),
+            other => return Err(format!("the input `{INPUT}` {shape}; got {other:?}")),
         };
         let name = |id: &&NodeId| model.node_info(**id).and_then(|info| info.name()) == Some(OUTPUT);
         let output = model.output_ids().iter().find(name);
@@ -91,8 +99,12 @@ impl Model {
         let kind = logits.dtype();
         match logits.into_shape_vec::<f32, 2>() {
             Ok(([given, actions], logits)) if given == rows && actions > 0 => Ok((logits, actions)),
-            Ok((shape, _)) => Err(format!("`{OUTPUT}` of {rows} rows is [{rows}, actions], not {shape:?}")),
-            Err(_) => Err(format!("`{OUTPUT}` is `float [rows, actions]`, not {kind:?} of another shape")),
+            Ok((shape, _)) => {
+                Err(format!("`{OUTPUT}` of {rows} rows must be [{rows}, actions]; got {shape:?}"))
+            }
+            Err(_) => {
+                Err(format!("`{OUTPUT}` must be `float [rows, actions]`; got {kind:?} of another shape"))
+            }
         }
     }
 }

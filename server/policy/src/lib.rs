@@ -4,7 +4,7 @@
 
 mod file;
 mod network;
-mod preference;
+mod softmax;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod weights;
@@ -23,12 +23,12 @@ pub use crate::weights::hashes;
 
 use crate::file::Model;
 use crate::network::Network;
-use crate::workers::{Lost, Workers};
+use crate::workers::{JobError, Workers};
 
 /// The default timeout of an evaluation.
-pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum size of a name in bytes.
-const MOST_NAME_BYTES: usize = 63;
+const MAX_NAME_BYTES: usize = 63;
 
 /// The error of a file that cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -53,33 +53,33 @@ fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
     let own = file.to_owned();
     workers.run(move |_| Model::load(&own)).unwrap_or_else(|lost| {
         Err(match lost {
-            Lost::Late => format!("no network can be read within {:?}", workers.patience()),
-            Lost::Panicked => "no network can be read: the reader panicked".to_owned(),
+            JobError::TimedOut => format!("cannot read the network within {:?}", workers.timeout()),
+            JobError::Panicked => "cannot read the network: the reader panicked".to_owned(),
         })
     })
 }
 
 impl Policies {
-    /// Reads networks with these names from these files, and evaluates each twice as a test. `patience` is the timeout of
+    /// Reads networks with these names from these files, and evaluates each twice as a test. `timeout` is the timeout of
     /// an evaluation.
     ///
     /// # Errors
     /// The first file that is not a usable network, and why.
     pub fn load(
         files: impl IntoIterator<Item = (String, PathBuf)>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, PolicyError> {
-        let workers = Arc::new(Workers::new(patience));
+        let workers = Arc::new(Workers::new(timeout));
         let mut by_name: BTreeMap<String, Vec<Arc<Network>>> = BTreeMap::new();
         for (name, file) in files {
             let own = by_name.entry(name.clone()).or_default();
-            let network = checked(&name)
-                .and_then(|()| read(&workers, &weights::located(file.clone())))
+            let network = check_name(&name)
+                .and_then(|()| read(&workers, &weights::resolve_model_path(file.clone())))
                 .and_then(|model| Network::new(name.clone(), model, Arc::clone(&workers)))
                 .and_then(|network| {
                     let spec = network.spec();
                     if own.iter().any(|known| known.spec() == spec) {
-                        return Err(format!("a file of this name reads the table {spec} already"));
+                        return Err(format!("another file of this name already reads the table {spec}"));
                     }
                     Ok(network)
                 });
@@ -101,8 +101,8 @@ impl Policies {
             let known: Vec<String> = known.map(|(name, _)| format!("policy:{name}")).collect();
             return Err(match (known.is_empty(), self.by_name.is_empty()) {
                 (false, _) => known.join(", "),
-                (true, false) => "no policy: none that is registered reads this table".to_owned(),
-                (true, true) => "no policy: none is registered".to_owned(),
+                (true, false) => "bots without a policy (no registered policy reads this table)".to_owned(),
+                (true, true) => "bots without a policy (no policy is registered)".to_owned(),
             });
         };
         let Some(network) = fits(networks) else {
@@ -125,10 +125,10 @@ impl Policies {
 }
 
 /// Refuses names that could not be separated from the text after them.
-fn checked(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), String> {
     let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
-    if (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(known) {
+    if (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(known) {
         return Ok(());
     }
-    Err(format!("a name is 1 to {MOST_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`, not `{name}`"))
+    Err(format!("a name must be 1 to {MAX_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`; got `{name}`"))
 }

@@ -1,50 +1,50 @@
-//! A network that many callers ask at the same time.
+//! A network that evaluates the requests of many callers in batches.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use boardwire_bots::{Policy, Preference, Question};
+use boardwire_bots::{ActionWeights, Policy, PolicyRequest};
 use boardwire_kernel::{ActionSet, RngStream};
 
 use crate::file::Model;
-use crate::preference::preference;
-use crate::workers::{Lost, Workers};
+use crate::softmax::softmax;
+use crate::workers::{JobError, Workers};
 
-/// The number of rows of every evaluation. With another number, sums could be added up in another order, and an answer
+/// The number of rows of every evaluation. With another number, sums could be added up in another order, and a response
 /// would depend on the other callers.
-const TILE: usize = 16;
+const BATCH_ROWS: usize = 16;
 
-/// A network with its queue of questions.
+/// A network with its queue of requests.
 ///
-/// A caller that needs an answer evaluates the oldest questions of all callers until its own question has an answer. So
-/// no thread waits for more questions, and an evaluation takes all waiting questions that fit.
+/// A caller that needs a response evaluates the oldest requests of all callers until its own request has a response. So
+/// no thread waits for more requests, and an evaluation takes all queued requests that fit.
 pub(crate) struct Network {
     name: String,
     model: Arc<Model>,
     actions: usize,
     workers: Arc<Workers>,
-    /// The questions that no thread evaluates yet. Their callers may have dropped them.
-    waiting: Mutex<VecDeque<Weak<Row>>>,
-    /// Notified when questions have been answered.
-    answered: Condvar,
+    /// The requests that no thread evaluates yet. Their callers may have dropped them.
+    queue: Mutex<VecDeque<Weak<QueuedRequest>>>,
+    /// Notified when requests have responses.
+    responded: Condvar,
     /// Evaluations that exceeded the timeout, and may still run.
-    late: Mutex<Vec<Weak<()>>>,
+    timed_out: Mutex<Vec<Weak<()>>>,
 }
 
-/// One question: one row of an evaluation.
-struct Row {
+/// One request: one row of an evaluation.
+struct QueuedRequest {
     view: Vec<u8>,
     legal: ActionSet,
-    answer: OnceLock<Answer>,
+    response: OnceLock<Response>,
 }
 
-type Answer = Result<Preference, String>;
+type Response = Result<ActionWeights, String>;
 
-/// A question, as its caller holds it.
-struct Asked {
+/// A request, as its caller holds it.
+struct PendingRequest {
     network: Arc<Network>,
-    row: Arc<Row>,
+    request: Arc<QueuedRequest>,
 }
 
 impl Network {
@@ -55,39 +55,40 @@ impl Network {
             model: Arc::new(model),
             actions: 0,
             workers,
-            waiting: Mutex::default(),
-            answered: Condvar::new(),
-            late: Mutex::default(),
+            queue: Mutex::default(),
+            responded: Condvar::new(),
+            timed_out: Mutex::default(),
         };
-        network.actions = network.tried()?;
+        network.actions = network.check_rows_independent()?;
         Ok(Arc::new(network))
     }
 
-    /// Returns the number of actions. It evaluates one view at two positions, beside empty rows and beside other rows. The
-    /// logits must be the same, or an answer would depend on the other callers.
-    fn tried(&self) -> Result<usize, String> {
+    /// Returns the number of actions. It evaluates one view at two positions, first with empty rows, then with other rows.
+    /// The logits must be the same, or a response would depend on the other callers.
+    fn check_rows_independent(&self) -> Result<usize, String> {
         let bytes = self.model.view_bytes;
         // Only zeros and ones: a greater byte may not be a valid id.
-        let made_up = |stream| {
+        let random_view = |stream| {
             let mut rng = RngStream::new(0, stream);
             (0..bytes).map(|_| u8::from(rng.below(2) == 1)).collect::<Vec<_>>()
         };
-        let (view, other) = (made_up(0), made_up(1));
-        let among = |place: usize, others: &[u8]| {
-            let mut views = others.repeat(TILE);
+        let (view, other) = (random_view(0), random_view(1));
+        let logits_at = |place: usize, others: &[u8]| {
+            let mut views = others.repeat(BATCH_ROWS);
             views[place * bytes..][..bytes].copy_from_slice(&view);
             let (logits, actions) = self.logits(views)?;
             let own = logits[place * actions..][..actions].iter().map(|logit| logit.to_bits());
             Ok::<Vec<u32>, String>(own.collect())
         };
-        let alone = among(0, &vec![0; bytes])?;
+        let reference = logits_at(0, &vec![0; bytes])?;
         // Neither the first nor the last row: it has other rows before it and after it.
-        if among(TILE / 2 + 1, &other)? != alone {
-            return Err("`logits` of a row follow from its view alone, not from its place or the rows beside it: rows \
-                        must not depend on one another"
-                .to_owned());
+        if logits_at(BATCH_ROWS / 2 + 1, &other)? != reference {
+            return Err(
+                "`logits` of a row must depend only on its view, not on its position or on other rows"
+                    .to_owned(),
+            );
         }
-        Ok(alone.len())
+        Ok(reference.len())
     }
 
     /// Returns the spec digest of its table.
@@ -100,32 +101,39 @@ impl Network {
         (self.model.view_bytes, self.actions)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Weak<Row>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Weak<QueuedRequest>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the oldest questions from the queue, and skips questions that their callers have dropped.
-    fn take(&self) -> Vec<Arc<Row>> {
-        let mut waiting = self.lock();
-        std::iter::from_fn(|| waiting.pop_front()).filter_map(|row| row.upgrade()).take(TILE).collect()
+    /// Takes the oldest requests from the queue, and skips requests that their callers have dropped.
+    fn take_batch(&self) -> Vec<Arc<QueuedRequest>> {
+        let mut queue = self.lock();
+        std::iter::from_fn(|| queue.pop_front())
+            .filter_map(|request| request.upgrade())
+            .take(BATCH_ROWS)
+            .collect()
     }
 
-    fn evaluate(&self, rows: &[Arc<Row>]) {
-        let _answering = Answering { network: self, rows };
-        let mut views = Vec::with_capacity(TILE * self.model.view_bytes);
-        for row in rows {
-            views.extend_from_slice(&row.view);
+    fn evaluate(&self, requests: &[Arc<QueuedRequest>]) {
+        let _respond_on_drop = RespondOnDrop { network: self, requests };
+        let mut views = Vec::with_capacity(BATCH_ROWS * self.model.view_bytes);
+        for request in requests {
+            views.extend_from_slice(&request.view);
         }
-        views.resize(TILE * self.model.view_bytes, 0);
+        views.resize(BATCH_ROWS * self.model.view_bytes, 0);
         match self.logits(views) {
             Ok((logits, actions)) if actions == self.actions => {
-                for (row, logits) in rows.iter().zip(logits.chunks_exact(actions)) {
-                    row.give(preference(logits, row.legal).map_err(|problem| self.failed(&problem)));
+                for (request, logits) in requests.iter().zip(logits.chunks_exact(actions)) {
+                    request.set_response(
+                        softmax(logits, request.legal).map_err(|problem| self.failed(&problem)),
+                    );
                 }
             }
-            // The guard answers with an error.
+            // The guard responds with an error.
             Ok(_) => {}
-            Err(problem) => rows.iter().for_each(|row| row.give(Err(self.failed(&problem)))),
+            Err(problem) => {
+                requests.iter().for_each(|request| request.set_response(Err(self.failed(&problem))))
+            }
         }
     }
 
@@ -133,34 +141,34 @@ impl Network {
         format!("policy `{}`: {problem}", self.name)
     }
 
-    /// Evaluates one tile of views.
+    /// Evaluates one batch of views.
     fn logits(&self, views: Vec<u8>) -> Result<(Vec<f32>, usize), String> {
-        let slow = || format!("an evaluation takes longer than {:?}", self.workers.patience());
-        if self.is_late() {
+        let slow = || format!("an evaluation takes longer than {:?}", self.workers.timeout());
+        if self.has_timed_out_evaluation() {
             return Err(slow());
         }
-        let (model, held) = (Arc::clone(&self.model), Arc::new(()));
-        let running = Arc::downgrade(&held);
+        let (model, guard) = (Arc::clone(&self.model), Arc::new(()));
+        let running = Arc::downgrade(&guard);
         let run = self.workers.run(move |pool| {
             let logits = model.logits(views, pool);
-            drop(held);
+            drop(guard);
             logits
         });
         match run {
             Ok(logits) => logits,
-            Err(Lost::Panicked) => Err("its evaluation panicked".to_owned()),
-            Err(Lost::Late) => {
-                self.late.lock().unwrap_or_else(PoisonError::into_inner).push(running);
+            Err(JobError::Panicked) => Err("the evaluation panicked".to_owned()),
+            Err(JobError::TimedOut) => {
+                self.timed_out.lock().unwrap_or_else(PoisonError::into_inner).push(running);
                 Err(slow())
             }
         }
     }
 
     /// Returns whether an evaluation that exceeded the timeout still runs.
-    fn is_late(&self) -> bool {
-        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
-        late.retain(|running| running.strong_count() > 0);
-        !late.is_empty()
+    fn has_timed_out_evaluation(&self) -> bool {
+        let mut timed_out = self.timed_out.lock().unwrap_or_else(PoisonError::into_inner);
+        timed_out.retain(|running| running.strong_count() > 0);
+        !timed_out.is_empty()
     }
 }
 
@@ -175,58 +183,60 @@ impl Policy for Network {
         &self.name
     }
 
-    fn ask(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn Question> {
-        let row = Arc::new(Row { view, legal, answer: OnceLock::new() });
-        self.lock().push_back(Arc::downgrade(&row));
-        Box::new(Asked { network: self, row })
+    fn submit(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn PolicyRequest> {
+        let request = Arc::new(QueuedRequest { view, legal, response: OnceLock::new() });
+        self.lock().push_back(Arc::downgrade(&request));
+        Box::new(PendingRequest { network: self, request })
     }
 }
 
-impl Row {
-    fn give(&self, answer: Answer) {
-        // Only the thread that took the row answers it. The first answer counts.
-        let _ = self.answer.set(answer);
+impl QueuedRequest {
+    fn set_response(&self, response: Response) {
+        // Only the thread that took the request sets its response. The first response counts.
+        let _ = self.response.set(response);
     }
 }
 
-impl Question for Asked {
-    /// Evaluates at most one tile.
-    fn advance(&mut self) -> Result<Option<Preference>, String> {
-        if self.row.answer.get().is_none() {
-            let rows = self.network.take();
-            if rows.is_empty() {
+impl PolicyRequest for PendingRequest {
+    /// Evaluates at most one batch.
+    fn advance(&mut self) -> Result<Option<ActionWeights>, String> {
+        if self.request.response.get().is_none() {
+            let requests = self.network.take_batch();
+            if requests.is_empty() {
                 self.wait();
             } else {
-                self.network.evaluate(&rows);
+                self.network.evaluate(&requests);
             }
         }
-        self.row.answer.get().cloned().transpose()
+        self.request.response.get().cloned().transpose()
     }
 }
 
-impl Asked {
-    /// Waits until another thread, which has taken the row, has answered it.
+impl PendingRequest {
+    /// Waits until another thread, which has taken the request, has set its response.
     fn wait(&self) {
-        let mut waiting = self.network.lock();
-        while self.row.answer.get().is_none() {
-            waiting = self.network.answered.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.network.lock();
+        while self.request.response.get().is_none() {
+            queue = self.network.responded.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-/// Rows under evaluation. On drop, every row without an answer gets an error.
-struct Answering<'a> {
+/// Requests under evaluation. On drop, every request without a response gets an error.
+struct RespondOnDrop<'a> {
     network: &'a Network,
-    rows: &'a [Arc<Row>],
+    requests: &'a [Arc<QueuedRequest>],
 }
 
-impl Drop for Answering<'_> {
+impl Drop for RespondOnDrop<'_> {
     fn drop(&mut self) {
-        self.rows.iter().for_each(|row| row.give(Err(self.network.failed("its evaluation was lost"))));
-        // A waiting caller has checked for its answer while it held this lock.
-        let waiting = self.network.lock();
-        self.network.answered.notify_all();
-        drop(waiting);
+        self.requests.iter().for_each(|request| {
+            request.set_response(Err(self.network.failed("the evaluation ended without a result")))
+        });
+        // A waiting caller has checked for its response while it held this lock.
+        let queue = self.network.lock();
+        self.network.responded.notify_all();
+        drop(queue);
     }
 }
 

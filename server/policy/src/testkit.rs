@@ -15,27 +15,27 @@ pub struct Linear {
     /// One value per action.
     pub bias: Vec<f32>,
     /// Whether to subtract the mean over all rows from the logits of each row, so that it depends on the other rows.
-    pub centred: bool,
+    pub subtracts_row_mean: bool,
 }
 
 impl Linear {
     /// Creates a network with zero weights, for a table with the spec digest `spec`.
     #[must_use]
     pub fn new(spec: &str, view_bytes: usize, actions: usize) -> Self {
-        let stated = [("spec", spec), ("encoding", "bytes"), ("outputs", "logits")];
-        let metadata = stated.map(|(key, value)| (format!("boardwire.{key}"), value.to_owned()));
+        let metadata = [("spec", spec), ("encoding", "bytes"), ("outputs", "logits")];
+        let metadata = metadata.map(|(key, value)| (format!("boardwire.{key}"), value.to_owned()));
         Self {
             metadata: metadata.to_vec(),
             view_bytes,
             weights: vec![0.0; view_bytes * actions],
             bias: vec![0.0; actions],
-            centred: false,
+            subtracts_row_mean: false,
         }
     }
 
     /// Sets irregular weights from -1/16 to 1/16.
     #[must_use]
-    pub fn uneven(mut self, seed: u64) -> Self {
+    pub fn with_random_weights(mut self, seed: u64) -> Self {
         let mut rng = RngStream::new(seed, 0);
         let mut number = || f32::from(u16::try_from(rng.below(2_001)).expect("it is small")) / 1_000.0 - 1.0;
         self.weights.iter_mut().chain(&mut self.bias).for_each(|weight| *weight = number() / 16.0);
@@ -58,9 +58,14 @@ impl Linear {
         let mut nodes = vec![
             node("Cast", &["view"], "floats", vec![to_float]),
             node("MatMul", &["floats", "weights"], "products", vec![]),
-            node("Add", &["products", "bias"], if self.centred { "sums" } else { "logits" }, vec![]),
+            node(
+                "Add",
+                &["products", "bias"],
+                if self.subtracts_row_mean { "sums" } else { "logits" },
+                vec![],
+            ),
         ];
-        if self.centred {
+        if self.subtracts_row_mean {
             nodes.push(node("ReduceMean", &["sums"], "mean", vec![over_rows]));
             nodes.push(node("Sub", &["sums", "mean"], "logits", vec![]));
         }

@@ -8,7 +8,7 @@ use rten::ThreadPool;
 
 /// The worker threads, one per concurrent evaluation. Each evaluation uses one core, because there are many callers.
 pub(crate) struct Workers {
-    patience: Duration,
+    timeout: Duration,
     idle: Mutex<Vec<Sender<Job>>>,
 }
 
@@ -16,30 +16,30 @@ type Job = Box<dyn FnOnce(&Arc<ThreadPool>) + Send>;
 
 /// Why a job has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum JobError {
     /// It exceeded the timeout, and still runs.
-    Late,
+    TimedOut,
     /// It panicked.
     Panicked,
 }
 
 impl Workers {
-    pub(crate) fn new(patience: Duration) -> Self {
-        Self { patience, idle: Mutex::default() }
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self { timeout, idle: Mutex::default() }
     }
 
     /// Returns the timeout of a job.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Runs a job on a worker, in the worker's pool of one thread, and waits for the result.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Arc<ThreadPool>) -> T + Send + 'static,
-    ) -> Result<T, Lost> {
+    ) -> Result<T, JobError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let worker = idle.unwrap_or_else(begin);
+        let worker = idle.unwrap_or_else(spawn_worker);
         let (done, result) = channel();
         let job: Job = Box::new(move |pool| {
             // No caller waits for a late result.
@@ -47,9 +47,9 @@ impl Workers {
         });
         // A worker that has ended drops the job. `recv_timeout` below detects that.
         let _ = worker.send(job);
-        let result = result.recv_timeout(self.patience).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Lost::Late,
-            RecvTimeoutError::Disconnected => Lost::Panicked,
+        let result = result.recv_timeout(self.timeout).map_err(|error| match error {
+            RecvTimeoutError::Timeout => JobError::TimedOut,
+            RecvTimeoutError::Disconnected => JobError::Panicked,
         })?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         Ok(result)
@@ -57,7 +57,7 @@ impl Workers {
 }
 
 /// Starts a worker. It ends when its sender is dropped.
-fn begin() -> Sender<Job> {
+fn spawn_worker() -> Sender<Job> {
     let (worker, jobs): (_, Receiver<Job>) = channel();
     // Operators use all threads of the pool in which they run. This pool has only the thread of its jobs.
     std::thread::spawn(move || {
@@ -72,19 +72,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_panics_or_is_late_is_lost_and_the_others_go_on() {
-        let patient = Workers::new(Duration::from_mins(1));
-        assert_eq!(patient.run(|_| 1), Ok(1));
-        assert_eq!(patient.run(|_| panic!("as the test wants it")), Err::<u8, _>(Lost::Panicked));
-        assert_eq!(patient.run(|_| 2), Ok(2));
-        let impatient = Workers::new(Duration::from_millis(1));
-        let (release, held) = channel::<()>();
-        assert_eq!(impatient.run(move |_| held.recv().is_ok()), Err(Lost::Late));
+    fn panic_and_timeout_return_errors() {
+        let with_long_timeout = Workers::new(Duration::from_mins(1));
+        assert_eq!(with_long_timeout.run(|_| 1), Ok(1));
+        assert_eq!(with_long_timeout.run(|_| panic!("test panic")), Err::<u8, _>(JobError::Panicked));
+        assert_eq!(with_long_timeout.run(|_| 2), Ok(2));
+        let with_short_timeout = Workers::new(Duration::from_millis(1));
+        let (release, released) = channel::<()>();
+        assert_eq!(with_short_timeout.run(move |_| released.recv().is_ok()), Err(JobError::TimedOut));
         drop(release);
     }
 
     #[test]
-    fn what_a_job_does_in_its_pool_is_done_by_its_own_thread() {
+    fn a_job_runs_in_the_pool_of_its_own_thread() {
         let own = || std::thread::current().id();
         let (here, there) =
             Workers::new(Duration::from_mins(1)).run(move |pool| (own(), pool.run(own))).expect("it is done");

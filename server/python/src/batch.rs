@@ -38,7 +38,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn new(batch: Arc<Inner>, uses: Arc<Uses>, core: Arc<Core>) -> Self {
-        let info = batch.table().rules.info();
+        let info = batch.table().game.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
         Self {
@@ -94,7 +94,7 @@ impl Batch {
             return Ok(None);
         }
         let Some(indices) = array::actions(actions) else { return Ok(None) };
-        if indices.len() != self.inner.opening().environments {
+        if indices.len() != self.inner.options().environments {
             return Ok(None);
         }
         let used = self.used(py)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boardwire_api::{Error, v1};
-use boardwire_batch::batch::{Batch, Opening};
+use boardwire_batch::batch::{Batch, BatchOptions};
 use boardwire_batch::messages;
 use boardwire_batch::search::Search;
 
@@ -59,7 +59,7 @@ pub(crate) fn batch_of(method: &str, request: &Bytes) -> Option<String> {
 fn read<T: Message + Default>(request: Bytes) -> Result<T, Error> {
     let broken = |error: prost::DecodeError| Error::Internal {
         place: "a request".to_owned(),
-        what: error.to_string(),
+        problem: error.to_string(),
     };
     T::decode(request).map_err(broken)
 }
@@ -76,7 +76,7 @@ fn server() -> v1::GetServerResponse {
 }
 
 fn games(core: &Core) -> Result<v1::ListGamesResponse, Error> {
-    let games = core.tables.registry().ids().map(|id| Ok(messages::game(&core.tables.served(id)?)));
+    let games = core.tables.registry().ids().map(|id| Ok(messages::game(&core.tables.game_facts(id)?)));
     Ok(v1::ListGamesResponse { games: games.collect::<Result<_, Error>>()?, next_page_token: String::new() })
 }
 
@@ -85,17 +85,17 @@ fn game(core: &Core, asked: &v1::GetGameRequest) -> Result<v1::GetGameResponse, 
 }
 
 async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Error> {
-    let (table, plan) = messages::plan(&core.tables, asked)?;
+    let (table, environment_config) = messages::environment_config(&core.tables, asked)?;
     let config = asked.config.clone().unwrap_or_default();
-    let opening = Opening {
-        plan,
+    let options = BatchOptions {
+        config: environment_config,
         environments: config.environments as usize,
         first: config.first_environment,
         seed: config.seed.unwrap_or_else(seed),
         message_bytes: asked.max_message_bytes as usize,
     };
-    opening.check(&table)?;
-    let batch = Batch::open(engine::id(), table, opening, &pool()?.alone()).await?;
+    options.check(&table)?;
+    let batch = Batch::open(engine::id(), table, options, &pool()?.new_group()).await?;
     core.enter_batch(&batch, &Uses::new());
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
@@ -110,23 +110,23 @@ async fn create_search(
     let (batch, _) = core.batch(id)?;
     let seats = batch.count(&asked.mask)?;
     let message_bytes = asked.max_message_bytes as usize;
-    let opening = messages::search_opening(asked, seats, seed, message_bytes)?;
-    opening.check(batch.table().rules.info(), seats)?;
-    if opening.places > MOST_PLACES {
+    let options = messages::search_options(asked, seats, seed, message_bytes)?;
+    options.check(batch.table().game.info(), seats)?;
+    if options.places > MOST_PLACES {
         let expected = format!("at most {MOST_PLACES}, those of the worlds included");
-        return Err(Error::field("places", opening.places, expected));
+        return Err(Error::field("places", options.places, expected));
     }
-    let insights = batch.insights(&asked.mask).await?;
+    let information_sets = batch.information_sets(&asked.mask).await?;
     let table = Arc::clone(batch.table());
-    let search = Search::open(engine::id(), table, opening, insights, &pool()?.alone()).await?;
+    let search = Search::open(engine::id(), table, options, information_sets, &pool()?.new_group()).await?;
     core.enter_search(&search);
-    let step = Some(search.first_rows().await?);
+    let step = Some(search.sampled_rows().await?);
     Ok(v1::CreateSearchResponse { search: Some(messages::search(&search)), step })
 }
 
 async fn advance(core: &Core, asked: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Error> {
     let search = core.search(&asked.search_id)?;
-    let step = search.advance(messages::moves(asked)?).await?;
+    let step = search.advance(messages::world_actions(asked)?).await?;
     Ok(v1::AdvanceResponse { step: Some(step) })
 }
 

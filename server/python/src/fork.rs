@@ -36,9 +36,9 @@ pub(crate) fn pool() -> Result<&'static Pool, Error> {
     let pool = usize::try_from(forks()).ok().and_then(|depth| POOLS.get(depth));
     let too_deep = || Error::Internal {
         place: "a forked process".to_owned(),
-        what: format!("{DEPTH} forks or more lie between it and the first: start it in another way"),
+        problem: format!("{DEPTH} forks or more lie between it and the first: start it in another way"),
     };
-    pool.map(|pool| pool.get_or_init(|| Pool::late(0))).ok_or_else(too_deep)
+    pool.map(|pool| pool.get_or_init(|| Pool::lazy(0))).ok_or_else(too_deep)
 }
 
 extern "C" fn after_fork_in_child() {
@@ -96,7 +96,7 @@ impl Uses {
                 return Err(refuse::torn(py));
             }
             let pool = pool().map_err(|error| refuse::refused(py, &error))?;
-            batch.adopt(&pool.alone());
+            batch.move_to_pool(&pool.new_group());
             self.forks.store(forks(), Ordering::Relaxed);
         }
         self.under_way.fetch_add(1, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use boardwire_api::v1;
-use boardwire_batch::messages::{player_name, player_named};
+use boardwire_batch::messages::{parse_player, player_name};
 use bytes::Bytes;
 use prost::Message as _;
 use prost_reflect::{
@@ -33,7 +33,7 @@ use crate::refuse;
 use crate::wire::refusal;
 
 static POOL: LazyLock<DescriptorPool> =
-    LazyLock::new(|| DescriptorPool::decode(boardwire_api::DESCRIPTORS).expect("it is generated"));
+    LazyLock::new(|| DescriptorPool::decode(boardwire_api::FILE_DESCRIPTOR_SET).expect("it is generated"));
 
 const DURATION: &str = "google.protobuf.Duration";
 const TIMESTAMP: &str = "google.protobuf.Timestamp";
@@ -181,7 +181,7 @@ fn single(field: &FieldDescriptor, kind: &Kind, given: &Bound<'_, PyAny>) -> PyR
         Kind::Message(kind) => Value::Message(match kind.full_name() {
             DURATION => duration(field, kind, given.extract().map_err(wrong)?)?,
             PLAYER => {
-                let player = player_named(&given.extract::<PyBackedStr>().map_err(wrong)?);
+                let player = parse_player(&given.extract::<PyBackedStr>().map_err(wrong)?);
                 DynamicMessage::decode(kind.clone(), player.encode_to_vec().as_slice()).expect("it is one")
             }
             _ => message(given.cast::<PyDict>()?, kind)?,

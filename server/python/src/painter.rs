@@ -49,7 +49,7 @@ impl Painter {
 
     /// Draws a view as SVG, for a seat, or for the public if `seat` is `None`.
     fn svg(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
-        let info = self.table.rules.info();
+        let info = self.table.game.info();
         let viewer = match seat {
             None => Viewer::Public,
             Some(seat) if seat < info.seats => Seat::new(seat).into(),

@@ -14,9 +14,9 @@ pub(crate) const TIMED_OUT: &str = "TIMED_OUT";
 /// Returns the exception for a refusal.
 pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
     let Report { code, reason, mut message, metadata, field: _ } = error.report();
-    if let Error::Internal { what, .. } = error {
+    if let Error::Internal { problem, .. } = error {
         // The engine writes no log, so the message contains the details.
-        message = format!("{message}: {what}");
+        message = format!("{message}: {problem}");
     }
     raised(py, code.name(), reason, &message, metadata)
 }

@@ -13,12 +13,12 @@ mod decide;
 mod episodes;
 mod event;
 mod fair;
-mod log;
+mod match_journal;
 mod replay;
+mod seat_access;
 mod settings;
 mod state;
 mod summary;
-mod tickets;
 mod timekeeping;
 mod waiting;
 mod watching;
@@ -28,8 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use boardwire_batch::Player;
-use boardwire_batch::play::{Insight, Round};
-use boardwire_batch::pool::Owner;
+use boardwire_batch::play::{BotDecisions, InformationSet};
+use boardwire_batch::pool::WorkQueue;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::Seat;
 use tokio::sync::Notify;
@@ -38,13 +38,13 @@ pub use boardwire_api::v1::{Extras, Forfeit, Frame, Observation};
 pub use clock::{Clock, OnTimeout};
 pub use episodes::{CloseReason, Reset};
 pub use fair::OPENING_TIMEOUT;
+pub use seat_access::Role;
 pub use settings::{MAX_TIMEOUT, Settings};
 pub use summary::{Phase, Position};
-pub use tickets::Role;
 pub use waiting::Auth;
 pub use watching::{Audience, Watcher};
 
-use crate::record::fair::Contribution;
+use crate::record::fair::DealSecret;
 use crate::secret;
 pub use crate::secret::{EpisodeKey, SeedSource};
 use boardwire_api::Error;
@@ -53,9 +53,9 @@ use commit::BotRound;
 use event::Event;
 use event::EventKind;
 use fair::Deals;
-use log::Log;
+use match_journal::MatchJournal;
+use seat_access::SeatAccess;
 use state::State;
-use tickets::Ticket;
 use timekeeping::Clocks;
 
 /// A decision as a seat sends it.
@@ -78,7 +78,7 @@ pub struct Act {
     pub arrived: tokio::time::Instant,
     /// The thinking time that the agent reports. The server treats the rest of the time as network delay. Up to a quota, the
     /// seat's clock does not count this delay.
-    pub thought: Option<Duration>,
+    pub thinking_time: Option<Duration>,
     /// Whether the call waits until the seat owes its next decision, or the episode is over.
     pub wait: bool,
     /// The optional parts of the observation to return.
@@ -88,7 +88,7 @@ pub struct Act {
 impl From<Decision> for Act {
     fn from(decision: Decision) -> Self {
         let (arrived, extras) = (tokio::time::Instant::now(), Extras::default());
-        Self { decision, arrived, thought: None, wait: false, extras }
+        Self { decision, arrived, thinking_time: None, wait: false, extras }
     }
 }
 
@@ -98,13 +98,13 @@ pub struct Arbiter {
     table: Arc<Table>,
     settings: Settings,
     inner: Mutex<Inner>,
-    changed: Notify,
+    change_notify: Notify,
     /// The owner of the bots' work in the thread pool.
-    owner: Owner,
-    /// The number of the round that bots think about; 0 if no bot thinks.
-    round: AtomicU64,
+    work_queue: WorkQueue,
+    /// The number of the bot round that bots think about; 0 if no bot thinks.
+    current_bot_round: AtomicU64,
     /// The maximum number of waiting calls of one seat.
-    waiting_limit: usize,
+    max_waiting_calls: usize,
 }
 
 /// The id and the secrets of a match. They never change.
@@ -118,14 +118,14 @@ struct Identity {
 
 struct Inner {
     state: State,
-    tickets: Vec<Ticket>,
+    seat_access: Vec<SeatAccess>,
     clocks: Clocks,
     /// `None` if the server has no journal.
-    log: Option<Log>,
-    /// The number of rounds of bots that have started.
-    rounds: u64,
-    /// The round that goes to the thread pool when the lock is released.
-    new_round: Option<Box<dyn Round>>,
+    journal: Option<MatchJournal>,
+    /// The number of bot rounds that have started.
+    bot_round_count: u64,
+    /// The bot round that goes to the thread pool when the lock is released.
+    pending_bot_round: Option<Box<dyn BotDecisions>>,
     /// Whether the match has changed since the lock was taken.
     has_changed: bool,
     last_used: Instant,
@@ -137,26 +137,31 @@ struct Inner {
 }
 
 impl Arbiter {
-    /// Creates a match. Deals its first episode unless deals are fair. [`Self::begin`] starts it. Its bots work for `owner`.
+    /// Creates a match. Deals its first episode unless deals are fair. [`Self::start`] starts it. Its bots work for `owner`.
     #[must_use]
-    pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, waiting_limit: usize) -> Self {
-        let [host, spectator] = [(); 2].map(|()| secret::Secret::fresh());
-        let identity = Identity { id: secret::word(), host, spectator, created: log::now() };
+    pub fn new(
+        table: Arc<Table>,
+        settings: Settings,
+        work_queue: WorkQueue,
+        max_waiting_calls: usize,
+    ) -> Self {
+        let [host, spectator] = [(); 2].map(|()| secret::Secret::random());
+        let identity = Identity { id: secret::random_hex(), host, spectator, created: match_journal::now() };
         let (deals, key, seeds) = Deals::first(&settings);
         let state = State::new(&table, &settings, &identity.id, key, seeds, deals, identity.created);
-        let invitation = |player: &Player| (*player == Player::Agent).then(secret::Secret::fresh);
-        let tickets = settings.players.iter().map(invitation).map(Ticket::new).collect();
-        Self::assemble(identity, table, settings, owner, waiting_limit, state, tickets)
+        let invitation = |player: &Player| (*player == Player::Agent).then(secret::Secret::random);
+        let seat_access = settings.players.iter().map(invitation).map(SeatAccess::new).collect();
+        Self::assemble(identity, table, settings, work_queue, max_waiting_calls, state, seat_access)
     }
 
     fn assemble(
         identity: Identity,
         table: Arc<Table>,
         settings: Settings,
-        owner: Owner,
-        waiting_limit: usize,
+        work_queue: WorkQueue,
+        max_waiting_calls: usize,
         state: State,
-        tickets: Vec<Ticket>,
+        seat_access: Vec<SeatAccess>,
     ) -> Self {
         let age = SystemTime::now().duration_since(identity.created).unwrap_or_default();
         let inner = Inner {
@@ -166,15 +171,24 @@ impl Arbiter {
             #[cfg(test)]
             events: Vec::new(),
             state,
-            tickets,
-            log: None,
-            rounds: 0,
-            new_round: None,
+            seat_access,
+            journal: None,
+            bot_round_count: 0,
+            pending_bot_round: None,
             has_changed: false,
             last_used: Instant::now(),
         };
-        let (inner, changed, round) = (Mutex::new(inner), Notify::new(), AtomicU64::new(0));
-        Self { identity, table, settings, inner, changed, owner, round, waiting_limit }
+        let (inner, change_notify, current_bot_round) = (Mutex::new(inner), Notify::new(), AtomicU64::new(0));
+        Self {
+            identity,
+            table,
+            settings,
+            inner,
+            change_notify,
+            work_queue,
+            current_bot_round,
+            max_waiting_calls,
+        }
     }
 
     /// Returns the match's id.
@@ -203,23 +217,23 @@ impl Arbiter {
     #[must_use]
     pub fn idle_since(&self) -> Option<Instant> {
         let inner = self.lock();
-        let in_use = self.bots_think() || inner.tickets.iter().any(|ticket| ticket.waiting > 0);
+        let in_use = self.bots_think() || inner.seat_access.iter().any(|access| access.waiting_calls > 0);
         (!in_use).then_some(inner.last_used)
     }
 
     /// Locks the match and applies a change. Then starts a new round of bots, if there is one, and wakes the waiting calls.
-    fn change<T>(self: &Arc<Self>, change: impl FnOnce(&mut Inner) -> T) -> T {
+    fn update<T>(self: &Arc<Self>, change: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = change(&mut inner);
-        let (round, number) = (inner.new_round.take(), inner.rounds);
+        let (round, number) = (inner.pending_bot_round.take(), inner.bot_round_count);
         let has_changed = std::mem::take(&mut inner.has_changed);
         // Unlock first: the pool may drop other work at once, and dropping that work takes the lock.
         drop(inner);
         if let Some(round) = round {
-            self.owner.spawn(BotRound::new(self, number, round));
+            self.work_queue.spawn(BotRound::new(self, number, round));
         }
         if has_changed {
-            self.changed.notify_waiters();
+            self.change_notify.notify_waiters();
         }
         result
     }
@@ -235,8 +249,9 @@ impl Arbiter {
         wait: bool,
         extras: Extras,
     ) -> Result<Observation, Error> {
-        let ready = |inner: &mut Inner, role| self.observe_if_ready(inner, self.seat_of(role)?, wait, extras);
-        self.respond_when(auth, false, ready).await
+        let try_respond =
+            |inner: &mut Inner, role| self.observe_if_ready(inner, self.seat_of(role)?, wait, extras);
+        self.respond_when(auth, false, try_respond).await
     }
 
     /// Returns a seat's observation, or `None` if the call has to wait.
@@ -249,7 +264,7 @@ impl Arbiter {
     ) -> Result<Option<Observation>, Error> {
         let state = &inner.state;
         if !wait {
-            state.check_dealt()?;
+            state.require_dealt()?;
         }
         // A call that waits also waits for bots. Otherwise the observation would depend on how fast they think.
         let due = state.pending().contains(seat) && !self.bots_think();
@@ -265,12 +280,15 @@ impl Arbiter {
     /// # Errors
     /// The token belongs to no seat; the seat owes no decision; the episode is over; the match is closed; the seat has too
     /// many waiting calls.
-    pub async fn insight(self: &Arc<Self>, auth: impl Into<Auth>) -> Result<Box<dyn Insight>, Error> {
-        let ready = |inner: &mut Inner, role| {
+    pub async fn information_set(
+        self: &Arc<Self>,
+        auth: impl Into<Auth>,
+    ) -> Result<Box<dyn InformationSet>, Error> {
+        let try_respond = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
-            if self.bots_think() { Ok(None) } else { inner.state.insight(seat).map(Some) }
+            if self.bots_think() { Ok(None) } else { inner.state.information_set(seat).map(Some) }
         };
-        self.respond_when(auth, false, ready).await
+        self.respond_when(auth, false, try_respond).await
     }
 
     /// Applies a seat's decision once no bot thinks, and returns the seat's next observation. Idempotent: a repeated
@@ -285,41 +303,44 @@ impl Arbiter {
         act: impl Into<Act>,
     ) -> Result<Observation, Error> {
         let (act, mut is_made) = (act.into(), false);
-        let ready = |inner: &mut Inner, role| {
+        let try_respond = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
             tracing::Span::current().record("seat", seat.number());
             if !is_made {
                 if self.bots_think() {
                     return Ok(None);
                 }
-                self.decide(inner, seat, &act)?;
+                self.make_decision(inner, seat, &act)?;
                 is_made = true;
             }
             self.observe_if_ready(inner, seat, act.wait, act.extras)
         };
-        self.respond_when(auth, act.wait, ready).await
+        self.respond_when(auth, act.wait, try_respond).await
     }
 
-    fn decide(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
-        let decide = |state: &State| state.act(&self.table, &self.settings, seat, act.decision);
-        let Some(mut event) = decide(&inner.state)? else { return Ok(()) };
-        if let (EventKind::Played { took, .. }, Some(clock)) = (&mut event, self.settings.clock(seat)) {
-            let time = inner.clocks.time_taken(clock, &inner.state, seat, act.arrived, act.thought);
+    fn make_decision(&self, inner: &mut Inner, seat: Seat, act: &Act) -> Result<(), Error> {
+        let event_of_decision =
+            |state: &State| state.event_of_decision(&self.table, &self.settings, seat, act.decision);
+        let Some(mut event) = event_of_decision(&inner.state)? else { return Ok(()) };
+        if let (EventKind::Played { decision_time, .. }, Some(clock)) =
+            (&mut event, self.settings.clock(seat))
+        {
+            let time = inner.clocks.time_taken(clock, &inner.state, seat, act.arrived, act.thinking_time);
             if time.is_none() {
-                self.expire(inner, seat)?;
-                if inner.state.by_seat[seat.index()].is_expired {
-                    self.settle(inner);
+                self.time_out(inner, seat)?;
+                if inner.state.by_seat[seat.index()].has_timed_out {
+                    self.play_automatic_steps(inner);
                     // A repeated request gets the same error.
                     let Decision { episode, number: decision, .. } = act.decision;
                     let late = Error::DecisionLate { episode, decision };
-                    return Err(decide(&inner.state).err().unwrap_or(late));
+                    return Err(event_of_decision(&inner.state).err().unwrap_or(late));
                 }
             }
-            *took = Some(time.unwrap_or_default());
+            *decision_time = Some(time.unwrap_or_default());
         }
         self.commit(inner, [event])?;
         inner.clocks.restart(seat);
-        self.settle(inner);
+        self.play_automatic_steps(inner);
         Ok(())
     }
 
@@ -329,32 +350,32 @@ impl Arbiter {
     /// # Errors
     /// The token belongs to no seat; the match has no fair deals; the secret does not match the seat's commitment; the match
     /// is closed; the seat has too many waiting calls.
-    pub async fn open(self: &Arc<Self>, auth: impl Into<Auth>, part: Contribution) -> Result<(), Error> {
-        let ready = |inner: &mut Inner, role| {
-            let Some(events) = inner.state.open(self.seat_of(role)?, part)? else { return Ok(None) };
+    pub async fn open_deal(self: &Arc<Self>, auth: impl Into<Auth>, secret: DealSecret) -> Result<(), Error> {
+        let try_respond = |inner: &mut Inner, role| {
+            let Some(events) = inner.state.open_events(self.seat_of(role)?, secret)? else { return Ok(None) };
             // A repeated call must not restart the bots' thinking.
             if !events.is_empty() {
                 self.commit(inner, events)?;
-                self.settle(inner);
+                self.play_automatic_steps(inner);
             }
             Ok(Some(()))
         };
-        self.respond_when(auth, false, ready).await
+        self.respond_when(auth, false, try_respond).await
     }
 
     /// Starts the match: makes all decisions that need no agent, and starts the clocks.
-    pub fn begin(self: &Arc<Self>) {
-        let is_gathering = self.change(|inner| {
-            self.settle(inner);
-            inner.state.is_gathering()
+    pub fn start(self: &Arc<Self>) {
+        let is_before_first_deal = self.update(|inner| {
+            self.play_automatic_steps(inner);
+            inner.state.is_before_first_deal()
         });
-        if is_gathering || !self.settings.clocks.is_empty() {
+        if is_before_first_deal || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());
         }
     }
 
     fn bots_think(&self) -> bool {
-        self.round.load(Ordering::Relaxed) != 0
+        self.current_bot_round.load(Ordering::Relaxed) != 0
     }
 }
 

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use boardwire_api::Error;
 use boardwire_batch::batch::SnapshotKey;
-use boardwire_batch::pool::{Group, Once, Owner, Pool};
+use boardwire_batch::pool::{CallerGroup, OneShot, Pool, WorkQueue};
 
 use crate::origin::Origin;
 use crate::quota::Quota;
 use crate::requests::{RequestCache, RequestId};
 use crate::secret;
 use lease::Lease;
-pub use lease::{InUse, Leased};
+pub use lease::{LeaseGuard, LeasedResource};
 
 /// The limits on batches and environments, and their idle timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,19 +42,19 @@ impl Default for BatchLimits {
 
 /// A client's connection, identified by its number since the server started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Peer(pub(crate) u64);
+pub struct ConnectionId(pub(crate) u64);
 
 /// The open batches and searches of a server.
 pub struct Batches {
     limits: BatchLimits,
     key: SnapshotKey,
     /// Whether the operator gave the key, so that it stays the same after a restart.
-    has_lasting_key: bool,
+    has_persistent_key: bool,
     pool: Arc<Pool>,
     /// The owner of the pool's work that frees memory.
-    memory_owner: Owner,
-    requests: RequestCache<(Arc<dyn Leased>, String)>,
-    open: Arc<Quota>,
+    memory_work_queue: WorkQueue,
+    requests: RequestCache<(Arc<dyn LeasedResource>, String)>,
+    lease_quota: Arc<Quota>,
     environments: Arc<Quota>,
     inner: Mutex<OpenLeases>,
 }
@@ -62,9 +62,9 @@ pub struct Batches {
 #[derive(Default)]
 struct OpenLeases {
     leases: BTreeMap<String, Lease>,
-    /// The number of connections since the server started.
-    peers: u64,
-    connected: BTreeSet<Peer>,
+    /// The id of the newest connection: the number of connections since the server started.
+    last_connection_id: u64,
+    open_connections: BTreeSet<ConnectionId>,
     stopped: bool,
 }
 
@@ -72,7 +72,7 @@ struct OpenLeases {
 #[derive(Debug, Clone)]
 pub struct LeaseTerms {
     /// The connection whose end also ends the lease. `None` if the lease outlives its connection.
-    pub peer: Option<Peer>,
+    pub connection: Option<ConnectionId>,
     /// The caller's origin.
     pub origin: Origin,
     /// The id of the request, if the caller may retry it.
@@ -85,11 +85,11 @@ impl Batches {
     #[must_use]
     pub fn new(limits: BatchLimits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
         Self {
-            has_lasting_key: key.is_some(),
-            key: key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes())),
-            memory_owner: pool.alone().owner(),
+            has_persistent_key: key.is_some(),
+            key: key.unwrap_or_else(|| SnapshotKey::derive(secret::random_hex().as_bytes())),
+            memory_work_queue: pool.new_group().work_queue(),
             requests: RequestCache::default(),
-            open: Quota::new("batches", limits.batches),
+            lease_quota: Quota::new("batches", limits.batches),
             environments: Quota::new("environments", limits.environments),
             inner: Mutex::default(),
             limits,
@@ -111,8 +111,8 @@ impl Batches {
 
     /// Returns whether the operator gave the snapshot key. Servers with the same key accept each other's snapshots.
     #[must_use]
-    pub fn has_lasting_snapshots(&self) -> bool {
-        self.has_lasting_key
+    pub fn has_portable_snapshots(&self) -> bool {
+        self.has_persistent_key
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenLeases> {
@@ -125,35 +125,37 @@ impl Batches {
     ///
     /// # Errors
     /// The server is full or stops; another request has the request id; `make` fails. `make` runs only if there is room.
-    pub async fn open<K: Leased, F>(
+    pub async fn create_lease<K: LeasedResource, F>(
         &self,
         terms: LeaseTerms,
         environments: usize,
         token: String,
-        make: impl FnOnce(Group) -> F,
+        make: impl FnOnce(CallerGroup) -> F,
     ) -> Result<(Arc<K>, String), Error>
     where
         F: Future<Output = Result<Arc<K>, Error>>,
     {
-        let LeaseTerms { peer, origin, request } = terms;
+        let LeaseTerms { connection, origin, request } = terms;
         let id = request.as_ref().map(|request| request.id);
         let open = async {
             if self.lock().stopped {
                 return Err(Error::ShuttingDown);
             }
-            let origin_limit = Origin::share(self.limits.batches);
-            let share = self.open.take(origin, 1, origin_limit, |limit, _| Error::BatchesFull { limit })?;
+            let origin_limit = Origin::max_share(self.limits.batches);
+            let lease_guard =
+                self.lease_quota.acquire(origin, 1, origin_limit, |limit, _| Error::BatchesFull { limit })?;
             let origin_limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
             let full = |limit, open| Error::EnvironmentsFull { limit, open, asked: environments };
-            let shares = [share, self.environments.take(origin, environments, origin_limit, full)?];
-            let leased: Arc<dyn Leased> = make(self.pool.group(origin.number())).await?;
+            let quota_guards =
+                [lease_guard, self.environments.acquire(origin, environments, origin_limit, full)?];
+            let leased: Arc<dyn LeasedResource> = make(self.pool.group(origin.number())).await?;
             let lease = Lease {
                 leased: Arc::clone(&leased),
                 token: token.clone(),
-                peer,
+                connection,
                 request: id,
                 last_used: Arc::new(Mutex::new(Instant::now())),
-                _shares: shares,
+                _quota_guards: quota_guards,
             };
             let mut inner = self.lock();
             if inner.stopped {
@@ -163,21 +165,25 @@ impl Batches {
             Ok((leased, token))
         };
         let (leased, token) = match request {
-            Some(request) => self.requests.once(request, open).await?,
+            Some(request) => self.requests.get_or_execute(request, open).await?,
             None => open.await?,
         };
-        let leased = of_kind::<K>(&leased).ok_or_else(|| K::unknown(leased.id()))?;
-        self.bind_to_connection(&*leased, peer)?;
+        let leased = downcast::<K>(&leased).ok_or_else(|| K::unknown(leased.id()))?;
+        self.bind_to_connection(&*leased, connection)?;
         Ok((leased, token))
     }
 
     /// Makes a lease end with this connection: at once, if the connection has ended already.
-    fn bind_to_connection<K: Leased>(&self, leased: &K, peer: Option<Peer>) -> Result<(), Error> {
+    fn bind_to_connection<K: LeasedResource>(
+        &self,
+        leased: &K,
+        connection: Option<ConnectionId>,
+    ) -> Result<(), Error> {
         let mut inner = self.lock();
-        let is_connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
+        let is_connected = connection.is_none_or(|connection| inner.open_connections.contains(&connection));
         let gone = if inner.stopped { Error::ShuttingDown } else { K::unknown(leased.id()) };
         let lease = inner.leases.get_mut(leased.id()).ok_or(gone)?;
-        lease.peer = peer.or(lease.peer);
+        lease.connection = connection.or(lease.connection);
         drop(inner);
         if !is_connected {
             self.drop_leases(|id, _| id == leased.id());
@@ -189,25 +195,25 @@ impl Batches {
     ///
     /// # Errors
     /// The id is unknown, the token is missing or wrong, or the server stops.
-    pub fn find<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, Error> {
+    pub fn find<K: LeasedResource>(&self, id: &str, token: Option<&str>) -> Result<LeaseGuard<K>, Error> {
         let token = token.ok_or(Error::TokenMissing)?;
         let inner = self.lock();
         if inner.stopped {
             return Err(Error::ShuttingDown);
         }
         let lease = inner.leases.get(id).ok_or_else(|| K::unknown(id))?;
-        let leased = of_kind::<K>(&lease.leased).ok_or_else(|| K::unknown(id))?;
-        if !secret::same(token, &lease.token) {
+        let leased = downcast::<K>(&lease.leased).ok_or_else(|| K::unknown(id))?;
+        if !secret::constant_time_eq(token, &lease.token) {
             return Err(K::owner_only(id));
         }
-        Ok(InUse { leased, last_used: Arc::clone(&lease.last_used) })
+        Ok(LeaseGuard { leased, last_used: Arc::clone(&lease.last_used) })
     }
 
     /// Closes a batch or search for its owner.
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn close<K: Leased>(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
+    pub fn close<K: LeasedResource>(&self, id: &str, token: Option<&str>) -> Result<(), Error> {
         self.find::<K>(id, token)?;
         self.drop_leases(|of, _| of == id);
         Ok(())
@@ -233,16 +239,16 @@ impl Batches {
     /// Returns the number of environments that are open or being opened.
     #[must_use]
     pub fn environments(&self) -> usize {
-        self.environments.taken()
+        self.environments.used()
     }
 
     /// Registers a new connection and numbers it.
-    pub(crate) fn connect(self: &Arc<Self>) -> Connected {
+    pub(crate) fn connect(self: &Arc<Self>) -> ConnectionGuard {
         let mut inner = self.lock();
-        inner.peers += 1;
-        let peer = Peer(inner.peers);
-        inner.connected.insert(peer);
-        Connected { batches: Arc::clone(self), peer }
+        inner.last_connection_id += 1;
+        let connection = ConnectionId(inner.last_connection_id);
+        inner.open_connections.insert(connection);
+        ConnectionGuard { batches: Arc::clone(self), connection }
     }
 
     /// Ends the leases whose idle timeout has passed at `now`.
@@ -257,13 +263,13 @@ impl Batches {
         let ended: Vec<_> = inner.leases.extract_if(.., |id, lease| ends(id, lease)).collect();
         for request in ended.iter().filter_map(|(_, lease)| lease.request) {
             // Under the lock: a retry of the request then opens a new lease instead of looking for this one.
-            self.requests.forget(request);
+            self.requests.remove(request);
         }
         drop(inner);
         for (_, Lease { leased, .. }) in ended {
-            leased.end(is_stopping);
+            leased.end_calls(is_stopping);
             // Freeing the memory of many environments takes time.
-            self.memory_owner.spawn(Once::new(move || drop(leased)));
+            self.memory_work_queue.spawn(OneShot::new(move || drop(leased)));
         }
     }
 
@@ -275,20 +281,20 @@ impl Batches {
 }
 
 /// A registered connection. Dropping it ends its leases.
-pub(crate) struct Connected {
+pub(crate) struct ConnectionGuard {
     batches: Arc<Batches>,
-    pub(crate) peer: Peer,
+    pub(crate) connection: ConnectionId,
 }
 
-impl Drop for Connected {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.batches.lock().connected.remove(&self.peer);
-        self.batches.drop_leases(|_, lease| lease.peer == Some(self.peer));
+        self.batches.lock().open_connections.remove(&self.connection);
+        self.batches.drop_leases(|_, lease| lease.connection == Some(self.connection));
     }
 }
 
 /// Returns the batch or search if it has the type `K`.
-fn of_kind<K: Leased>(leased: &Arc<dyn Leased>) -> Option<Arc<K>> {
+fn downcast<K: LeasedResource>(leased: &Arc<dyn LeasedResource>) -> Option<Arc<K>> {
     let any: Arc<dyn Any + Send + Sync> = Arc::clone(leased) as _;
     any.downcast().ok()
 }

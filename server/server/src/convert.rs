@@ -12,7 +12,7 @@ pub(crate) fn duration(
     max: Duration,
 ) -> Result<Duration, Error> {
     let Some(given) = given else { return Ok(Duration::ZERO) };
-    elapsed(given).filter(|time| *time <= max).ok_or_else(|| {
+    non_negative_duration(given).filter(|time| *time <= max).ok_or_else(|| {
         let value = format!("{} seconds and {} nanoseconds", given.seconds, given.nanos);
         let expected = format!("from 0 to {} seconds", max.as_secs());
         Error::field(field, value, expected)
@@ -20,22 +20,22 @@ pub(crate) fn duration(
 }
 
 /// Reads a duration. Returns `None` if it is negative, since the library cannot convert and print every negative one.
-pub(crate) fn elapsed(given: prost_types::Duration) -> Option<Duration> {
+pub(crate) fn non_negative_duration(given: prost_types::Duration) -> Option<Duration> {
     if given.seconds < 0 || given.nanos < 0 { None } else { given.try_into().ok() }
 }
 
 /// Converts a duration to a message. Returns `None` for zero.
-pub(crate) fn time(time: Duration) -> Option<prost_types::Duration> {
+pub(crate) fn duration_message(time: Duration) -> Option<prost_types::Duration> {
     if time.is_zero() { None } else { time.try_into().ok() }
 }
 
 /// Converts a time to a message, in whole seconds. A fraction would show how long a bot thought, or that it had no choice.
-pub(crate) fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
+pub(crate) fn whole_seconds(at: SystemTime) -> prost_types::Timestamp {
     prost_types::Timestamp { nanos: 0, ..at.into() }
 }
 
 /// Returns the numbers of seats, as in messages.
-pub(crate) fn numbers(seats: SeatSet) -> Vec<u32> {
+pub(crate) fn seat_numbers(seats: SeatSet) -> Vec<u32> {
     seats.iter().map(|seat| seat.number().into()).collect()
 }
 

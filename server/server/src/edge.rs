@@ -8,10 +8,10 @@ mod accounts;
 mod call;
 mod caller;
 mod connections;
+mod http_pages;
 mod io;
 mod ledger;
 mod methods;
-mod pages;
 mod proxy;
 mod rates;
 mod serve;
@@ -28,15 +28,15 @@ pub(crate) use accept::Accept;
 #[cfg(test)]
 pub(crate) use accept::Accepted;
 pub use accept::UnixSocket;
-pub use accounts::{Accounts, is_name, line};
+pub use accounts::{Accounts, is_valid_name, token_line};
 pub(crate) use call::{Call, GrpcService};
 pub(crate) use caller::Caller;
-pub(crate) use ledger::Charge;
+pub(crate) use http_pages::{metrics_page, watch_page};
+pub(crate) use ledger::MemoryCharge;
 #[cfg(test)]
-pub(crate) use methods::Shape;
-pub(crate) use methods::{Kind, Methods, Service};
-pub(crate) use pages::{metrics_page, watch_page};
-pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
+pub(crate) use methods::MethodShape;
+pub(crate) use methods::{Methods, Service, ServiceKind};
+pub use serve::{CONNECTION_WINDOW, KEEPALIVE_INTERVAL, STREAM_WINDOW};
 pub(crate) use serve::{Protocol, serve};
 pub(crate) use tls::TlsListener;
 pub use tls::{Tls, TlsFiles};
@@ -44,8 +44,8 @@ pub(crate) use wire::{EncodedMessage, Reply, RequestStream};
 
 use crate::batches::Batches;
 use connections::Connections;
-use ledger::{CALL_BYTES, Ledger};
-use rates::Rates;
+use ledger::{CALL_BYTES, MemoryLedger};
+use rates::RateLimits;
 
 /// The limits on connections and calls. Each is a flag of `boardwire serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,10 +110,10 @@ pub(crate) struct Edge {
     /// True once the server stops.
     stopping: watch::Receiver<bool>,
     connections: Arc<Connections>,
-    ledger: Ledger,
+    ledger: MemoryLedger,
     /// The ledger for health checks while the main ledger is full.
-    health: Ledger,
-    rates: Rates,
+    health: MemoryLedger,
+    rates: RateLimits,
     methods: Methods,
 }
 
@@ -131,9 +131,9 @@ impl Edge {
         let connections = Connections::new(bounds.connections, bounds.connections_per_caller);
         Self {
             connections: Arc::new(connections),
-            ledger: Ledger::new(bounds.connection_bytes, bounds.bytes),
-            health: Ledger::new(0, HEALTH_CHECKS * CALL_BYTES),
-            rates: Rates::new(bounds.rate),
+            ledger: MemoryLedger::new(bounds.connection_bytes, bounds.bytes),
+            health: MemoryLedger::new(0, HEALTH_CHECKS * CALL_BYTES),
+            rates: RateLimits::new(bounds.rate),
             methods,
             batches,
             stopping,

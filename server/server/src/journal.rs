@@ -20,14 +20,14 @@ use tokio::sync::watch;
 pub use store::JournalReader;
 use store::Writer;
 
-/// The time between two runs of [`Writer::tend`], and between two attempts of a failed write.
-const TEND_INTERVAL: Duration = Duration::from_secs(1);
+/// The time between two runs of [`Writer::maintain`], and between two attempts of a failed write.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 /// Clocks stop when one write has lasted this many ticks (2 s). Load alone must not cause that: a machine with two cores
 /// writes [`MAX_WAITING_LINES`] in less than a second.
 const SLOW_TICKS: u32 = 40;
 /// The journal fails when one write has lasted this many ticks (5 s).
 const STUCK_TICKS: u32 = 100;
-const NO_ANSWER: &str = "the disk does not answer";
+const NO_RESPONSE: &str = "the disk does not respond";
 /// The server refuses decisions while this many lines wait.
 const MAX_WAITING_LINES: usize = 1 << 16;
 
@@ -122,7 +122,7 @@ pub struct Journal {
 struct Shared {
     queue: Mutex<Queue>,
     /// Wakes the writer's thread.
-    changed: Condvar,
+    queue_changed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -155,9 +155,9 @@ impl JournalReader {
     ///
     /// # Errors
     /// The file cannot be written, or the thread cannot be started.
-    pub fn write(mut self, damaged: &[Damage]) -> anyhow::Result<Arc<Journal>> {
+    pub fn start_writer(mut self, damaged: &[Damage]) -> anyhow::Result<Arc<Journal>> {
         if !damaged.is_empty() {
-            self.give_up(damaged)?;
+            self.mark_lost(damaged)?;
         }
         let shared = Arc::<Shared>::default();
         let (sender, progress) = watch::channel(Progress::default());
@@ -177,7 +177,7 @@ impl Journal {
         let mut queue = self.shared.lock();
         queue.submitted += entries.len() as u64;
         queue.entries.extend(entries);
-        self.shared.changed.notify_one();
+        self.shared.queue_changed.notify_one();
         queue.submitted
     }
 
@@ -187,7 +187,7 @@ impl Journal {
     }
 
     /// Returns the number of entries that wait to be written.
-    pub(crate) fn lag(&self) -> usize {
+    pub(crate) fn queued(&self) -> usize {
         let written = self.progress.borrow().entries;
         usize::try_from(self.submitted().saturating_sub(written)).unwrap_or(usize::MAX)
     }
@@ -218,11 +218,11 @@ impl Journal {
         // Under the lock: the writer clears the problem only after this write, for which it must lock the queue.
         let sender = self.progress_sender.upgrade().filter(|_| ticks == STUCK_TICKS);
         if let Some(sender) = &sender {
-            sender.send_modify(|progress| progress.problem = Some(NO_ANSWER.to_owned()));
+            sender.send_modify(|progress| progress.problem = Some(NO_RESPONSE.to_owned()));
         }
         drop(queue);
         if sender.is_some() {
-            tracing::error!(problem = NO_ANSWER, lines, "the journal cannot be written");
+            tracing::error!(problem = NO_RESPONSE, lines, "the journal cannot be written");
         }
         ticks >= SLOW_TICKS
     }
@@ -231,7 +231,7 @@ impl Journal {
     ///
     /// # Errors
     /// The disk fails or does not respond, or the writer's thread has ended.
-    pub(crate) async fn written(&self, entries: u64) -> Result<(), Error> {
+    pub(crate) async fn wait_until_written(&self, entries: u64) -> Result<(), Error> {
         let mut progress = self.progress.clone();
         let is_ready = |progress: &Progress| progress.entries >= entries || progress.problem.is_some();
         let Ok(progress) = progress.wait_for(is_ready).await else { return Err(self.ended()) };
@@ -243,13 +243,13 @@ impl Journal {
         if self.shared.lock().closing {
             return Error::ShuttingDown;
         }
-        Error::JournalFailed { problem: "its thread has ended; start the server again".to_owned() }
+        Error::JournalFailed { problem: "the journal thread has ended; restart the server".to_owned() }
     }
 
     /// Writes all submitted entries and ends the thread.
     pub fn close(&self) {
         self.shared.lock().closing = true;
-        self.shared.changed.notify_one();
+        self.shared.queue_changed.notify_one();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if writer.is_some_and(|writer| writer.join().is_err()) {
             tracing::error!("the journal's thread panicked");
@@ -262,21 +262,22 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `wakes` returns true, at most for [`TEND_INTERVAL`].
+    /// Waits until `wakes` returns true, at most for [`MAINTENANCE_INTERVAL`].
     fn wait(&self, wakes: impl Fn(&Queue) -> bool) -> MutexGuard<'_, Queue> {
-        let waited = self.changed.wait_timeout_while(self.lock(), TEND_INTERVAL, |queue| !wakes(queue));
+        let waited =
+            self.queue_changed.wait_timeout_while(self.lock(), MAINTENANCE_INTERVAL, |queue| !wakes(queue));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Runs the writer's thread: writes until the journal is closed.
     fn write(&self, mut writer: Writer, progress: &watch::Sender<Progress>) {
-        let mut tended = Instant::now();
+        let mut maintained_at = Instant::now();
         loop {
             let (entries, submitted, closing) = {
                 let mut queue = self.wait(|queue| queue.closing || !queue.entries.is_empty());
                 (std::mem::take(&mut queue.entries), queue.submitted, queue.closing)
             };
-            let is_due = closing || tended.elapsed() >= TEND_INTERVAL;
+            let is_due = closing || maintained_at.elapsed() >= MAINTENANCE_INTERVAL;
             let mut is_written = entries.is_empty();
             loop {
                 self.lock().ticks = Some(0);
@@ -285,7 +286,7 @@ impl Shared {
                         writer.write(&entries)?;
                         is_written = true;
                     }
-                    if is_due { writer.tend() } else { Ok(()) }
+                    if is_due { writer.maintain() } else { Ok(()) }
                 })();
                 self.lock().ticks = None;
                 let Err(error) = result else { break };
@@ -298,7 +299,7 @@ impl Shared {
             }
             progress.send_modify(|progress| *progress = Progress { entries: submitted, problem: None });
             if is_due {
-                tended = Instant::now();
+                maintained_at = Instant::now();
             }
             if closing && self.lock().entries.is_empty() {
                 break;

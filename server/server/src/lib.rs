@@ -9,11 +9,10 @@ pub mod arbiter;
 pub mod batches;
 mod convert;
 pub mod edge;
-mod forms;
-mod held_up;
 pub mod hex;
 pub mod journal;
 pub mod matches;
+pub mod operator_files;
 pub mod origin;
 pub mod page;
 mod quota;
@@ -22,8 +21,10 @@ pub mod requests;
 mod rpc;
 pub mod run;
 pub mod secret;
+mod serde_formats;
 #[cfg(test)]
 mod simulation;
+mod stall;
 mod status;
 pub mod telemetry;
 #[cfg(test)]

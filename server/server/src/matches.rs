@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use boardwire_api::Error;
-use boardwire_batch::pool::{Owner, Pool};
+use boardwire_batch::pool::{Pool, WorkQueue};
 use boardwire_batch::tables::{Table, Tables};
 use tokio::sync::watch;
 
@@ -30,7 +30,7 @@ pub struct MatchLimits {
     /// The idle timeout of an open match.
     pub idle: Duration,
     /// The time that agents have to open their secrets for fair deals, once all have joined.
-    pub opening: Duration,
+    pub opening_timeout: Duration,
 }
 
 impl Default for MatchLimits {
@@ -40,17 +40,17 @@ impl Default for MatchLimits {
             per_caller: 50_000,
             waiting: 16,
             idle: Duration::from_hours(4),
-            opening: OPENING_TIMEOUT,
+            opening_timeout: OPENING_TIMEOUT,
         }
     }
 }
 
 /// The number of matches that one task of the pool examines for a page, and the maximum number of tasks per page.
-const CHUNK: usize = 250;
-const MAX_CHUNKS: usize = 40;
+const MATCHES_PER_TASK: usize = 250;
+const MAX_TASKS_PER_PAGE: usize = 40;
 
 /// A page of a list of matches, ordered by id.
-pub struct Page<T> {
+pub struct MatchPage<T> {
     /// The descriptions of the listed matches.
     pub matches: Vec<T>,
     /// The id of the last examined match. `None` on the last page.
@@ -87,7 +87,7 @@ impl Matches {
 
     /// Records all events of the matches in a journal.
     #[must_use]
-    pub fn kept_in(self, journal: Arc<Journal>) -> Self {
+    pub fn with_journal(self, journal: Arc<Journal>) -> Self {
         Self { journal: Some(journal), ..self }
     }
 
@@ -120,13 +120,15 @@ impl Matches {
     ) -> Result<Arc<Arbiter>, Error> {
         settings.check()?;
         let id = request.as_ref().map(|request| request.id);
-        let deal = async {
+        let create = async {
             self.check_journal()?;
             let origin_limit = origin.quotas().matches.unwrap_or(self.limits.per_caller);
-            let share = self.quota.take(origin, 1, origin_limit, |limit, _| Error::MatchesFull { limit })?;
-            let (dealer, owner, waiting) = (self.owner(origin), self.owner(origin), self.limits.waiting);
-            let dealt = dealer.run(move || Arbiter::new(table, settings, owner, waiting));
-            let mut arbiter = dealt.await.ok_or_else(|| pool_failed("a match"))?;
+            let quota_guard =
+                self.quota.acquire(origin, 1, origin_limit, |limit, _| Error::MatchesFull { limit })?;
+            let (dealer, work_queue, waiting) =
+                (self.work_queue(origin), self.work_queue(origin), self.limits.waiting);
+            let dealt = dealer.run(move || Arbiter::new(table, settings, work_queue, waiting));
+            let mut arbiter = dealt.await.ok_or_else(|| no_result_error("match"))?;
             self.check_journal()?;
             let mut register = self.lock();
             if *self.stopped.borrow() {
@@ -134,20 +136,24 @@ impl Matches {
             }
             // Only now: the server continues every match of the journal after a restart.
             if let Some(journal) = &self.journal {
-                arbiter = arbiter.kept_in(journal);
+                arbiter = arbiter.with_journal(journal);
             }
             let arbiter = Arc::new(arbiter);
-            register.open(OpenMatch { arbiter: Arc::clone(&arbiter), request: id, _share: share });
+            register.insert(OpenMatch {
+                arbiter: Arc::clone(&arbiter),
+                request: id,
+                _quota_guard: quota_guard,
+            });
             drop(register);
-            arbiter.begin();
+            arbiter.start();
             Ok(arbiter)
         };
         let arbiter = match request {
-            Some(request) => self.requests.once(request, deal).await?,
-            None => deal.await?,
+            Some(request) => self.requests.get_or_execute(request, create).await?,
+            None => create.await?,
         };
-        // After `once`: if this fails, the match exists, and a retry of the request waits for the same match.
-        arbiter.kept().await?;
+        // After `get_or_execute`: if this fails, the match exists, and a retry of the request waits for the same match.
+        arbiter.wait_until_written().await?;
         Ok(arbiter)
     }
 
@@ -156,30 +162,34 @@ impl Matches {
     /// # Errors
     /// The match is damaged, or this server cannot continue it. The text says why.
     pub fn check(&self, saved: &SavedMatch) -> Result<(), String> {
-        self.restored(saved, None).map(drop)
+        self.restore_arbiter(saved, None).map(drop)
     }
 
-    /// Opens a match of the journal. The match and its clocks are paused until [`begin`](Self::begin).
+    /// Opens a match of the journal. The match and its clocks are paused until [`start_restored`](Self::start_restored).
     ///
     /// # Errors
     /// The match is damaged, or this server cannot continue it. The text says why.
     pub fn restore(&self, saved: &SavedMatch) -> Result<(), String> {
         let journal = self.journal.as_ref().ok_or("the server has no journal")?;
-        let arbiter = Arc::new(self.restored(saved, Some(journal))?);
-        self.lock().open(OpenMatch { arbiter, request: None, _share: self.quota.overdraw(Origin::Unknown) });
+        let arbiter = Arc::new(self.restore_arbiter(saved, Some(journal))?);
+        self.lock().insert(OpenMatch {
+            arbiter,
+            request: None,
+            _quota_guard: self.quota.acquire_unchecked(Origin::Unknown),
+        });
         Ok(())
     }
 
-    fn restored(&self, saved: &SavedMatch, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
+    fn restore_arbiter(&self, saved: &SavedMatch, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
         // The journal does not record who created a match.
-        let owner = self.owner(Origin::Unknown);
-        Arbiter::restored(saved, &self.tables, owner, self.limits.waiting, journal)
+        let work_queue = self.work_queue(Origin::Unknown);
+        Arbiter::restore(saved, &self.tables, work_queue, self.limits.waiting, journal)
     }
 
     /// Continues the restored matches. Call this once agents can reach the server, and before you create a match.
-    pub fn begin(&self) {
+    pub fn start_restored(&self) {
         for arbiter in self.all_open() {
-            arbiter.begin();
+            arbiter.start();
         }
     }
 
@@ -191,16 +201,16 @@ impl Matches {
     ///
     /// # Errors
     /// The journal cannot be written.
-    pub async fn kept(&self) -> Result<(), Error> {
+    pub async fn wait_until_written(&self) -> Result<(), Error> {
         match &self.journal {
-            Some(journal) => journal.written(journal.submitted()).await,
+            Some(journal) => journal.wait_until_written(journal.submitted()).await,
             None => Ok(()),
         }
     }
 
     /// Returns the number of events that wait to be written.
     pub(crate) fn journal_lag(&self) -> usize {
-        self.journal.as_ref().map_or(0, |journal| journal.lag())
+        self.journal.as_ref().map_or(0, |journal| journal.queued())
     }
 
     /// Returns whether the journal cannot record events now.
@@ -211,7 +221,7 @@ impl Matches {
 
     /// Counts a tick of the journal's current write. Call it every 50 ms. Returns whether the write is so slow that clocks
     /// stop. After 100 ticks of one write the journal fails.
-    pub fn look_at_journal(&self) -> bool {
+    pub fn tick_journal(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.tick())
     }
 
@@ -246,17 +256,17 @@ impl Matches {
         mut after: String,
         size: usize,
         describe: impl Fn(&Arbiter) -> Option<T> + Send + Sync + 'static,
-    ) -> Result<Page<T>, Error> {
-        let (owner, describe) = (self.owner(origin), Arc::new(describe));
-        let mut page = Page { matches: vec![], last: None };
-        for _ in 0..MAX_CHUNKS {
+    ) -> Result<MatchPage<T>, Error> {
+        let (work_queue, describe) = (self.work_queue(origin), Arc::new(describe));
+        let mut page = MatchPage { matches: vec![], last: None };
+        for _ in 0..MAX_TASKS_PER_PAGE {
             let (matches, describe) = (Arc::clone(self), Arc::clone(&describe));
-            let filled = owner.run(move || {
+            let filled = work_queue.run(move || {
                 let is_finished = matches.add_chunk(&mut page, &mut after, size, &*describe);
                 (page, after, is_finished)
             });
             let is_finished;
-            (page, after, is_finished) = filled.await.ok_or_else(|| pool_failed("a list"))?;
+            (page, after, is_finished) = filled.await.ok_or_else(|| no_result_error("list"))?;
             if is_finished {
                 break;
             }
@@ -267,7 +277,7 @@ impl Matches {
     /// Adds the matches after `after` to a page. Returns whether the page is finished.
     fn add_chunk<T>(
         &self,
-        page: &mut Page<T>,
+        page: &mut MatchPage<T>,
         after: &mut String,
         size: usize,
         describe: impl Fn(&Arbiter) -> Option<T>,
@@ -275,12 +285,13 @@ impl Matches {
         let mut chunk: Vec<_> = {
             let register = self.lock();
             let range = (Bound::Excluded(&**after), Bound::Unbounded);
-            let open = register.open.range::<str, _>(range).map(|(_, open)| &open.arbiter).take(CHUNK);
+            let open =
+                register.open.range::<str, _>(range).map(|(_, open)| &open.arbiter).take(MATCHES_PER_TASK);
             let closed = register.closed.iter().filter(|arbiter| arbiter.id() > &**after);
             open.chain(closed).map(Arc::clone).collect()
         };
         chunk.sort_unstable_by(|one, other| one.id().cmp(other.id()));
-        chunk.truncate(CHUNK);
+        chunk.truncate(MATCHES_PER_TASK);
         let Some(last) = chunk.last() else {
             page.last = None;
             return true;
@@ -300,8 +311,8 @@ impl Matches {
     }
 
     /// Returns an owner of work in the pool for a caller.
-    pub(crate) fn owner(&self, origin: Origin) -> Owner {
-        self.pool.group(origin.number()).owner()
+    pub(crate) fn work_queue(&self, origin: Origin) -> WorkQueue {
+        self.pool.group(origin.number()).work_queue()
     }
 
     /// Closes a match for its host. Idempotent: closing it again changes nothing.
@@ -351,9 +362,9 @@ impl Matches {
 
     fn move_to_closed(&self, arbiter: &Arbiter) {
         let moved = self.lock().move_to_closed(arbiter);
-        // The forgotten match is dropped only after the register is unlocked.
-        if let Some((Some(request), _forgotten)) = moved {
-            self.requests.forget(request);
+        // The evicted match is dropped only after the register is unlocked.
+        if let Some((Some(request), _evicted)) = moved {
+            self.requests.remove(request);
         }
     }
 
@@ -388,6 +399,6 @@ impl Matches {
 }
 
 /// Returns the error for work of the pool that returned no result.
-pub(crate) fn pool_failed(result: &str) -> Error {
-    Error::Internal { place: "the pool".to_owned(), what: format!("{result} was not made") }
+pub(crate) fn no_result_error(result: &str) -> Error {
+    Error::Internal { place: "the pool".to_owned(), problem: format!("the thread pool returned no {result}") }
 }

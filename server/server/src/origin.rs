@@ -35,12 +35,12 @@ impl Origin {
     }
 
     /// Returns the part of a server-wide limit that one origin may use: three quarters. The rest is for other origins.
-    pub(crate) const fn share(limit: usize) -> usize {
+    pub(crate) const fn max_share(limit: usize) -> usize {
         limit - limit / 4
     }
 
     /// Returns whether the origin is an account or a user of this machine.
-    pub(crate) fn is_known(self) -> bool {
+    pub(crate) fn is_local_or_account(self) -> bool {
         matches!(self, Self::User(_) | Self::Account(_))
     }
 

@@ -4,42 +4,44 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use boardwire_batch::play::Play;
+use boardwire_batch::play::AnyEpisode;
 use boardwire_draw::{Part, WIDTH, draw};
 use boardwire_kernel::{GameInfo, Seat, Viewer};
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-const PAGE: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
+const HTML_TEMPLATE: &str = include_str!("page/page.html");
+const CSS: &str = include_str!("page/page.css");
 /// The script of every page.
 const SCRIPT: &str = include_str!("page/page.js");
 /// The script of the watch page.
 const WATCH_SCRIPT: &str = concat!(include_str!("page/page.js"), include_str!("page/watch.js"));
 /// The addition to the policy that lets the watch page connect to its own server.
-const CONNECT: &str = "; connect-src 'self'";
+const CONNECT_SELF_DIRECTIVE: &str = "; connect-src 'self'";
 
 /// The replay page of an ended match: every position as each viewer saw it. Equal texts are stored once.
 #[derive(Debug, Serialize)]
 pub struct ReplayPage {
     title: String,
-    about: String,
+    #[serde(rename = "about")]
+    description: String,
     width: u32,
-    viewers: Vec<String>,
-    parts: Texts,
-    lines: Texts,
-    frames: Vec<Frame>,
+    #[serde(rename = "viewers")]
+    viewer_names: Vec<String>,
+    parts: StringTable,
+    lines: StringTable,
+    frames: Vec<PageFrame>,
     scores: Vec<Value>,
     #[serde(skip)]
-    seen_by: Vec<Viewer>,
+    viewers: Vec<Viewer>,
     #[serde(skip)]
     players: Vec<String>,
 }
 
 /// One position.
 #[derive(Debug, Serialize)]
-struct Frame {
+struct PageFrame {
     /// The decision that led to the position.
     caption: String,
     /// The position as each viewer sees it.
@@ -52,50 +54,51 @@ struct View {
     height: u32,
     name: String,
     /// The parts of the picture: for each the index in `parts`, and its x and y.
-    drawn: Vec<(usize, u32, u32)>,
+    #[serde(rename = "drawn")]
+    parts: Vec<(usize, u32, u32)>,
     /// The lines that describe the position, as indices in `lines`.
     text: Vec<usize>,
 }
 
-/// A list of distinct texts.
+/// A table of distinct texts: equal texts share an index.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
-struct Texts {
-    all: Vec<String>,
+struct StringTable {
+    strings: Vec<String>,
     #[serde(skip)]
-    numbers: BTreeMap<String, usize>,
+    indices: BTreeMap<String, usize>,
 }
 
-impl Texts {
+impl StringTable {
     /// Returns the index of a text. Adds the text if it is new.
-    fn number(&mut self, text: &str) -> usize {
-        if let Some(&number) = self.numbers.get(text) {
-            return number;
+    fn index_of(&mut self, text: &str) -> usize {
+        if let Some(&index) = self.indices.get(text) {
+            return index;
         }
-        self.all.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), self.all.len() - 1);
-        self.all.len() - 1
+        self.strings.push(text.to_owned());
+        self.indices.insert(text.to_owned(), self.strings.len() - 1);
+        self.strings.len() - 1
     }
 }
 
 impl ReplayPage {
     /// Creates a page without positions, for a match of these players and for these viewers.
     #[must_use]
-    pub fn new(info: &GameInfo, players: &[String], about: String, seen_by: Vec<Viewer>) -> Self {
+    pub fn new(info: &GameInfo, players: &[String], description: String, viewers: Vec<Viewer>) -> Self {
         let name = |viewer: &Viewer| match viewer {
-            Viewer::Public => "everybody".to_owned(),
+            Viewer::Public => "public view".to_owned(),
             Viewer::Seat(seat) => format!("{seat} ({})", players[seat.index()]),
         };
         Self {
             title: format!("{}: {}", info.id.replace('_', " "), players.join(", ")),
-            about,
+            description,
             width: WIDTH,
-            viewers: seen_by.iter().map(name).collect(),
-            parts: Texts::default(),
-            lines: Texts::default(),
+            viewer_names: viewers.iter().map(name).collect(),
+            parts: StringTable::default(),
+            lines: StringTable::default(),
             frames: Vec::new(),
             scores: Vec::new(),
-            seen_by,
+            viewers,
             players: players.to_vec(),
         }
     }
@@ -104,14 +107,14 @@ impl ReplayPage {
     ///
     /// # Errors
     /// The position belongs to another table.
-    pub fn show(&mut self, info: &GameInfo, play: &dyn Play, caption: String) -> Result<(), String> {
+    pub fn show(&mut self, info: &GameInfo, play: &dyn AnyEpisode, caption: String) -> Result<(), String> {
         let mut views = Vec::new();
-        for viewer in self.seen_by.clone() {
+        for viewer in self.viewers.clone() {
             let mut view = vec![0; info.layout_for(viewer).bytes()];
             play.view(viewer, &mut view);
             views.push(self.view(info, viewer, &view, &play.text(viewer))?);
         }
-        self.frames.push(Frame { caption, views });
+        self.frames.push(PageFrame { caption, views });
         Ok(())
     }
 
@@ -120,21 +123,21 @@ impl ReplayPage {
     /// # Errors
     /// The view belongs to another table.
     pub fn show_view(&mut self, info: &GameInfo, view: &[u8], caption: String) -> Result<(), String> {
-        let views = vec![self.view(info, self.seen_by[0], view, "")?];
-        self.frames.push(Frame { caption, views });
+        let views = vec![self.view(info, self.viewers[0], view, "")?];
+        self.frames.push(PageFrame { caption, views });
         Ok(())
     }
 
     fn view(&mut self, info: &GameInfo, viewer: Viewer, view: &[u8], text: &str) -> Result<View, String> {
         let picture = draw(info, viewer, view)?;
-        let part = |part: &Part| (self.parts.number(&part.svg), part.x, part.y);
-        let drawn = picture.parts.iter().map(part).collect();
-        let text = text.lines().map(|line| self.lines.number(line)).collect();
-        Ok(View { height: picture.height, name: picture.title, drawn, text })
+        let part = |part: &Part| (self.parts.index_of(&part.svg), part.x, part.y);
+        let parts = picture.parts.iter().map(part).collect();
+        let text = text.lines().map(|line| self.lines.index_of(line)).collect();
+        Ok(View { height: picture.height, name: picture.title, parts, text })
     }
 
     /// Adds the scores, if the match ended by the rules.
-    pub fn end(&mut self, play: &dyn Play) {
+    pub fn end(&mut self, play: &dyn AnyEpisode) {
         let Some(outcome) = play.outcome() else { return };
         for (number, player) in (0..).zip(&self.players) {
             let seat = Seat::new(number);
@@ -159,14 +162,17 @@ impl ReplayPage {
 }
 
 /// Returns the watch page, and its content security policy as a header. The header also forbids frames.
-pub(crate) fn watch() -> (String, String) {
-    (page(WATCH_SCRIPT, "null", CONNECT), policy(WATCH_SCRIPT, CONNECT) + "; frame-ancestors 'none'")
+pub(crate) fn watch_page_html() -> (String, String) {
+    (
+        page(WATCH_SCRIPT, "null", CONNECT_SELF_DIRECTIVE),
+        policy(WATCH_SCRIPT, CONNECT_SELF_DIRECTIVE) + "; frame-ancestors 'none'",
+    )
 }
 
 /// Returns a content security policy that allows only the page's own script and style, and the `additions`.
 fn policy(script: &str, additions: &str) -> String {
     let hash = |text: &str| BASE64.encode(digest(&SHA256, text.as_bytes()));
-    let (script, style) = (hash(script), hash(STYLE));
+    let (script, style) = (hash(script), hash(CSS));
     format!(
         "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; base-uri 'none'; \
          form-action 'none'{additions}"
@@ -174,8 +180,9 @@ fn policy(script: &str, additions: &str) -> String {
 }
 
 fn page(script: &str, data: &str, additions: &str) -> String {
-    PAGE.replace("{{policy}}", &policy(script, additions))
-        .replace("{{style}}", STYLE)
+    HTML_TEMPLATE
+        .replace("{{policy}}", &policy(script, additions))
+        .replace("{{style}}", CSS)
         .replace("{{script}}", script)
         .replace("{{data}}", data)
 }

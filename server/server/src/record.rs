@@ -1,7 +1,7 @@
 //! The record of one episode: the arbiter writes it, replays show it, and [`verify`] checks it.
 
 pub(crate) mod fair;
-mod retrace;
+mod replayer;
 mod verify;
 
 use std::time::{Duration, SystemTime};
@@ -10,10 +10,10 @@ use boardwire_api::v1::{self, ActionCause, Forfeit};
 use boardwire_kernel::{Digest, Seat};
 use serde::{Deserialize, Serialize};
 
-use crate::forms;
 use crate::secret::EpisodeKey;
-use fair::Contribution;
-pub(crate) use retrace::{Replayer, ShownDecisions, outcome};
+use crate::serde_formats;
+use fair::DealSecret;
+pub(crate) use replayer::{Replayer, VisibleDecisions, outcome};
 pub use verify::{Mismatch, Verified, verify};
 
 /// An episode as it was played.
@@ -21,18 +21,18 @@ pub use verify::{Mismatch, Verified, verify};
 pub(crate) struct Record {
     pub(crate) episode: u32,
     /// The sequence number of its first frame. The frames of a match are numbered from 1, across episodes.
-    pub(crate) first: u64,
+    pub(crate) first_sequence: u64,
     /// Secret: the arbiter uses it, but no seat may see it.
     pub(crate) key: EpisodeKey,
     pub(crate) commitment: [u8; 32],
     /// The server's secret for this deal, if deals are fair.
-    pub(crate) server_part: Option<Contribution>,
+    pub(crate) server_secret: Option<DealSecret>,
     /// When the episode was dealt. `None` before the deal.
-    pub(crate) dealt: Option<SystemTime>,
+    pub(crate) dealt_at: Option<SystemTime>,
     pub(crate) moves: Vec<Move>,
     pub(crate) forfeited: Option<Forfeited>,
     /// When the last action was applied. Before the first action: when the episode was dealt.
-    pub(crate) acted: SystemTime,
+    pub(crate) last_action_at: SystemTime,
 }
 
 /// An action as it was played.
@@ -42,7 +42,7 @@ pub(crate) struct Move {
     pub(crate) action: u8,
     pub(crate) cause: Cause,
     /// How long the decision took, if the seat has a clock.
-    pub(crate) took: Option<DecisionTime>,
+    pub(crate) decision_time: Option<DecisionTime>,
     pub(crate) at: SystemTime,
 }
 
@@ -62,7 +62,7 @@ fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
 
 /// Returns the head after a forfeit: the same keyed hash, of the previous head, the seat and the reason.
 fn after_forfeit(key: &[u8; 32], head: &[u8; 32], forfeited: Forfeited) -> [u8; 32] {
-    chained(key, head, &[forfeited.seat.number(), number(forfeited.why)])
+    chained(key, head, &[forfeited.seat.number(), number(forfeited.reason)])
 }
 
 fn chained(key: &[u8; 32], head: &[u8; 32], event: &[u8]) -> [u8; 32] {
@@ -78,55 +78,55 @@ impl Record {
     pub(crate) fn new(
         (match_id, spec): (&str, &Digest),
         episode: u32,
-        first: u64,
+        first_sequence: u64,
         key: EpisodeKey,
         at: SystemTime,
     ) -> Self {
         let commitment = key.commitment(match_id, episode, spec);
-        Self { episode, first, key, commitment, dealt: Some(at), ..Self::undealt(at) }
+        Self { episode, first_sequence, key, commitment, dealt_at: Some(at), ..Self::undealt(at) }
     }
 
     /// Creates the record of the first episode of a match, before its deal.
     pub(crate) fn undealt(at: SystemTime) -> Self {
         Self {
             episode: 0,
-            first: 1,
-            key: EpisodeKey::nothing(),
+            first_sequence: 1,
+            key: EpisodeKey::placeholder(),
             commitment: [0; 32],
-            server_part: None,
-            dealt: None,
+            server_secret: None,
+            dealt_at: None,
             moves: Vec::new(),
             forfeited: None,
-            acted: at,
+            last_action_at: at,
         }
     }
 
     /// Returns when the match reached the position of the frame with this sequence number.
     pub(crate) fn frame_time(&self, sequence: u64) -> SystemTime {
-        let index = usize::try_from(sequence - self.first).unwrap_or(usize::MAX);
+        let index = usize::try_from(sequence - self.first_sequence).unwrap_or(usize::MAX);
         let played = index.checked_sub(1).map(|at| self.moves.get(at).map(|played| played.at));
-        played.unwrap_or(self.dealt).unwrap_or(self.acted)
+        played.unwrap_or(self.dealt_at).unwrap_or(self.last_action_at)
     }
 
     /// Returns the number of frames: one for the deal, one for each decision, one for a forfeit.
     pub(crate) fn frame_count(&self) -> u64 {
-        u64::from(self.dealt.is_some()) + self.moves.len() as u64 + u64::from(self.forfeited.is_some())
+        u64::from(self.dealt_at.is_some()) + self.moves.len() as u64 + u64::from(self.forfeited.is_some())
     }
 
     /// Returns the sequence number after the last frame.
-    pub(crate) fn end(&self) -> u64 {
-        self.first + self.frame_count()
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.first_sequence + self.frame_count()
     }
 
     /// Removes everything after `time` except the deal. Returns whether it removed anything.
-    pub(crate) fn cut(&mut self, time: SystemTime) -> bool {
+    pub(crate) fn truncate_after(&mut self, time: SystemTime) -> bool {
         let frames = self.frame_count();
         // Removes the first decision after `time` and all later ones, even if the system's clock was set back between them.
         if let Some(late) = self.moves.iter().position(|played| played.at > time) {
             self.moves.truncate(late);
             self.forfeited = None;
         }
-        self.forfeited = self.forfeited.filter(|_| self.acted <= time);
+        self.forfeited = self.forfeited.filter(|_| self.last_action_at <= time);
         frames != self.frame_count()
     }
 
@@ -164,7 +164,8 @@ pub enum Cause {
     /// The engine played the only legal action.
     Forced,
     /// The engine decided for a seat whose time ran out.
-    Late {
+    #[serde(rename = "late")]
+    TimedOut {
         /// The position in the stream that was used (the bot's or the substitute stream), in words.
         words: u64,
         /// Whether a bot chose.
@@ -178,8 +179,8 @@ pub struct Forfeited {
     /// The seat that lost.
     pub seat: Seat,
     /// Why it lost.
-    #[serde(with = "forms::number")]
-    pub why: Forfeit,
+    #[serde(with = "serde_formats::number", rename = "why")]
+    pub reason: Forfeit,
 }
 
 impl Cause {
@@ -190,7 +191,7 @@ impl Cause {
             Self::Substituted { .. } => ActionCause::Substituted,
             Self::Bot { .. } => ActionCause::Bot,
             Self::Forced => ActionCause::Forced,
-            Self::Late { .. } => ActionCause::TimedOut,
+            Self::TimedOut { .. } => ActionCause::TimedOut,
         }
     }
 }
@@ -199,15 +200,17 @@ impl Cause {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionTime {
     /// The time from when the server could first show the decision until its action arrived.
-    pub all: Duration,
-    /// The part of `all` spent on the network. The clock does not count it.
-    pub refund: Duration,
+    #[serde(rename = "all")]
+    pub elapsed: Duration,
+    /// The part of `elapsed` spent on the network. The clock does not count it.
+    #[serde(rename = "refund")]
+    pub network: Duration,
 }
 
 impl DecisionTime {
     /// Returns the time that the seat's clock counts.
     #[must_use]
-    pub fn charged(self) -> Duration {
-        self.all.saturating_sub(self.refund)
+    pub fn counted(self) -> Duration {
+        self.elapsed.saturating_sub(self.network)
     }
 }

@@ -74,18 +74,18 @@ impl<T: Clone> RequestCache<T> {
     }
 
     /// Removes the result of a request from the cache.
-    pub(crate) fn forget(&self, id: Uuid) {
+    pub(crate) fn remove(&self, id: Uuid) {
         self.lock().remove(&id);
     }
 
-    /// Returns the result of a request. The first call executes it with `make`; concurrent calls wait for the result.
+    /// Returns the result of a request. The first call executes it with `execute`; concurrent calls wait for the result.
     ///
     /// # Errors
-    /// The id belongs to another request or to another caller; the errors of `make`.
-    pub(crate) async fn once(
+    /// The id belongs to another request or to another caller; the errors of `execute`.
+    pub(crate) async fn get_or_execute(
         &self,
         request: RequestId,
-        make: impl Future<Output = Result<T, Error>>,
+        execute: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let id = request.id;
         let result = {
@@ -99,7 +99,7 @@ impl<T: Clone> RequestCache<T> {
             Arc::clone(&entry.result)
         };
         let execution = Execution { cache: self, id, result };
-        execution.result.get_or_try_init(|| make).await.cloned()
+        execution.result.get_or_try_init(|| execute).await.cloned()
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn ids_are_random_uuids_or_empty() {
         let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
-        let parsed = RequestId::parse(id).expect("it is a UUID").expect("it is not empty");
+        let parsed = RequestId::parse(id).expect("the id is a UUID").expect("the id is not empty");
         assert_eq!(RequestId::parse(&id.replace('-', "")), Ok(Some(parsed)));
         assert_eq!(RequestId::parse(""), Ok(None));
         for wrong in ["a", "67e55044", &Uuid::nil().to_string(), &"a".repeat(1 << 20)] {
@@ -127,12 +127,12 @@ mod tests {
     #[tokio::test]
     async fn simultaneous_calls_share_one_execution() {
         let (requests, count) = (RequestCache::default(), AtomicU32::new(0));
-        let make = || async {
+        let execute = || async {
             tokio::task::yield_now().await;
             Ok(count.fetch_add(1, Ordering::Relaxed))
         };
-        let once = || requests.once(request(1, Origin::Unknown), make());
-        let results = tokio::join!(once(), once(), once(), once());
+        let get_or_execute = || requests.get_or_execute(request(1, Origin::Unknown), execute());
+        let results = tokio::join!(get_or_execute(), get_or_execute(), get_or_execute(), get_or_execute());
         assert_eq!(results, (Ok(0), Ok(0), Ok(0), Ok(0)));
         assert_eq!(count.into_inner(), 1);
     }
@@ -140,24 +140,29 @@ mod tests {
     #[tokio::test]
     async fn an_id_is_for_one_request_of_one_caller() {
         let requests = RequestCache::default();
-        let first = requests.once(request(1, Origin::User(1)), async { Ok("first") }).await;
+        let first = requests.get_or_execute(request(1, Origin::User(1)), async { Ok("first") }).await;
         assert_eq!(first, Ok("first"));
         for other in [request(2, Origin::User(1)), request(1, Origin::User(2))] {
-            let refused = requests.once(other, async { Ok("second") }).await;
+            let refused = requests.get_or_execute(other, async { Ok("second") }).await;
             assert_eq!(refused, Err(Error::RequestIdReused { request_id: Uuid::from_u128(7).to_string() }));
         }
-        requests.forget(Uuid::from_u128(7));
-        assert_eq!(requests.once(request(2, Origin::User(2)), async { Ok("second") }).await, Ok("second"));
+        requests.remove(Uuid::from_u128(7));
+        assert_eq!(
+            requests.get_or_execute(request(2, Origin::User(2)), async { Ok("second") }).await,
+            Ok("second")
+        );
     }
 
     #[tokio::test]
-    async fn a_request_without_a_result_is_forgotten() {
+    async fn a_request_without_a_result_is_removed() {
         let requests = RequestCache::<u8>::default();
-        let failed = requests.once(request(1, Origin::Unknown), async { Err(Error::ShuttingDown) }).await;
+        let failed =
+            requests.get_or_execute(request(1, Origin::Unknown), async { Err(Error::ShuttingDown) }).await;
         assert_eq!(failed, Err(Error::ShuttingDown));
         assert!(requests.lock().is_empty());
         {
-            let canceled = std::pin::pin!(requests.once(request(1, Origin::Unknown), std::future::pending()));
+            let canceled =
+                std::pin::pin!(requests.get_or_execute(request(1, Origin::Unknown), std::future::pending()));
             assert!(futures_util::poll!(canceled).is_pending());
             assert_eq!(requests.lock().len(), 1);
         }

@@ -5,7 +5,7 @@ mod batch;
 mod catalog;
 mod health;
 mod match_;
-mod pages;
+mod pagination;
 mod reflection;
 mod search;
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
     use prost_types::FileDescriptorSet;
 
     use super::*;
-    use crate::edge::Shape;
+    use crate::edge::MethodShape;
     use crate::{batches, matches};
 
     #[test]
@@ -98,9 +98,9 @@ mod tests {
                     let name = format!("{package}.{}", service.name());
                     service.method.into_iter().map(move |method| {
                         let shape = match (method.client_streaming(), method.server_streaming()) {
-                            (false, false) => Shape::Call,
-                            (false, true) => Shape::Watch,
-                            (true, _) => Shape::Stream,
+                            (false, false) => MethodShape::Unary,
+                            (false, true) => MethodShape::ServerStreaming,
+                            (true, _) => MethodShape::BidiStreaming,
                         };
                         (name.clone(), method.name().to_owned(), shape)
                     })

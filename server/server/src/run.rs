@@ -14,10 +14,10 @@ use crate::batches::Batches;
 use crate::edge::{
     self, Accept, Access, Edge, GrpcService, Protocol, Tls, TlsListener, UnixSocket, metrics_page, watch_page,
 };
-use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{self, Health};
-use crate::telemetry::{self, Counts};
+use crate::stall;
+use crate::telemetry::{self, GaugeValues};
 
 /// A socket that accepts connections.
 #[derive(Debug)]
@@ -57,12 +57,12 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let serve_all =
-        |edge: Arc<Edge>| listeners.into_iter().map(|each| serve(Arc::clone(&edge), each)).collect();
-    run_serving(access.into(), matches, batches, shutdown, serve_all).await
+        |edge: Arc<Edge>| listeners.into_iter().map(|each| serve_listener(Arc::clone(&edge), each)).collect();
+    serve_with(access.into(), matches, batches, shutdown, serve_all).await
 }
 
 /// Does the same as [`run`], but `serve_all` starts the tasks that serve.
-pub(crate) async fn run_serving(
+pub(crate) async fn serve_with(
     access: Access,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
@@ -75,8 +75,8 @@ pub(crate) async fn run_serving(
     let methods = rpc::methods(&matches, &batches, &health);
     let edge = Arc::new(Edge::new(access, methods, Arc::clone(&batches), stopping));
     let watched = Arc::clone(&matches);
-    let _watch = held_up::watch(move || watched.look_at_journal() | watched.journal_fails())?;
-    let counts = || Counts {
+    let _stall_monitor = stall::start_monitor(move || watched.tick_journal() | watched.journal_fails())?;
+    let gauge_values = || GaugeValues {
         matches: matches.len(),
         batches: batches.len(),
         environments: batches.environments(),
@@ -88,8 +88,8 @@ pub(crate) async fn run_serving(
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
-        () = health.follow(&matches) => {}
-        () = telemetry::follow(counts) => {}
+        () = health.update_from_journal(&matches) => {}
+        () = telemetry::sample_gauges(gauge_values) => {}
         () = return_memory() => {}
         Some(ended) = serving.join_next() => ended?,
     }
@@ -105,7 +105,7 @@ pub(crate) async fn run_serving(
         anyhow::Ok(())
     };
     tokio::time::timeout(drain_timeout, drained).await.unwrap_or_else(|_| {
-        tracing::warn!("calls still under way are cut off");
+        tracing::warn!("drain timeout: the open calls are cancelled");
         Ok(())
     })
 }
@@ -132,21 +132,21 @@ async fn return_memory() {
 }
 
 /// Serves one listener until the server stops and its connections have ended.
-async fn serve(edge: Arc<Edge>, listener: Listener) {
+async fn serve_listener(edge: Arc<Edge>, listener: Listener) {
     match listener {
-        Listener::Tcp(listener) => accept(edge, listener).await,
-        Listener::Tls(listener, tls) => accept(edge, TlsListener { listener, tls }).await,
-        Listener::Unix(socket) => accept(edge, socket).await,
+        Listener::Tcp(listener) => serve_grpc(edge, listener).await,
+        Listener::Tls(listener, tls) => serve_grpc(edge, TlsListener { listener, tls }).await,
+        Listener::Unix(socket) => serve_grpc(edge, socket).await,
         Listener::WatchPage(listener) => {
-            edge::serve(Arc::clone(&edge), listener, (Protocol::Page, watch_page(&edge))).await;
+            edge::serve(Arc::clone(&edge), listener, (Protocol::Http1, watch_page(&edge))).await;
         }
         Listener::Metrics(listener) => {
-            edge::serve(Arc::clone(&edge), listener, (Protocol::Page, metrics_page(&edge))).await;
+            edge::serve(Arc::clone(&edge), listener, (Protocol::Http1, metrics_page(&edge))).await;
         }
     }
 }
 
 /// Serves gRPC on a listener.
-pub(crate) async fn accept(edge: Arc<Edge>, listener: impl Accept) {
+pub(crate) async fn serve_grpc(edge: Arc<Edge>, listener: impl Accept) {
     edge::serve(Arc::clone(&edge), listener, (Protocol::Grpc, GrpcService(edge))).await;
 }

@@ -1,21 +1,14 @@
-//! The server's secrets (seeds, salts and tokens, drawn from the operating system), and small files of the operator.
-
-use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::Path;
+//! The server's secrets: seeds, salts and tokens, drawn from the operating system.
 
 use boardwire_api::v1;
 use boardwire_kernel::{Digest, Key, RngStream};
 use serde::{Deserialize, Serialize};
 
-use crate::forms;
 use crate::hex::hex;
+use crate::serde_formats;
 
 /// The stream of random numbers under a given seed that yields the seeds of later episodes: `2^34`.
 const EPISODE_STREAM: u64 = 4 << 32;
-/// The maximum size in bytes of a file of keys, certificates, accounts or settings.
-const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Returns random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
@@ -24,41 +17,15 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Reads a small file of the operator.
-///
-/// # Errors
-/// The file cannot be read, or is larger than 1 MiB.
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 1 MiB"));
-    }
-    Ok(bytes)
-}
-
-/// Reads a small text file of the operator.
-///
-/// # Errors
-/// As [`read_file`]; the file is not UTF-8.
-pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-}
-
-/// Returns the text of an error about a file of the operator.
-pub(crate) fn about_file(what: &str, path: &Path, problem: impl Display) -> String {
-    format!("{what} {}: {problem}", path.display())
-}
-
 /// Returns a random seed for a batch. The batch's owner learns it.
 #[must_use]
 pub fn seed() -> u64 {
     u64::from_le_bytes(random())
 }
 
-/// Returns a random name that cannot be guessed: 32 hexadecimal digits.
+/// Returns 128 random bits as 32 hexadecimal digits: an id or a token that cannot be guessed.
 #[must_use]
-pub fn word() -> String {
+pub fn random_hex() -> String {
     hex(&random::<16>())
 }
 
@@ -68,7 +35,7 @@ pub(crate) fn digest(secret: &str) -> [u8; 32] {
 }
 
 /// Returns whether two secrets are equal, in a time that does not reveal where they differ.
-pub(crate) fn same(given: &str, secret: &str) -> bool {
+pub(crate) fn constant_time_eq(given: &str, secret: &str) -> bool {
     blake3::hash(given.as_bytes()) == blake3::hash(secret.as_bytes())
 }
 
@@ -82,13 +49,13 @@ pub(crate) struct Secret {
 
 impl Secret {
     /// Creates a random secret.
-    pub(crate) fn fresh() -> Self {
-        let secret = word();
+    pub(crate) fn random() -> Self {
+        let secret = random_hex();
         Self { digest: digest(&secret), secret }
     }
 
     /// Creates a secret of which only the digest is known.
-    pub(crate) fn by(digest: [u8; 32]) -> Self {
+    pub(crate) fn from_digest(digest: [u8; 32]) -> Self {
         Self { secret: String::new(), digest }
     }
 }
@@ -120,12 +87,12 @@ pub fn episode_seed(seed: u64, episode: u32) -> u64 {
     if episode == 0 {
         return seed;
     }
-    RngStream::resume(seed.into(), EPISODE_STREAM, 2 * u64::from(episode)).seed()
+    RngStream::resume(seed.into(), EPISODE_STREAM, 2 * u64::from(episode)).next_seed()
 }
 
 impl Seeds {
     /// Returns the source of seeds, and the key and seed source of the first episode.
-    pub(crate) fn begin(given: Option<u64>) -> (Self, Key, SeedSource) {
+    pub(crate) fn first(given: Option<u64>) -> (Self, Key, SeedSource) {
         match given {
             Some(seed) => (Self::Given { seed, next: 1 }, seed.into(), SeedSource::Given(seed)),
             None => (Self::Drawn, random().into(), SeedSource::Drawn),
@@ -160,26 +127,26 @@ pub struct EpisodeKey {
     /// The source of the key.
     pub source: SeedSource,
     /// The key.
-    #[serde(with = "forms::key")]
+    #[serde(with = "serde_formats::key")]
     pub key: Key,
     /// The salt.
-    #[serde(with = "forms::hex")]
+    #[serde(with = "serde_formats::hex")]
     pub salt: [u8; 16],
 }
 
 impl EpisodeKey {
     /// Converts the key to a message, with the server's contribution if the deal was fair.
-    pub(crate) fn to_message(self, server_part: Option<[u8; 32]>) -> v1::SeedOpening {
+    pub(crate) fn to_message(self, server_secret: Option<[u8; 32]>) -> v1::SeedOpening {
         v1::SeedOpening {
             seed: if let SeedSource::Given(seed) = self.source { Some(seed) } else { None },
             salt: self.salt.to_vec().into(),
             key: self.key.as_bytes().to_vec().into(),
-            server_secret: server_part.map(|part| part.to_vec().into()).unwrap_or_default(),
+            server_secret: server_secret.map(|secret| secret.to_vec().into()).unwrap_or_default(),
         }
     }
 
     /// Returns a placeholder for an episode that is not dealt yet.
-    pub(crate) fn nothing() -> Self {
+    pub(crate) fn placeholder() -> Self {
         Self { source: SeedSource::Drawn, key: [0; 32].into(), salt: [0; 16] }
     }
 
@@ -204,8 +171,8 @@ mod tests {
 
     #[test]
     fn seeds_after_a_given_one_follow_from_it() {
-        let (mut one, first, source) = Seeds::begin(Some(7));
-        let (mut two, ..) = Seeds::begin(Some(7));
+        let (mut one, first, source) = Seeds::first(Some(7));
+        let (mut two, ..) = Seeds::first(Some(7));
         let later = [one.next(), one.next()];
         assert_eq!((first, source), (7.into(), SeedSource::Given(7)));
         assert_eq!(later, [two.next(), two.next()]);
@@ -213,19 +180,19 @@ mod tests {
     }
 
     #[test]
-    fn drawn_seeds_and_words_do_not_repeat() {
-        let (mut seeds, first, source) = Seeds::begin(None);
+    fn drawn_seeds_and_random_hex_do_not_repeat() {
+        let (mut seeds, first, source) = Seeds::first(None);
         let (second, _) = seeds.next();
         assert_eq!(source, SeedSource::Drawn);
         assert_ne!(first, second);
-        assert_ne!(word(), word());
-        assert_eq!(word().len(), 32);
+        assert_ne!(random_hex(), random_hex());
+        assert_eq!(random_hex().len(), 32);
     }
 
     /// With 64 bits, a player could search for the seed that explains the first view.
     #[test]
     fn drawn_keys_have_256_bits() {
-        let (mut seeds, ..) = Seeds::begin(None);
+        let (mut seeds, ..) = Seeds::first(None);
         let drawn: Vec<Key> = (0..64).map(|_| seeds.next().0).collect();
         for byte in 0..32 {
             let first = drawn[0].as_bytes()[byte];
@@ -236,22 +203,24 @@ mod tests {
     #[test]
     fn a_commitment_covers_all_that_identifies_an_episode() {
         let (key, source) = (Key::from(7), SeedSource::Given(7));
-        let (opened, spec) = (EpisodeKey { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
-        let commitment = opened.commitment("match", 3, &spec);
-        assert_eq!(commitment, opened.commitment("match", 3, &spec));
+        let (key_with_salt, spec) = (EpisodeKey { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
+        let commitment = key_with_salt.commitment("match", 3, &spec);
+        assert_eq!(commitment, key_with_salt.commitment("match", 3, &spec));
         let others = [
-            opened.commitment("other", 3, &spec),
-            opened.commitment("match", 4, &spec),
-            opened.commitment("match", 3, &Digest::of_bytes(b"other")),
-            EpisodeKey { key: Key::from(8), ..opened }.commitment("match", 3, &spec),
-            EpisodeKey { salt: [2; 16], ..opened }.commitment("match", 3, &spec),
+            key_with_salt.commitment("other", 3, &spec),
+            key_with_salt.commitment("match", 4, &spec),
+            key_with_salt.commitment("match", 3, &Digest::of_bytes(b"other")),
+            EpisodeKey { key: Key::from(8), ..key_with_salt }.commitment("match", 3, &spec),
+            EpisodeKey { salt: [2; 16], ..key_with_salt }.commitment("match", 3, &spec),
         ];
         assert!(others.iter().all(|other| *other != commitment));
     }
 
     #[test]
-    fn only_the_same_secret_is_the_same() {
-        assert!(same("abc", "abc"));
-        assert!(!same("abc", "abd") && !same("ab", "abc") && !same("", "abc"));
+    fn secrets_are_compared_exactly() {
+        assert!(constant_time_eq("abc", "abc"));
+        assert!(
+            !constant_time_eq("abc", "abd") && !constant_time_eq("ab", "abc") && !constant_time_eq("", "abc")
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! Time and network are simulated, so a run is short and deterministic. Network faults do not change the result of a match,
 //! and a spectator sees every position once.
 
-mod world;
+mod simulated_match;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use turmoil::Sim;
 
 use crate::arbiter::{Audience, Phase};
 use crate::edge::Bounds;
-use world::World;
+use simulated_match::SimulatedMatch;
 
 const ADDRESS: (&str, u16) = ("server", 50051);
 /// The maximum duration of a match, in simulated time.
@@ -24,7 +24,7 @@ const MAX_DURATION: Duration = Duration::from_hours(1);
 /// The hosts of the clients.
 const CLIENTS: [&str; 3] = ["first", "last", "spectator"];
 
-fn simulated<'a>(world: &Rc<World>, seed: u64) -> Sim<'a> {
+fn new_simulation<'a>(simulated_match: &Rc<SimulatedMatch>, seed: u64) -> Sim<'a> {
     let mut builder = turmoil::Builder::new();
     builder
         .rng_seed(seed)
@@ -34,22 +34,22 @@ fn simulated<'a>(world: &Rc<World>, seed: u64) -> Sim<'a> {
         .max_message_latency(Duration::from_millis(80))
         .enable_random_order();
     let mut sim = builder.build();
-    let server_world = Rc::clone(world);
+    let server_match = Rc::clone(simulated_match);
     sim.host("server", move || {
-        let world = Rc::clone(&server_world);
-        async move { world.serve().await }
+        let simulated_match = Rc::clone(&server_match);
+        async move { simulated_match.serve().await }
     });
     for (name, seat) in [("first", 0), ("last", 2)] {
-        let world = Rc::clone(world);
+        let simulated_match = Rc::clone(simulated_match);
         sim.host(name, move || {
-            let world = Rc::clone(&world);
-            async move { world.agent(Seat::new(seat)).await }
+            let simulated_match = Rc::clone(&simulated_match);
+            async move { simulated_match.agent(Seat::new(seat)).await }
         });
     }
-    let spectator_world = Rc::clone(world);
+    let spectator_match = Rc::clone(simulated_match);
     sim.host("spectator", move || {
-        let world = Rc::clone(&spectator_world);
-        async move { world.spectator().await }
+        let simulated_match = Rc::clone(&spectator_match);
+        async move { simulated_match.spectator().await }
     });
     sim
 }
@@ -66,21 +66,21 @@ struct Outcome {
 
 /// Simulates a match, with faults from a seed or without faults.
 fn outcome(game: &'static str, fault_seed: Option<u64>) -> Outcome {
-    let world = World::new(game, Duration::ZERO);
-    let mut sim = simulated(&world, fault_seed.unwrap_or_default());
+    let simulated_match = SimulatedMatch::new(game, Duration::ZERO);
+    let mut sim = new_simulation(&simulated_match, fault_seed.unwrap_or_default());
     let mut rng = fault_seed.map(|seed| RngStream::new(seed, 0));
     let (mut active, mut faults) = ([None; 3], 0);
-    while !world.is_done() {
+    while !simulated_match.is_done() {
         sim.step().unwrap_or_else(|error| panic!("{game}, seed {fault_seed:?}: {error}"));
         assert!(sim.elapsed() < MAX_DURATION, "{game}, seed {fault_seed:?}: it does not end");
         if let Some(rng) = &mut rng {
             faults += inject_faults(&mut sim, rng, &mut active);
         }
     }
-    let arbiter = world.arbiter().expect("it has been created");
+    let arbiter = simulated_match.arbiter().expect("the match has been created");
     let replay = arbiter.replay(Audience::Host, None).expect("the episode is kept");
     let played = replay.frames.iter().filter_map(|frame| Some((frame.seat?, frame.played?.action)));
-    let frames = std::mem::take(&mut *world.frames.lock().expect("no thread panicked"));
+    let frames = std::mem::take(&mut *simulated_match.frames.lock().expect("no thread panicked"));
     Outcome { played: played.collect(), frames, faults }
 }
 
@@ -88,7 +88,7 @@ fn outcome(game: &'static str, fault_seed: Option<u64>) -> Outcome {
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Partitioned(Duration),
-    Held(Duration),
+    Delayed(Duration),
     Crashed(Duration),
 }
 
@@ -98,7 +98,7 @@ fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fa
     for (name, fault) in CLIENTS.into_iter().zip(active) {
         match *fault {
             Some(Fault::Partitioned(until)) if now > until => sim.repair(name, ADDRESS.0),
-            Some(Fault::Held(until)) if now > until => sim.release(name, ADDRESS.0),
+            Some(Fault::Delayed(until)) if now > until => sim.release(name, ADDRESS.0),
             Some(Fault::Crashed(until)) if now > until => sim.bounce(name),
             Some(_) => continue,
             None if rng.below(400) > 0 => continue,
@@ -112,7 +112,7 @@ fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fa
                     }
                     1 => {
                         sim.hold(name, ADDRESS.0);
-                        Fault::Held(until)
+                        Fault::Delayed(until)
                     }
                     _ => {
                         sim.crash(name);
@@ -129,14 +129,14 @@ fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fa
 
 /// The environment variable `BOARDWIRE_SIMULATIONS` sets the number of seeds.
 #[test]
-fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
-    crate::held_up::tests::ignore();
+fn network_faults_do_not_change_the_result() {
+    crate::stall::tests::disable();
     let seeds = std::env::var("BOARDWIRE_SIMULATIONS").map_or(4, |seeds| seeds.parse().expect("a number"));
     for game in boardwire_games::IDS {
-        let Outcome { played: undisturbed, frames: all, .. } = outcome(game, None);
+        let Outcome { played: without_faults, frames: all, .. } = outcome(game, None);
         let mut total = 0;
-        assert!(undisturbed.len() > 20, "{game}: {}", undisturbed.len());
-        assert_eq!(all.len(), undisturbed.len() + 1);
+        assert!(without_faults.len() > 20, "{game}: {}", without_faults.len());
+        assert_eq!(all.len(), without_faults.len() + 1);
         for seed in 0..seeds {
             let Outcome { played, frames, faults } = outcome(game, Some(seed));
             total += faults;
@@ -144,39 +144,39 @@ fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
                 played.iter().filter(|(by, _)| *by == seat).map(|(_, action)| *action).collect()
             };
             for seat in 0..3 {
-                assert_eq!(by(seat, &played), by(seat, &undisturbed), "{game}, seed {seed}, seat {seat}");
+                assert_eq!(by(seat, &played), by(seat, &without_faults), "{game}, seed {seed}, seat {seat}");
             }
             assert_eq!(frames.len(), all.len(), "{game}, seed {seed}");
             assert_eq!(frames.last().map(|frame| &frame.outcome), all.last().map(|frame| &frame.outcome));
         }
-        assert!(total >= u32::try_from(seeds).expect("few seeds"), "{game}: {total} faults");
+        assert!(total >= u32::try_from(seeds).expect("the number fits u32"), "{game}: {total} faults");
     }
 }
 
 #[test]
 fn a_slow_spectator_delays_no_agent_and_misses_no_frame() {
-    crate::held_up::tests::ignore();
+    crate::stall::tests::disable();
     let Outcome { frames: all, .. } = outcome("faraway", None);
-    let world = World::new("faraway", Duration::from_secs(4));
-    let mut sim = simulated(&world, 0);
+    let simulated_match = SimulatedMatch::new("faraway", Duration::from_secs(4));
+    let mut sim = new_simulation(&simulated_match, 0);
     let mut frames_at_end = None;
-    while !world.is_done() {
+    while !simulated_match.is_done() {
         sim.step().expect("no host fails");
-        if world.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over) {
-            frames_at_end.get_or_insert(world.frames.lock().expect("no thread panicked").len());
+        if simulated_match.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over) {
+            frames_at_end.get_or_insert(simulated_match.frames.lock().expect("no thread panicked").len());
         }
     }
     assert!(frames_at_end.is_some_and(|count| count < all.len() / 2), "{frames_at_end:?} of {}", all.len());
-    assert_eq!(world.frames.lock().expect("no thread panicked").len(), all.len());
+    assert_eq!(simulated_match.frames.lock().expect("no thread panicked").len(), all.len());
 }
 
 #[test]
 fn a_stopping_server_informs_reachable_clients_and_does_not_wait_for_unreachable_ones() {
-    crate::held_up::tests::ignore();
+    crate::stall::tests::disable();
     let drain = Bounds::default().drain_timeout;
     for seed in 0..8 {
-        let world = World::new("rauha", Duration::ZERO);
-        let mut sim = simulated(&world, seed);
+        let simulated_match = SimulatedMatch::new("rauha", Duration::ZERO);
+        let mut sim = new_simulation(&simulated_match, seed);
         let begins = Duration::from_millis(1_500 + 300 * seed);
         while sim.elapsed() < begins {
             sim.step().expect("no host fails");
@@ -184,13 +184,16 @@ fn a_stopping_server_informs_reachable_clients_and_does_not_wait_for_unreachable
         // The server cannot reach the agents.
         sim.partition("first", ADDRESS.0);
         sim.hold("last", ADDRESS.0);
-        assert!(world.spectator_errors.lock().expect("no thread panicked").is_empty(), "seed {seed}");
-        world.stop.send_replace(true);
+        assert!(
+            simulated_match.spectator_errors.lock().expect("no thread panicked").is_empty(),
+            "seed {seed}"
+        );
+        simulated_match.stop.send_replace(true);
         while sim.is_host_running(ADDRESS.0) {
             sim.step().expect("no host fails");
             assert!(sim.elapsed() < begins + drain + Duration::from_secs(1), "seed {seed}: it does not end");
         }
-        let errors = world.spectator_errors.lock().expect("no thread panicked");
+        let errors = simulated_match.spectator_errors.lock().expect("no thread panicked");
         let error = errors.first().map(|status| (status.code(), status.message()));
         assert_eq!(error, Some((Code::Unavailable, "the server is shutting down")), "seed {seed}");
     }

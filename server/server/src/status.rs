@@ -16,8 +16,8 @@ pub(crate) const DOMAIN: &str = "boardwire.v1";
 
 /// Converts an error to a status, for the trailers of a call. Counts the refusal, and logs an internal error.
 pub(crate) fn status(error: &Error) -> Status {
-    if let Error::Internal { place, what } = error {
-        tracing::error!(place, what, "internal error");
+    if let Error::Internal { place, problem } = error {
+        tracing::error!(place, problem, "internal error");
     }
     let Report { code, reason, message, metadata, field } = error.report();
     telemetry::refused(reason);
@@ -36,7 +36,7 @@ pub(crate) fn status(error: &Error) -> Status {
 
 /// Converts an error to the same status as a message, for a response on a stream.
 pub(crate) fn message(error: &Error) -> tonic_types::Status {
-    tonic_types::Status::decode(status(error).details()).expect("it was encoded just now")
+    tonic_types::Status::decode(status(error).details()).expect("the details were encoded just now")
 }
 
 #[cfg(test)]

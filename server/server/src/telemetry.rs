@@ -8,10 +8,10 @@ use boardwire_batch::tables::DECISIONS;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::held_up;
+use crate::stall;
 
 /// The handle of the recorder. Empty unless the server records metrics.
-static RECORDED: OnceLock<PrometheusHandle> = OnceLock::new();
+static PROMETHEUS: OnceLock<PrometheusHandle> = OnceLock::new();
 
 /// The time between two samples of the gauges.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
@@ -27,13 +27,13 @@ const ENVIRONMENTS: &str = "boardwire_environments";
 const CONNECTIONS: &str = "boardwire_connections";
 const QUEUE: &str = "boardwire_pool_queue";
 const JOURNAL: &str = "boardwire_journal_lag_lines";
-const HELD_UP: &str = "boardwire_held_up_seconds";
+const STALLED: &str = "boardwire_held_up_seconds";
 
 /// Starts to record metrics.
 ///
 /// # Errors
 /// The process already records metrics.
-pub fn begin() -> anyhow::Result<()> {
+pub fn install_recorder() -> anyhow::Result<()> {
     let builder = PrometheusBuilder::new();
     let builder = builder.set_buckets_for_metric(Matcher::Full(REQUESTS.to_owned()), &BUCKETS)?;
     let recorder = builder.build_recorder();
@@ -48,18 +48,21 @@ pub fn begin() -> anyhow::Result<()> {
     describe_gauge!(CONNECTIONS, "Open connections");
     describe_gauge!(QUEUE, "Tasks that wait for a pool thread");
     describe_gauge!(JOURNAL, "Journal lines not written yet");
-    describe_gauge!(HELD_UP, "Total time in which the process was held up");
-    RECORDED.get_or_init(|| handle);
+    describe_gauge!(
+        STALLED,
+        "Total time for which the process was suspended, without CPU time, or waiting for the journal disk"
+    );
+    PROMETHEUS.get_or_init(|| handle);
     Ok(())
 }
 
 /// Returns the metrics in Prometheus' text format.
 pub(crate) fn page() -> String {
-    RECORDED.get().map(PrometheusHandle::render).unwrap_or_default()
+    PROMETHEUS.get().map(PrometheusHandle::render).unwrap_or_default()
 }
 
 pub(crate) fn refused(reason: &'static str) {
-    if RECORDED.get().is_some() {
+    if PROMETHEUS.get().is_some() {
         counter!(REFUSALS, "reason" => reason).increment(1);
     }
 }
@@ -72,14 +75,14 @@ pub(crate) async fn timed<T, E>(
 ) -> Result<T, E> {
     let start = Instant::now();
     let response = request.await;
-    if RECORDED.get().is_some() && response.is_ok() {
+    if PROMETHEUS.get().is_some() && response.is_ok() {
         let waited = if waits { "true" } else { "false" };
         histogram!(REQUESTS, "method" => method, "waited" => waited).record(start.elapsed());
     }
     response
 }
 
-pub(crate) struct Counts {
+pub(crate) struct GaugeValues {
     pub(crate) matches: usize,
     pub(crate) batches: usize,
     pub(crate) environments: usize,
@@ -88,24 +91,24 @@ pub(crate) struct Counts {
     pub(crate) journal_lag: usize,
 }
 
-/// Samples the gauges from `count`. Never returns.
-pub(crate) async fn follow(count: impl Fn() -> Counts) {
-    let Some(handle) = RECORDED.get() else { return std::future::pending().await };
+/// Sets the gauges to the values from `read`, once a second. Never returns.
+pub(crate) async fn sample_gauges(read: impl Fn() -> GaugeValues) {
+    let Some(handle) = PROMETHEUS.get() else { return std::future::pending().await };
     let mut interval = tokio::time::interval(SAMPLE_INTERVAL);
     loop {
         interval.tick().await;
-        let counts = count();
-        for (name, count) in [
-            (MATCHES, counts.matches),
-            (BATCHES, counts.batches),
-            (ENVIRONMENTS, counts.environments),
-            (CONNECTIONS, counts.connections),
-            (QUEUE, counts.queued),
-            (JOURNAL, counts.journal_lag),
+        let values = read();
+        for (name, value) in [
+            (MATCHES, values.matches),
+            (BATCHES, values.batches),
+            (ENVIRONMENTS, values.environments),
+            (CONNECTIONS, values.connections),
+            (QUEUE, values.queued),
+            (JOURNAL, values.journal_lag),
         ] {
-            gauge!(name).set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+            gauge!(name).set(f64::from(u32::try_from(value).unwrap_or(u32::MAX)));
         }
-        gauge!(HELD_UP).set(held_up::so_far().as_secs_f64());
+        gauge!(STALLED).set(stall::stalled_time().as_secs_f64());
         handle.run_upkeep();
     }
 }

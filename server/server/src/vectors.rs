@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_api::v1::{self, AutoresetMode};
-use boardwire_batch::batch::{Actions, Batch, Columns, LineUp, Opening, Plan, Reset};
+use boardwire_batch::batch::{Actions, Batch, BatchOptions, Columns, EnvironmentConfig, LineUp, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
@@ -73,8 +73,8 @@ fn layout(fields: &[v1::ViewField]) -> Value {
 }
 
 fn spec(tables: &Tables, table: &Table) -> v1::GameSpec {
-    let served = tables.served(table.rules.info().id).expect("the game is served");
-    messages::spec(&served, table)
+    let facts = tables.game_facts(table.game.info().id).expect("the game is served");
+    messages::spec(&facts, table)
 }
 
 /// Views of both seats and the public at the deal, early, in the middle and at the end of a game.
@@ -85,7 +85,7 @@ fn views_and_masks() {
     for game in boardwire_games::IDS {
         let table = tables.table(game, 2, []).expect("a table");
         let spec = spec(&tables, &table);
-        let mut play = Arc::clone(&table.rules).deal(SEED.into());
+        let mut play = Arc::clone(&table.game).deal(SEED.into());
         let mut rng = RngStream::new(SEED, BOT_STREAM);
         let mut positions = vec![];
         loop {
@@ -97,7 +97,7 @@ fn views_and_masks() {
             }
             let Some(seat) = play.pending().lowest() else { break };
             let mut legal = play.legal(seat);
-            play.apply(seat, rng.draw(&mut legal).into()).expect("it is legal");
+            play.apply(seat, rng.draw(&mut legal).into()).expect("the action is legal");
         }
         games.push(json!({
             "game": game,
@@ -116,10 +116,10 @@ fn views_and_masks() {
 fn position(
     spec: &v1::GameSpec,
     table: &Table,
-    play: &dyn boardwire_batch::play::Play,
+    play: &dyn boardwire_batch::play::AnyEpisode,
     viewer: Viewer,
 ) -> Value {
-    let info = table.rules.info();
+    let info = table.game.info();
     let mut view = vec![0; info.layout_for(viewer).bytes()];
     play.view(viewer, &mut view);
     let (seat, fields) = match viewer {
@@ -150,12 +150,16 @@ fn steps_of_batches() {
         let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("an agent");
         let line_ups = vec![line_up([Player::Agent, bot]), line_up([Player::Agent, Player::Agent])];
         let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
-        let plan = Plan { columns, autoreset: AutoresetMode::SameStep, ..Plan::of(line_ups) };
-        let opening = Opening { plan, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
-        let group = pool.alone();
-        let batch = Batch::open(String::new(), Arc::clone(&table), opening, &group);
-        let batch = runtime.block_on(batch).expect("it is opened");
-        let mut rows = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
+        let config = EnvironmentConfig {
+            columns,
+            autoreset: AutoresetMode::SameStep,
+            ..EnvironmentConfig::of(line_ups)
+        };
+        let options = BatchOptions { config, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
+        let group = pool.new_group();
+        let batch = Batch::open(String::new(), Arc::clone(&table), options, &group);
+        let batch = runtime.block_on(batch).expect("the batch is opened");
+        let mut rows = runtime.block_on(batch.reset(Reset::default(), None)).expect("the batch is reset");
         let mut steps = vec![step(&table, &messages::step(rows.clone()))];
         while steps.len() < 3 {
             let bytes = rows.mask().len() / 3;
@@ -163,7 +167,7 @@ fn steps_of_batches() {
             let actions: Vec<u8> = rows.mask().chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
             rows = runtime
                 .block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))
-                .expect("it is legal");
+                .expect("the action is legal");
             // Keeps the first step, and the next step that ends an episode.
             if steps.len() == 1 || !rows.ended().is_empty() {
                 steps.push(step(&table, &messages::step(rows.clone())));
@@ -175,12 +179,15 @@ fn steps_of_batches() {
 }
 
 fn step(table: &Table, step: &v1::Step) -> Value {
-    let info = table.rules.info();
+    let info = table.game.info();
     let mask = |bytes: &[u8]| {
         (0..8 * bytes.len()).filter(|at| bytes[at / 8] >> (at % 8) & 1 == 1).collect::<Vec<_>>()
     };
     let numbers = |column: &[u8]| {
-        column.chunks(4).map(|four| u32::from_le_bytes(four.try_into().expect("four"))).collect::<Vec<_>>()
+        column
+            .chunks(4)
+            .map(|four| u32::from_le_bytes(four.try_into().expect("four bytes")))
+            .collect::<Vec<_>>()
     };
     let signed = |column: &[u8]| numbers(column).into_iter().map(u32::cast_signed).collect::<Vec<_>>();
     let rewards = numbers(&step.reward).into_iter().map(f32::from_bits).collect::<Vec<_>>();
@@ -214,7 +221,7 @@ fn seeds_and_deals() {
             let mut rng = RngStream::new(seed, stream);
             let below: Vec<[u32; 2]> =
                 [2, 6, 68, 1_000, 3 << 30].iter().map(|&n| [n, rng.below(n)]).collect();
-            let mut set = ActionSet::first(8);
+            let mut set = ActionSet::below(8);
             let drawn: Vec<u8> = (0..8).map(|_| rng.draw(&mut set)).collect();
             let mut shuffled: Vec<u8> = (0..8).collect();
             rng.shuffle(&mut shuffled);
@@ -226,7 +233,7 @@ fn seeds_and_deals() {
         })
         .collect();
     let episode = |(environment, episode): (u64, u64)| {
-        let seed = RngStream::resume(SEED.into(), environment, 2 * episode).seed();
+        let seed = RngStream::resume(SEED.into(), environment, 2 * episode).next_seed();
         json!({"environment": environment, "episode": episode, "seed": seed.to_string()})
     };
     let episodes: Vec<Value> = [(0, 0), (0, 1), (1, 0), (41, 9)].into_iter().map(episode).collect();
@@ -234,10 +241,10 @@ fn seeds_and_deals() {
     for game in boardwire_games::IDS {
         let table = tables.table(game, 2, []).expect("a table");
         for seed in seeds {
-            let play = Arc::clone(&table.rules).deal(seed.into());
+            let play = Arc::clone(&table.game).deal(seed.into());
             let mut views = vec![];
             for seat in Seat::all(2) {
-                let mut view = vec![0; table.rules.info().layout.bytes()];
+                let mut view = vec![0; table.game.info().layout.bytes()];
                 play.view(seat.into(), &mut view);
                 views.push(hex(&view));
             }

@@ -10,9 +10,9 @@
 
 mod faraway;
 mod golden_compass;
-mod log;
 mod play;
 mod rauha;
+mod record;
 
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
@@ -22,25 +22,25 @@ use anyhow::Context as _;
 use boardwire_games::faraway::Faraway;
 use boardwire_games::golden_compass::GoldenCompass;
 use boardwire_games::rauha::Rauha;
-use boardwire_kernel::catalogue::Checked;
-use boardwire_kernel::{CatalogueError, Game, Loaded};
+use boardwire_kernel::catalogue::CatalogueResult;
+use boardwire_kernel::{CatalogueError, Game, LoadedCatalogue};
 use clap::Parser;
 use serde_json::json;
 
-use play::Replayed;
+use play::{Difference, ReplayResult};
 
 /// Checks a game with scoring cases or recorded games. Reads and writes one JSON object per line.
 #[derive(Debug, Parser)]
-enum Ask {
+enum Command {
     /// Answers scoring cases.
-    Score(Of),
+    Score(GameArguments),
     /// Replays recorded games and compares every fact.
-    Replay(Of),
+    Replay(GameArguments),
 }
 
 /// The game to check.
 #[derive(Debug, clap::Args)]
-struct Of {
+struct GameArguments {
     /// The game's id.
     game: String,
     /// Plays with the components of a file instead of the built-in ones.
@@ -49,19 +49,19 @@ struct Of {
 }
 
 /// The answer to a line: the text to print, and whether the check passed.
-type Answered = Checked<(String, bool)>;
+type AnswerResult = CatalogueResult<(String, bool)>;
 
 /// A function that answers a line, given its number and its text.
-type Answerer = Box<dyn Fn(usize, &str) -> Answered>;
+type LineHandler = Box<dyn Fn(usize, &str) -> AnswerResult>;
 
 /// The components of a game: the text of its catalogue, and the loaded catalogue.
-struct Components<G: Game> {
+struct GameCatalogue<G: Game> {
     text: String,
-    loaded: Arc<Loaded<G::Catalogue>>,
+    loaded: Arc<LoadedCatalogue<G::Catalogue>>,
 }
 
 fn main() -> ExitCode {
-    match run(&Ask::parse()) {
+    match run(&Command::parse()) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("conformance: {error:#}");
@@ -70,30 +70,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(ask: &Ask) -> anyhow::Result<ExitCode> {
-    let answer: Answerer = match ask {
-        Ask::Score(of) => match of.game.as_str() {
-            "faraway" => score(of.components::<Faraway>()?, faraway::score),
-            "rauha" => score(of.components::<Rauha>()?, rauha::score),
+fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    let handler: LineHandler = match command {
+        Command::Score(arguments) => match arguments.game.as_str() {
+            "faraway" => score(arguments.catalogue::<Faraway>()?, faraway::score),
+            "rauha" => score(arguments.catalogue::<Rauha>()?, rauha::score),
             "golden_compass" => anyhow::bail!("golden_compass has no scoring cases: `replay` checks it"),
             other => return unknown(other),
         },
-        Ask::Replay(of) => match of.game.as_str() {
-            "faraway" => replay(of.components::<Faraway>()?, faraway::replay),
-            "rauha" => replay(of.components::<Rauha>()?, rauha::replay),
-            "golden_compass" => replay(of.components::<GoldenCompass>()?, golden_compass::replay),
+        Command::Replay(arguments) => match arguments.game.as_str() {
+            "faraway" => replay(arguments.catalogue::<Faraway>()?, faraway::replay),
+            "rauha" => replay(arguments.catalogue::<Rauha>()?, rauha::replay),
+            "golden_compass" => replay(arguments.catalogue::<GoldenCompass>()?, golden_compass::replay),
             other => return unknown(other),
         },
     };
-    each_line(&answer)
+    each_line(&handler)
 }
 
 fn unknown<T>(game: &str) -> anyhow::Result<T> {
     anyhow::bail!("there is no game `{game}`: known are faraway, rauha, golden_compass")
 }
 
-impl Of {
-    fn components<G: Game>(&self) -> anyhow::Result<Components<G>> {
+impl GameArguments {
+    fn catalogue<G: Game>(&self) -> anyhow::Result<GameCatalogue<G>> {
         let text = match &self.catalogue {
             None => G::TYPE.catalogue.to_owned(),
             Some(given) => {
@@ -103,27 +103,36 @@ impl Of {
                 std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?
             }
         };
-        Components::read(text).map_err(|error| anyhow::anyhow!("no catalogue of {}: {error}", G::TYPE.id))
+        GameCatalogue::read(text).map_err(|error| anyhow::anyhow!("no catalogue of {}: {error}", G::TYPE.id))
     }
 }
 
-impl<G: Game> Components<G> {
-    fn read(text: String) -> Checked<Self> {
-        Ok(Self { loaded: Arc::new(Loaded::read(&text)?), text })
+impl<G: Game> GameCatalogue<G> {
+    fn read(text: String) -> CatalogueResult<Self> {
+        Ok(Self { loaded: Arc::new(LoadedCatalogue::read(&text)?), text })
     }
 }
 
-fn score<G: Game>(game: Components<G>, score: fn(&Components<G>, &str) -> Checked<String>) -> Answerer {
+fn score<G: Game>(
+    game: GameCatalogue<G>,
+    score: fn(&GameCatalogue<G>, &str) -> CatalogueResult<String>,
+) -> LineHandler {
     Box::new(move |_, line| Ok((score(&game, line)?, true)))
 }
 
-fn replay<G: Game>(game: Components<G>, replay: fn(&Components<G>, &str) -> Checked<Replayed>) -> Answerer {
+fn replay<G: Game>(
+    game: GameCatalogue<G>,
+    replay: fn(&GameCatalogue<G>, &str) -> CatalogueResult<ReplayResult>,
+) -> LineHandler {
     Box::new(move |number, line| {
         let (answer, is_same) = match replay(&game, line)? {
             Ok(scores) => (json!({ "line": number, "ok": true, "scores": scores }), true),
-            Err(found) => {
-                let (at, expected, got) = (found.at, found.expected, found.got);
-                (json!({ "line": number, "ok": false, "at": at, "expected": expected, "got": got }), false)
+            Err(difference) => {
+                let Difference { location, expected, actual } = difference;
+                (
+                    json!({ "line": number, "ok": false, "at": location, "expected": expected, "got": actual }),
+                    false,
+                )
             }
         };
         Ok((answer.to_string(), is_same))
@@ -131,7 +140,7 @@ fn replay<G: Game>(game: Components<G>, replay: fn(&Components<G>, &str) -> Chec
 }
 
 /// Answers every line of standard input that is not blank. An error in one line does not stop the others.
-fn each_line(answer: &Answerer) -> anyhow::Result<ExitCode> {
+fn each_line(handler: &LineHandler) -> anyhow::Result<ExitCode> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut all_good = true;
     for (number, line) in (1..).zip(std::io::stdin().lock().split(b'\n')) {
@@ -140,8 +149,8 @@ fn each_line(answer: &Answerer) -> anyhow::Result<ExitCode> {
         if text.is_ok_and(|text| text.trim().is_empty()) {
             continue;
         }
-        let answered = text.map_err(|error| CatalogueError::new("line", format!("not UTF-8: {error}")));
-        let (text, good) = answered.and_then(|text| answer(number, text)).unwrap_or_else(|error| {
+        let line = text.map_err(|error| CatalogueError::new("line", format!("not UTF-8: {error}")));
+        let (text, good) = line.and_then(|text| handler(number, text)).unwrap_or_else(|error| {
             eprintln!("conformance: line {number}: {error}");
             (json!({ "line": number, "ok": false, "error": error.to_string() }).to_string(), false)
         });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Episode, FieldKind, Game, Seat, Viewer};
+use boardwire_kernel::{Episode, FieldKind, Game, RandomSource, Seat, Viewer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -10,30 +10,30 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
     /// The location in the record, such as `round 3 turn 1 take`.
-    pub(crate) at: String,
+    pub(crate) location: String,
     /// The value in the record.
     pub(crate) expected: Value,
     /// The value in the engine.
-    pub(crate) got: Value,
+    pub(crate) actual: Value,
 }
 
 /// The result of a comparison: a value if there is no difference, else the first difference.
-pub(crate) type Compared<T = ()> = Result<T, Difference>;
+pub(crate) type CompareResult<T = ()> = Result<T, Difference>;
 
 /// The final scores of a record without differences, or the first difference.
-pub(crate) type Replayed = Compared<Vec<i32>>;
+pub(crate) type ReplayResult = CompareResult<Vec<i32>>;
 
-/// Returns a difference: at `at` the record has `expected`, the engine `got`.
-pub(crate) fn differs<T>(
-    at: impl Into<String>,
+/// Returns a difference: at `location` the record has `expected`, the engine `actual`.
+pub(crate) fn mismatch<T>(
+    location: impl Into<String>,
     expected: impl Serialize,
-    got: impl Serialize,
-) -> Compared<T> {
-    Err(Difference { at: at.into(), expected: told(expected), got: told(got) })
+    actual: impl Serialize,
+) -> CompareResult<T> {
+    Err(Difference { location: location.into(), expected: to_json(expected), actual: to_json(actual) })
 }
 
 /// Returns a value as JSON, without null fields.
-fn told(value: impl Serialize) -> Value {
+fn to_json(value: impl Serialize) -> Value {
     let mut value = json!(value);
     if let Value::Object(fields) = &mut value {
         fields.retain(|_, field| !field.is_null());
@@ -41,61 +41,61 @@ fn told(value: impl Serialize) -> Value {
     value
 }
 
-/// Compares a recorded fact with the engine's. For objects, the first field that differs is added to `at`.
-pub(crate) fn same<T: Serialize + PartialEq>(at: &str, expected: &T, got: &T) -> Compared {
-    if expected == got {
+/// Compares a recorded fact with the engine's. For objects, the first field that differs is added to `location`.
+pub(crate) fn compare<T: Serialize + PartialEq>(location: &str, expected: &T, actual: &T) -> CompareResult {
+    if expected == actual {
         return Ok(());
     }
-    let (expected, got) = (json!(expected), json!(got));
-    let fields = expected.as_object().zip(got.as_object());
-    let differing = fields.and_then(|(stated, got)| {
-        let mut names = stated.keys().chain(got.keys());
-        names.find(|&name| stated.get(name) != got.get(name))
+    let (expected, actual) = (json!(expected), json!(actual));
+    let fields = expected.as_object().zip(actual.as_object());
+    let differing = fields.and_then(|(recorded, actual)| {
+        let mut names = recorded.keys().chain(actual.keys());
+        names.find(|&name| recorded.get(name) != actual.get(name))
     });
     match differing {
         Some(name) => {
-            let gap = if at.ends_with('.') { "" } else { " " };
-            differs(format!("{at}{gap}{name}"), &expected[name], &got[name])
+            let gap = if location.ends_with('.') { "" } else { " " };
+            mismatch(format!("{location}{gap}{name}"), &expected[name], &actual[name])
         }
-        None => differs(at, expected, got),
+        None => mismatch(location, expected, actual),
     }
 }
 
 /// Compares recorded ids with the engine's, in any order.
-pub(crate) fn same_set(at: &str, expected: &[u8], got: &[u8]) -> Compared {
-    let [expected, got] = [expected, got].map(|ids| {
+pub(crate) fn compare_unordered(location: &str, expected: &[u8], actual: &[u8]) -> CompareResult {
+    let [expected, actual] = [expected, actual].map(|ids| {
         let mut sorted = ids.to_vec();
         sorted.sort_unstable();
         sorted
     });
-    same(at, &expected, &got)
+    compare(location, &expected, &actual)
 }
 
 /// An action: its verb, and the row or number to which it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Move(pub(crate) &'static str, pub(crate) u8);
+pub(crate) struct ActionKey(pub(crate) &'static str, pub(crate) u8);
 
 /// A game that is being replayed. Its random outcomes are scripted, and its choices are ordinary actions.
 #[derive(Debug)]
-pub(crate) struct Play<G: Game> {
+pub(crate) struct ReplayedEpisode<G: Game> {
     episode: Episode<G>,
 }
 
-impl<G: Game> Clone for Play<G> {
+impl<G: Game> Clone for ReplayedEpisode<G> {
     fn clone(&self) -> Self {
         Self { episode: self.episode.clone() }
     }
 }
 
-impl<G: Game> Play<G> {
+impl<G: Game> ReplayedEpisode<G> {
     /// Deals with scripted outcomes for each stream. [`script`](Self::script) adds outcomes that are known later.
     pub(crate) fn deal<I: IntoIterator<Item = u8>>(
         game: G,
         outcomes: impl IntoIterator<Item = I>,
-    ) -> Compared<Self> {
-        let play = Self { episode: Episode::start(Arc::new(game), Chance::scripted(outcomes)) };
-        play.is_possible("the deal")?;
-        Ok(play)
+    ) -> CompareResult<Self> {
+        let replayed = Self { episode: Episode::start(Arc::new(game), RandomSource::scripted(outcomes)) };
+        replayed.check_scripted_outcomes("the deal")?;
+        Ok(replayed)
     }
 
     /// Returns the episode, with its source of random outcomes.
@@ -105,7 +105,7 @@ impl<G: Game> Play<G> {
 
     /// Appends outcomes to a stream of random numbers.
     pub(crate) fn script(&mut self, stream: usize, outcomes: impl IntoIterator<Item = u8>) {
-        self.episode.chance_mut().extend(stream, outcomes);
+        self.episode.random_source_mut().extend(stream, outcomes);
     }
 
     /// Returns the values of a field in the view of `viewer`.
@@ -114,31 +114,31 @@ impl<G: Game> Play<G> {
     }
 
     /// Returns the first byte of a field in seat 0's view. Seats in it are counted from 1, beginning with seat 0.
-    pub(crate) fn number(&self, name: &str) -> u8 {
+    pub(crate) fn public_byte(&self, name: &str) -> u8 {
         bytes(&self.field(Seat::FIRST.into(), name))[0]
     }
 
     /// Returns the name of the category in a field of seat 0's view.
-    pub(crate) fn word(&self, name: &str) -> &str {
+    pub(crate) fn category_name(&self, name: &str) -> &str {
         let layout = &self.episode.game().info().layout;
-        let field = layout.fields.iter().find(|field| field.name == name).expect("such a field");
-        let FieldKind::Category { names } = &field.kind else { panic!("{name} has no words") };
-        &names[usize::from(self.number(name))]
+        let field = layout.fields.iter().find(|field| field.name == name).expect("the view has this field");
+        let FieldKind::Category { names } = &field.kind else { panic!("{name} has no category names") };
+        &names[usize::from(self.public_byte(name))]
     }
 
     /// Returns the legal actions of `seat`, in the order of the actions.
-    pub(crate) fn offered(&self, seat: Seat) -> Vec<Move> {
+    pub(crate) fn legal_actions(&self, seat: Seat) -> Vec<ActionKey> {
         let actions = self.episode.game().info().actions.all();
-        let offered = self.legal(seat).map(|index| &actions[usize::from(index)]);
-        offered.map(|action| Move(action.verb, action.row)).collect()
+        let legal = self.legal_indices(seat).map(|index| &actions[usize::from(index)]);
+        legal.map(|action| ActionKey(action.verb, action.row)).collect()
     }
 
     /// Returns the rows of the legal actions of `seat` with this verb.
     pub(crate) fn rows(&self, seat: Seat, verb: &str) -> Vec<u8> {
-        self.offered(seat).into_iter().filter(|offered| offered.0 == verb).map(|offered| offered.1).collect()
+        self.legal_actions(seat).into_iter().filter(|key| key.0 == verb).map(|key| key.1).collect()
     }
 
-    fn legal(&self, seat: Seat) -> impl Iterator<Item = u8> {
+    fn legal_indices(&self, seat: Seat) -> impl Iterator<Item = u8> {
         self.episode.game().legal(self.episode.state(), seat).into_iter()
     }
 
@@ -147,41 +147,41 @@ impl<G: Game> Play<G> {
         if !self.episode.pending().contains(seat) {
             return Value::Null;
         }
-        self.legal(seat).filter_map(|index| self.episode.game().info().actions.label(index)).collect()
+        self.legal_indices(seat).filter_map(|index| self.episode.game().info().actions.label(index)).collect()
     }
 
     /// Returns the index and the label of an action.
-    pub(crate) fn index(&self, Move(verb, row): Move) -> Option<(u8, &str)> {
+    pub(crate) fn index(&self, ActionKey(verb, row): ActionKey) -> Option<(u8, &str)> {
         let actions = self.episode.game().info().actions.all();
-        let at = actions.iter().position(|action| action.verb == verb && action.row == row)?;
-        Some((u8::try_from(at).ok()?, actions[at].label.as_str()))
+        let index = actions.iter().position(|action| action.verb == verb && action.row == row)?;
+        Some((u8::try_from(index).ok()?, actions[index].label.as_str()))
     }
 
     /// Plays a recorded choice. Reports a difference if the action is illegal or a scripted outcome is impossible.
-    pub(crate) fn choose(&mut self, at: &str, seat: Seat, choice: Move) -> Compared {
+    pub(crate) fn choose(&mut self, location: &str, seat: Seat, choice: ActionKey) -> CompareResult {
         let Some((index, label)) = self.index(choice) else {
-            return differs(at, format!("{} {}", choice.0, choice.1), self.legal_labels(seat));
+            return mismatch(location, format!("{} {}", choice.0, choice.1), self.legal_labels(seat));
         };
         if self.episode.check(seat, index.into()).is_err() {
-            return differs(at, label, self.legal_labels(seat));
+            return mismatch(location, label, self.legal_labels(seat));
         }
-        self.episode.apply(seat, index.into()).expect("it was looked at");
-        self.is_possible(at)
+        self.episode.apply(seat, index.into()).expect("the action was checked");
+        self.check_scripted_outcomes(location)
     }
 
-    fn is_possible(&self, at: &str) -> Compared {
-        match self.episode.chance().fault() {
+    fn check_scripted_outcomes(&self, location: &str) -> CompareResult {
+        match self.episode.random_source().script_error() {
             None => Ok(()),
-            Some(fault) => differs(at, "a possible draw", fault.to_string()),
+            Some(fault) => mismatch(location, "a possible draw", fault.to_string()),
         }
     }
 
     /// Returns the final scores. Reports a difference if the game is not over.
-    pub(crate) fn scores(&self, at: &str) -> Compared<Vec<i32>> {
+    pub(crate) fn scores(&self, location: &str) -> CompareResult<Vec<i32>> {
         match self.episode.outcome() {
             Some(outcome) => Ok(outcome.scores().to_vec()),
-            None => differs(
-                at,
+            None => mismatch(
+                location,
                 "the end of the game",
                 self.episode.pending().iter().map(Seat::number).collect::<Vec<_>>(),
             ),
@@ -194,7 +194,8 @@ pub(crate) fn field<G: Game>(game: &G, state: &G::State, viewer: Viewer, name: &
     let layout = game.info().layout_for(viewer);
     let mut view = vec![0; layout.bytes()];
     game.view(state, viewer, &mut view);
-    let (offset, field) = layout.with_offsets().find(|(_, field)| field.name == name).expect("such a field");
+    let (offset, field) =
+        layout.with_offsets().find(|(_, field)| field.name == name).expect("the view has this field");
     let values = view[offset..offset + field.bytes()].chunks(field.width());
     values.map(|bytes| bytes.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low))).collect()
 }

@@ -7,13 +7,13 @@ mod wire;
 use std::convert::Infallible;
 
 use anyhow::Context as _;
-use boardwire_api::client::{Bearer, connect, legal_actions, reason, refusal};
+use boardwire_api::client::{Bearer, connect, error_reason, legal_actions, stream_error_status};
 use boardwire_api::tonic::Status;
 use boardwire_api::tonic::service::interceptor::InterceptedService;
 use boardwire_api::tonic::transport::Channel;
 use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
-use boardwire_api::v1::play_request::Request as Ask;
+use boardwire_api::v1::play_request::Request as PlayRequestKind;
 use boardwire_api::v1::play_response::Answer;
 use boardwire_api::v1::{ActRequest, GameSpec, GetGameRequest, JoinMatchRequest, Observation};
 use boardwire_api::v1::{ObserveRequest, Outcome, PlayRequest, ResetRequest};
@@ -22,34 +22,34 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use uuid::Uuid;
 
-use wire::{Patience, insist, looks_again, words};
+use wire::{Backoff, call_with_retry, join_with_spaces, needs_observe};
 
-/// Chooses a legal action. A trained policy also uses `seen.view`; `GameSpec::fields` has its layout. Do not use
-/// `seen.ply`: simultaneous choices arrive in any order, so the same game can have different plies.
-fn choose(legal: &[u32], seen: &Observation) -> u32 {
-    legal[seen.decision as usize % legal.len()]
+/// Chooses a legal action. A trained policy also uses `observation.view`; `GameSpec::fields` has its layout. Do not use
+/// `observation.ply`: simultaneous choices arrive in any order, so the same game can have different plies.
+fn choose(legal: &[u32], observation: &Observation) -> u32 {
+    legal[observation.decision as usize % legal.len()]
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let (address, code, transcript) = match words.as_slice() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (address, code, transcript) = match arguments.as_slice() {
         [address, code] => (address, code, false),
         [address, code, flag] if flag == "--transcript" => (address, code, true),
         _ => anyhow::bail!(
             "usage: agent ADDRESS CODE [--transcript], where ADDRESS is host:port or unix:/path"
         ),
     };
-    let played = async { Agent::join(connect(address)?, code, transcript).await?.play().await };
-    played.await.map_err(|error: anyhow::Error| match error.downcast_ref::<Status>() {
-        Some(refused) => anyhow::anyhow!("{} {}", refused.message(), reason(refused).unwrap_or_default()),
+    let result = async { Agent::join(connect(address)?, code, transcript).await?.play().await };
+    result.await.map_err(|error: anyhow::Error| match error.downcast_ref::<Status>() {
+        Some(status) => anyhow::anyhow!("{} {}", status.message(), error_reason(status).unwrap_or_default()),
         None => error,
     })
 }
 
 /// An agent with a seat in a match.
 struct Agent {
-    seat: MatchServiceClient<InterceptedService<Channel, Bearer>>,
+    client: MatchServiceClient<InterceptedService<Channel, Bearer>>,
     match_id: String,
     spec: GameSpec,
     transcript: bool,
@@ -64,83 +64,106 @@ impl Agent {
             ..JoinMatchRequest::default()
         };
         let matches = MatchServiceClient::new(channel.clone());
-        let joined = insist(&join, async |request| matches.clone().join_match(request).await).await?;
-        let played = joined.r#match.context("a seat without a match")?;
-        let config = played.config.context("a match without a configuration")?;
+        let joined =
+            call_with_retry(&join, async |request| matches.clone().join_match(request).await).await?;
+        let joined_match = joined.r#match.context("the join response has no match")?;
+        let config = joined_match.config.context("the match has no configuration")?;
         let seats = u32::try_from(config.players.len())?;
-        let table = GetGameRequest { game: config.game, seats, options: config.options };
+        let get_game = GetGameRequest { game: config.game, seats, options: config.options };
         let catalog = CatalogServiceClient::new(channel.clone());
-        let game = insist(&table, async |request| catalog.clone().get_game(request).await).await?;
-        let seat = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
-        Ok(Self { seat, match_id: played.id, spec: game.spec.context("no table")?, transcript })
+        let game =
+            call_with_retry(&get_game, async |request| catalog.clone().get_game(request).await).await?;
+        let client = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
+        Ok(Self {
+            client,
+            match_id: joined_match.id,
+            spec: game.spec.context("the game has no specification for these seats and options")?,
+            transcript,
+        })
     }
 
     /// Plays until the match is closed. If a stream breaks, sends the unanswered request again on a new stream.
     async fn play(mut self) -> anyhow::Result<()> {
-        let mut due = self.observe();
-        let mut patience = Patience::default();
+        let mut next_request = self.observe();
+        let mut backoff = Backoff::default();
         loop {
-            let Err(status) = self.stream(&mut due, &mut patience).await;
-            if reason(&status).as_deref() == Some("MATCH_CLOSED") {
+            let Err(status) = self.stream(&mut next_request, &mut backoff).await;
+            if error_reason(&status).as_deref() == Some("MATCH_CLOSED") {
                 return Ok(());
             }
-            patience.wait(status).await?;
+            backoff.wait(status).await?;
         }
     }
 
-    /// Sends requests and reads responses on one stream until it breaks or a request is refused. `due` is the next one.
-    async fn stream(&mut self, due: &mut Ask, patience: &mut Patience) -> Result<Infallible, Status> {
-        let (requests, sent) = mpsc::channel(1);
-        let ask = |request| PlayRequest { tag: 0, request: Some(request) };
+    /// Sends requests and reads responses on one stream until it breaks or a request is refused. Sends `next_request`
+    /// first, and replaces it after each response.
+    async fn stream(
+        &mut self,
+        next_request: &mut PlayRequestKind,
+        backoff: &mut Backoff,
+    ) -> Result<Infallible, Status> {
+        let (requests, receiver) = mpsc::channel(1);
+        let wrap = |request| PlayRequest { tag: 0, request: Some(request) };
         // Send the first request before the server has confirmed the stream.
-        let _ = requests.send(ask(due.clone())).await;
-        let mut answers = self.seat.play(ReceiverStream::new(sent)).await?.into_inner();
-        while let Some(answer) = answers.message().await? {
-            *due = self.next(due, answer.answer)?;
-            *patience = Patience::default();
+        let _ = requests.send(wrap(next_request.clone())).await;
+        let mut responses = self.client.play(ReceiverStream::new(receiver)).await?.into_inner();
+        while let Some(response) = responses.message().await? {
+            *next_request = self.next(next_request, response.answer)?;
+            *backoff = Backoff::default();
             // If the stream is lost, the next read returns the reason.
-            let _ = requests.send(ask(due.clone())).await;
+            let _ = requests.send(wrap(next_request.clone())).await;
         }
         Err(Status::unavailable("the server has ended the stream"))
     }
 
     /// Returns a request to observe. With `wait`, the response comes when a decision is due or the episode is over.
-    fn observe(&self) -> Ask {
-        Ask::Observe(ObserveRequest { match_id: self.match_id.clone(), wait: true, extras: None })
+    fn observe(&self) -> PlayRequestKind {
+        PlayRequestKind::Observe(ObserveRequest { match_id: self.match_id.clone(), wait: true, extras: None })
     }
 
     /// Returns the request after a response: for the decision that is due, or for the next episode. Both requests are
     /// idempotent, since they name their decision or episode.
-    fn next(&self, asked: &Ask, answer: Option<Answer>) -> Result<Ask, Status> {
-        let seen = match answer {
-            Some(Answer::Observe(answer)) => answer.observation,
-            Some(Answer::Act(answer)) => answer.observation,
-            Some(Answer::Reset(answer)) => answer.observation,
+    fn next(&self, sent: &PlayRequestKind, answer: Option<Answer>) -> Result<PlayRequestKind, Status> {
+        let observation = match answer {
+            Some(Answer::Observe(response)) => response.observation,
+            Some(Answer::Act(response)) => response.observation,
+            Some(Answer::Reset(response)) => response.observation,
             Some(Answer::Error(error)) => {
-                let refused = refusal(&error);
-                return if looks_again(&refused) { Ok(self.observe()) } else { Err(refused) };
+                let status = stream_error_status(&error);
+                return if needs_observe(&status) { Ok(self.observe()) } else { Err(status) };
             }
             Some(Answer::Resign(_)) | None => None,
         };
-        let seen = seen.ok_or_else(|| Status::internal("an answer without an observation"))?;
-        if let Ask::Act(ActRequest { episode, decision, action, .. }) = *asked {
+        let observation = observation.ok_or_else(|| Status::internal("the response has no observation"))?;
+        if let PlayRequestKind::Act(ActRequest { episode, decision, action, .. }) = *sent {
             let label = &self.spec.actions[action as usize].label;
             self.log(&format!("{episode} {decision} {action} {label}"));
         }
-        let (match_id, episode) = (self.match_id.clone(), seen.episode);
-        if seen.terminated || seen.truncated {
-            let Outcome { scores, ranks, .. } = seen.outcome.unwrap_or_default();
-            self.log(&format!("{episode} over scores {} ranks {}", words(&scores), words(&ranks)));
-            return Ok(Ask::Reset(ResetRequest {
+        let (match_id, episode) = (self.match_id.clone(), observation.episode);
+        if observation.terminated || observation.truncated {
+            let Outcome { scores, ranks, .. } = observation.outcome.unwrap_or_default();
+            self.log(&format!(
+                "{episode} over scores {} ranks {}",
+                join_with_spaces(&scores),
+                join_with_spaces(&ranks)
+            ));
+            return Ok(PlayRequestKind::Reset(ResetRequest {
                 match_id,
                 episode: Some(episode),
                 wait: true,
                 ..Default::default()
             }));
         }
-        let legal: Vec<u32> = legal_actions(&seen.mask).collect();
-        let (decision, action) = (seen.decision, choose(&legal, &seen));
-        Ok(Ask::Act(ActRequest { match_id, episode, decision, action, wait: true, ..ActRequest::default() }))
+        let legal: Vec<u32> = legal_actions(&observation.mask).collect();
+        let (decision, action) = (observation.decision, choose(&legal, &observation));
+        Ok(PlayRequestKind::Act(ActRequest {
+            match_id,
+            episode,
+            decision,
+            action,
+            wait: true,
+            ..ActRequest::default()
+        }))
     }
 
     fn log(&self, line: &str) {

@@ -3,29 +3,29 @@
 //! Advice depends on the deciding seat's information set and on a separate stream of random numbers. The position in the
 //! stream depends only on the ply. So all requests get the same advice, and a snapshot does not store it.
 
-use boardwire_bots::{BotFault, Thought};
+use boardwire_bots::{BotDecision, BotError};
 use boardwire_kernel::{Estimate, Seat};
 
 use super::Adviser;
-use super::columns::{Column, NOBODY, Rows};
+use super::columns::{Column, NO_VALUE, Rows};
 use super::environment::Environment;
 use crate::pool::Slice;
 
 /// The advice for an environment's decision.
 pub(super) enum Advice<G: Estimate> {
     /// The bot has not started, or there is no decision.
-    New,
-    Thinking(Box<Thought<G>>),
+    NotStarted,
+    Thinking(Box<BotDecision<G>>),
     /// The bot's action, and the weights of actions.
-    Given(u8, Vec<(u8, u32)>),
+    Complete(u8, Vec<(u8, u32)>),
 }
 
 impl<G: Estimate> Advice<G> {
     /// Returns the same advice. No bot may be thinking.
     pub(super) fn copy(&self) -> Self {
         match self {
-            Self::New | Self::Thinking(_) => Self::New,
-            Self::Given(action, weights) => Self::Given(*action, weights.clone()),
+            Self::NotStarted | Self::Thinking(_) => Self::NotStarted,
+            Self::Complete(action, weights) => Self::Complete(*action, weights.clone()),
         }
     }
 
@@ -36,21 +36,22 @@ impl<G: Estimate> Advice<G> {
         environment: &Environment<G>,
         seat: Seat,
         slice: &Slice,
-    ) -> Result<bool, BotFault> {
-        if let Self::New = self {
-            let thought = environment.thought(&adviser.bot, seat);
-            let has_asked = thought.has_asked();
+    ) -> Result<bool, BotError> {
+        if let Self::NotStarted = self {
+            let thought = environment.start_advice(&adviser.bot, seat);
+            let awaits_policy = thought.awaits_policy();
             *self = Self::Thinking(Box::new(thought));
-            if has_asked {
+            if awaits_policy {
                 return Ok(false);
             }
         }
         let Self::Thinking(thought) = self else { return Ok(true) };
-        let as_adviser = |fault: BotFault| BotFault { what: format!("as adviser: {}", fault.what), ..fault };
+        let as_adviser =
+            |error: BotError| BotError { reason: format!("as adviser: {}", error.reason), ..error };
         loop {
-            if let Some(action) = thought.advance().map_err(as_adviser)? {
+            if let Some(action) = thought.step().map_err(as_adviser)? {
                 let weights = if adviser.shares { thought.weights() } else { Vec::new() };
-                *self = Self::Given(action, weights);
+                *self = Self::Complete(action, weights);
                 return Ok(true);
             }
             if slice.is_over() {
@@ -61,10 +62,10 @@ impl<G: Estimate> Advice<G> {
 
     pub(super) fn write(&self, row: usize, rows: &mut Rows) {
         let (action, weights) = match self {
-            Self::Given(action, weights) => (Some(*action), weights.as_slice()),
-            Self::New | Self::Thinking(_) => (None, [].as_slice()),
+            Self::Complete(action, weights) => (Some(*action), weights.as_slice()),
+            Self::NotStarted | Self::Thinking(_) => (None, [].as_slice()),
         };
-        rows.put(Column::Advice, row, action.unwrap_or(NOBODY));
+        rows.put(Column::Advice, row, action.unwrap_or(NO_VALUE));
         let shares = rows.cell(Column::Shares, row);
         shares.fill(0);
         if shares.is_empty() {

@@ -4,23 +4,23 @@ use boardwire_api::v1::AutoresetMode;
 use std::ops::Range;
 use std::sync::Arc;
 
-use boardwire_bots::BotFault;
+use boardwire_bots::BotError;
 use boardwire_kernel::{Estimate, Seat};
 
 use super::advice::Advice;
-use super::columns::{Column, Ends, NOBODY, Rows};
-use super::environment::{Due, End, Environment};
+use super::columns::{Column, EpisodeEndColumns, NO_VALUE, Rows};
+use super::environment::{Environment, EpisodeEnd, PendingDecision};
 use super::operation::{Operation, Output, Span, Stage};
-use super::snapshot::Saved;
-use super::{Begin, Plan, flag};
-use crate::play::Insight;
+use super::snapshot::SavedEnvironment;
+use super::{EnvironmentConfig, EpisodeStart, flag};
+use crate::play::InformationSet;
 use crate::pool::Slice;
 use crate::reward::{self, forfeit_ranks};
 
-/// Consecutive environments of any game. Places count from the first environment of the block.
+/// Consecutive environments of any game. Indices count from the first environment of the block.
 pub trait Block: Send {
     /// Returns the decision that each environment waits for.
-    fn dues(&self) -> &[Due];
+    fn pending_decisions(&self) -> &[PendingDecision];
 
     /// Continues an operation, and writes rows and ends; returns whether the operation is done.
     ///
@@ -28,29 +28,29 @@ pub trait Block: Send {
     /// A bot failed. Then the block is unusable.
     fn advance(
         &mut self,
-        op: &Operation,
+        operation: &Operation,
         span: Span,
         out: &mut Output,
         slice: &Slice,
-    ) -> Result<bool, BotFault>;
+    ) -> Result<bool, BotError>;
 
     /// Returns a copy. No bot may be thinking.
     fn copy(&self) -> Box<dyn Block>;
 
     /// Returns the information set of the deciding seat of an environment. `None` if its episode is over.
-    fn insight(&self, at: usize) -> Option<Box<dyn Insight>>;
+    fn information_set(&self, index: usize) -> Option<Box<dyn InformationSet>>;
 
     /// Returns an environment's position as text for people, as a seat knows it.
-    fn text(&self, at: usize, seat: Seat) -> String;
+    fn text(&self, index: usize, seat: Seat) -> String;
 
     /// Saves an environment.
-    fn save(&self, at: usize) -> Saved;
+    fn save(&self, index: usize) -> SavedEnvironment;
 
-    /// Checks whether a saved environment can replace the one at `at`.
+    /// Checks whether a saved environment can replace the one at `index`.
     ///
     /// # Errors
     /// The reason why it cannot.
-    fn check(&self, at: usize, saved: &Saved) -> Result<(), String>;
+    fn check(&self, index: usize, saved: &SavedEnvironment) -> Result<(), String>;
 
     /// Resamples the information that is hidden from the deciding seat, in every environment.
     #[cfg(feature = "testkit")]
@@ -59,92 +59,114 @@ pub trait Block: Send {
 
 pub(crate) struct Environments<G: Estimate> {
     game: Arc<G>,
-    plan: Arc<Plan>,
+    config: Arc<EnvironmentConfig>,
     seed: u64,
     first: u64,
     all: Vec<Environment<G>>,
     /// The pending decisions. They are not in `all`, so that checking a step's actions reads little memory.
-    dues: Vec<Due>,
+    pending_decisions: Vec<PendingDecision>,
     /// The advice for each decision; empty without an adviser.
     advice: Vec<Advice<G>>,
 }
 
 impl<G: Estimate> Environments<G> {
     /// Returns a block for `count` environments, numbered from `first`. [`Operation::Open`] creates the environments.
-    pub(crate) fn new(game: Arc<G>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Self {
-        let advised = if plan.adviser.is_some() { count } else { 0 };
-        let advice = (0..advised).map(|_| Advice::New).collect();
-        Self { game, plan, seed, first, all: Vec::new(), dues: vec![Due::OVER; count], advice }
+    pub(crate) fn new(
+        game: Arc<G>,
+        config: Arc<EnvironmentConfig>,
+        seed: u64,
+        first: u64,
+        count: usize,
+    ) -> Self {
+        let advised = if config.adviser.is_some() { count } else { 0 };
+        let advice = (0..advised).map(|_| Advice::NotStarted).collect();
+        Self {
+            game,
+            config,
+            seed,
+            first,
+            all: Vec::new(),
+            pending_decisions: vec![PendingDecision::NONE; count],
+            advice,
+        }
     }
 
     /// Writes the rewards and results of an episode that has just ended; returns its flags.
-    fn report_end(&self, at: usize, reward: &mut [u8], ends: &mut Ends, environment: usize) -> u8 {
-        let (game, plan) = (&*self.game, &*self.plan);
+    fn report_end(
+        &self,
+        index: usize,
+        reward: &mut [u8],
+        ends: &mut EpisodeEndColumns,
+        environment: usize,
+    ) -> u8 {
+        let (game, config) = (&*self.game, &*self.config);
         let info = game.info();
         let seats = usize::from(info.seats);
         let (mut scores, mut ranks) = ([0; boardwire_kernel::MAX_SEATS], [0; boardwire_kernel::MAX_SEATS]);
         let (scores, ranks) = (&mut scores[..seats], &mut ranks[..seats]);
-        let end = self.all[at].end();
+        let end = self.all[index].end();
         match &end {
-            Some(End::Scored(outcome)) => {
+            Some(EpisodeEnd::Scored(outcome)) => {
                 scores.copy_from_slice(outcome.scores());
                 ranks.copy_from_slice(outcome.ranks());
             }
-            Some(End::Forfeited(loser)) => ranks.copy_from_slice(&forfeit_ranks(*loser, info.seats)[..seats]),
-            Some(End::Truncated) | None => {}
+            Some(EpisodeEnd::Forfeited(loser)) => {
+                ranks.copy_from_slice(&forfeit_ranks(*loser, info.seats)[..seats]);
+            }
+            Some(EpisodeEnd::Truncated) | None => {}
         }
         for (seat, out) in Seat::all(info.seats).zip(reward.chunks_exact_mut(4)) {
             let reward = match &end {
-                Some(End::Scored(_)) => reward::of(plan.reward, seat, scores, ranks),
-                Some(End::Forfeited(loser)) => reward::of_forfeit(plan.reward, seat, *loser, info),
-                Some(End::Truncated) | None => 0.0,
+                Some(EpisodeEnd::Scored(_)) => reward::of(config.reward, seat, scores, ranks),
+                Some(EpisodeEnd::Forfeited(loser)) => reward::of_forfeit(config.reward, seat, *loser, info),
+                Some(EpisodeEnd::Truncated) | None => 0.0,
             };
             out.copy_from_slice(&reward.to_le_bytes());
         }
         let environment = u32::try_from(environment).unwrap_or(u32::MAX);
         ends.environments.extend_from_slice(&environment.to_le_bytes());
-        if plan.columns.scores {
+        if config.columns.scores {
             ends.scores.extend(scores.iter().flat_map(|score| score.to_le_bytes()));
             ends.ranks.extend_from_slice(ranks);
         }
-        if plan.columns.final_views {
-            let (from, bytes) = (ends.views.len(), info.layout.bytes());
-            ends.views.resize(from + plan.agents() * bytes, 0);
-            let agents = self.all[at].line_up(plan).agents;
-            for (seat, out) in agents.iter().zip(ends.views[from..].chunks_exact_mut(bytes)) {
-                self.all[at].view(seat, out);
+        if config.columns.final_views {
+            let (start, bytes) = (ends.views.len(), info.layout.bytes());
+            ends.views.resize(start + config.agents() * bytes, 0);
+            let agents = self.all[index].line_up(config).agents;
+            for (seat, out) in agents.iter().zip(ends.views[start..].chunks_exact_mut(bytes)) {
+                self.all[index].view(seat, out);
             }
         }
         flags(end.as_ref())
     }
 
     /// Writes the columns that every call writes. Writes the reward and the flags only if no step has written them.
-    fn write_row(&self, op: &Operation, span: Span, row: usize, rows: &mut Rows) {
-        let at = span.from + row;
-        let (environment, due) = (&self.all[at], &self.dues[at]);
-        if !op.steps(span, row) {
+    fn write_row(&self, operation: &Operation, span: Span, row: usize, rows: &mut Rows) {
+        let index = span.offset + row;
+        let (environment, decision) = (&self.all[index], &self.pending_decisions[index]);
+        if !operation.steps(span, row) {
             rows.put(Column::Reward, row, 0);
-            let flags = if due.seat.is_none() { flags(environment.end().as_ref()) } else { 0 };
+            let flags = if decision.seat.is_none() { flags(environment.end().as_ref()) } else { 0 };
             rows.put(Column::Flags, row, flags);
         }
-        rows.put(Column::Seat, row, due.seat.map_or(NOBODY, Seat::number));
+        rows.put(Column::Seat, row, decision.seat.map_or(NO_VALUE, Seat::number));
         rows.put_number(Column::Ply, row, environment.ply());
-        rows.put_number(Column::Episode, row, environment.index());
-        due.legal.write_bits(rows.cell(Column::Mask, row));
-        let viewer = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_agent);
+        rows.put_number(Column::Episode, row, environment.episode_index());
+        decision.legal.write_bits(rows.cell(Column::Mask, row));
+        let viewer = decision.seat.unwrap_or_else(|| environment.line_up(&self.config).first_agent);
         environment.view(viewer, rows.cell(Column::View, row));
-        if let Some(advice) = self.advice.get(at) {
+        if let Some(advice) = self.advice.get(index) {
             advice.write(row, rows);
         }
-        if self.plan.columns.oracle {
-            self.write_oracle(at, row, rows);
+        if self.config.columns.oracle {
+            self.write_oracle(index, row, rows);
         }
     }
 
     /// Writes the views and legal masks of all seats, starting with the deciding seat; zeros if no seat decides.
-    fn write_oracle(&self, at: usize, row: usize, rows: &mut Rows) {
-        let (info, environment) = (self.game.info(), &self.all[at]);
-        let Some(first) = self.dues[at].seat else {
+    fn write_oracle(&self, index: usize, row: usize, rows: &mut Rows) {
+        let (info, environment) = (self.game.info(), &self.all[index]);
+        let Some(first) = self.pending_decisions[index].seat else {
             rows.cell(Column::Oracle, row).fill(0);
             return rows.cell(Column::OracleMask, row).fill(0);
         };
@@ -160,36 +182,36 @@ impl<G: Estimate> Environments<G> {
     }
 
     /// Starts the operation in a row; returns whether a legal action replaced an illegal one.
-    fn begin(&mut self, op: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
-        let (at, plan) = (span.from + row, &*self.plan);
-        if let Some(advice) = self.advice.get_mut(at)
-            && op.changes(span, row)
+    fn start_row(&mut self, operation: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
+        let (index, config) = (span.offset + row, &*self.config);
+        if let Some(advice) = self.advice.get_mut(index)
+            && operation.changes(span, row)
         {
-            *advice = Advice::New;
+            *advice = Advice::NotStarted;
         }
-        match op {
+        match operation {
             Operation::Open => {
-                let number = self.first.wrapping_add(at as u64);
-                self.all.push(Environment::open(&self.game, plan, self.seed, number));
+                let number = self.first.wrapping_add(index as u64);
+                self.all.push(Environment::open(&self.game, config, self.seed, number));
             }
             Operation::Step(actions) => {
-                let Some(action) = actions.at(span.row + row) else { return false };
-                let Due { seat, legal } = self.dues[at];
+                let Some(action) = actions.get(span.first_row + row) else { return false };
+                let PendingDecision { seat, legal } = self.pending_decisions[index];
                 if let Some(seat) = seat {
                     out.decisions += 1;
-                    return self.all[at].decide(plan, seat, legal, action);
+                    return self.all[index].decide(config, seat, legal, action);
                 }
-                self.all[at].begin(plan, Begin::default());
+                self.all[index].start_episode(config, EpisodeStart::default());
             }
-            Operation::Reset(begins) => {
-                if let Some(how) = begins[span.environment + row] {
-                    self.all[at].begin(plan, how);
+            Operation::Reset(starts) => {
+                if let Some(start) = starts[span.first_environment + row] {
+                    self.all[index].start_episode(config, start);
                 }
             }
             Operation::Load(saved) => {
-                if let Some(saved) = &saved[span.environment + row] {
-                    let restored = self.all[at].restored(&self.game, plan, saved);
-                    self.all[at] = restored.expect("the call has checked it");
+                if let Some(saved) = &saved[span.first_environment + row] {
+                    let replacement = self.all[index].replacement_from(&self.game, config, saved);
+                    self.all[index] = replacement.expect("the call has checked the saved environment");
                 }
             }
         }
@@ -199,59 +221,59 @@ impl<G: Estimate> Environments<G> {
     /// Continues the operation in some rows together; returns whether they are done.
     fn advance_rows(
         &mut self,
-        op: &Operation,
+        operation: &Operation,
         span: Span,
         rows: Range<usize>,
         out: &mut Output,
         slice: &Slice,
-    ) -> Result<bool, BotFault> {
-        let places = span.from + rows.start..span.from + rows.end;
-        if out.stage == Stage::New {
+    ) -> Result<bool, BotError> {
+        let indices = span.offset + rows.start..span.offset + rows.end;
+        if out.stage == Stage::NotStarted {
             for row in rows.clone() {
-                let substituted = self.begin(op, span, row, out);
-                if !matches!(op, Operation::Open) {
+                let substituted = self.start_row(operation, span, row, out);
+                if !matches!(operation, Operation::Open) {
                     out.rows.put(Column::Flags, row, if substituted { flag::SUBSTITUTED } else { 0 });
                 }
             }
-            out.stage = Stage::Playing;
+            out.stage = Stage::PlayingBots;
         }
-        if out.stage == Stage::Playing {
-            if !self.play_to_decision(places.clone(), slice)? {
+        if out.stage == Stage::PlayingBots {
+            if !self.play_to_decision(indices.clone(), slice)? {
                 return Ok(false);
             }
-            let restarted = self.report(op, span, rows.clone(), out);
-            out.stage = if restarted { Stage::Restarted } else { Stage::Played };
+            let restarted = self.report(operation, span, rows.clone(), out);
+            out.stage = if restarted { Stage::PlayingNextEpisode } else { Stage::Advising };
         }
-        if out.stage == Stage::Restarted {
-            if !self.play_to_decision(places.clone(), slice)? {
+        if out.stage == Stage::PlayingNextEpisode {
+            if !self.play_to_decision(indices.clone(), slice)? {
                 return Ok(false);
             }
-            out.stage = Stage::Played;
+            out.stage = Stage::Advising;
         }
-        if matches!(op, Operation::Open) {
+        if matches!(operation, Operation::Open) {
             return Ok(true);
         }
-        if !self.advise(places, slice)? {
+        if !self.advise(indices, slice)? {
             return Ok(false);
         }
-        rows.for_each(|row| self.write_row(op, span, row, &mut out.rows));
+        rows.for_each(|row| self.write_row(operation, span, row, &mut out.rows));
         Ok(true)
     }
 
     /// Writes rewards, and results of episodes that a step has ended; returns whether a next episode has started.
-    fn report(&mut self, op: &Operation, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
+    fn report(&mut self, operation: &Operation, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
         let mut restarted = false;
-        for row in rows.filter(|&row| op.steps(span, row)) {
-            let at = span.from + row;
-            if self.dues[at].seat.is_some() {
+        for row in rows.filter(|&row| operation.steps(span, row)) {
+            let index = span.offset + row;
+            if self.pending_decisions[index].seat.is_some() {
                 out.rows.put(Column::Reward, row, 0);
                 continue;
             }
             let reward = out.rows.cell(Column::Reward, row);
-            let flags = self.report_end(at, reward, &mut out.ends, span.environment + row);
+            let flags = self.report_end(index, reward, &mut out.ends, span.first_environment + row);
             out.rows.cell(Column::Flags, row)[0] |= flags;
-            if self.plan.autoreset == AutoresetMode::SameStep {
-                self.all[at].begin(&self.plan, Begin::default());
+            if self.config.autoreset == AutoresetMode::SameStep {
+                self.all[index].start_episode(&self.config, EpisodeStart::default());
                 restarted = true;
             }
         }
@@ -259,68 +281,68 @@ impl<G: Estimate> Environments<G> {
     }
 
     /// Lets bots play in some environments until an agent must decide; returns whether all are done.
-    fn play_to_decision(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
-        advance_all(places, slice, |at| {
-            let due = self.all[at].play_to_decision(&self.plan, slice)?;
-            self.dues[at] = due.unwrap_or(self.dues[at]);
-            Ok(due.is_some())
+    fn play_to_decision(&mut self, indices: Range<usize>, slice: &Slice) -> Result<bool, BotError> {
+        advance_all(indices, slice, |index| {
+            let decision = self.all[index].play_to_decision(&self.config, slice)?;
+            self.pending_decisions[index] = decision.unwrap_or(self.pending_decisions[index]);
+            Ok(decision.is_some())
         })
     }
 
     /// Lets the adviser think about the decisions of some environments; returns whether all are done.
-    fn advise(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
-        let Some(adviser) = &self.plan.adviser else { return Ok(true) };
-        advance_all(places, slice, |at| match self.dues[at].seat {
-            Some(seat) => self.advice[at].advance(adviser, &self.all[at], seat, slice),
+    fn advise(&mut self, indices: Range<usize>, slice: &Slice) -> Result<bool, BotError> {
+        let Some(adviser) = &self.config.adviser else { return Ok(true) };
+        advance_all(indices, slice, |index| match self.pending_decisions[index].seat {
+            Some(seat) => self.advice[index].advance(adviser, &self.all[index], seat, slice),
             None => Ok(true),
         })
     }
 }
 
-/// Advances each place until all are done or the slice is over; returns whether all are done.
+/// Advances each environment until all are done or the slice is over; returns whether all are done.
 fn advance_all(
-    places: Range<usize>,
+    indices: Range<usize>,
     slice: &Slice,
-    mut advance: impl FnMut(usize) -> Result<bool, BotFault>,
-) -> Result<bool, BotFault> {
+    mut advance: impl FnMut(usize) -> Result<bool, BotError>,
+) -> Result<bool, BotError> {
     loop {
-        let mut all = true;
-        for at in places.clone() {
-            if advance(at)? {
+        let mut all_done = true;
+        for index in indices.clone() {
+            if advance(index)? {
                 continue;
             }
             if slice.is_over() {
                 return Ok(false);
             }
-            // This place waits for a policy. First the other places send their requests, in one batch.
-            all = false;
+            // This environment waits for a policy. First the other environments send their requests, in one batch.
+            all_done = false;
         }
-        if all {
+        if all_done {
             return Ok(true);
         }
     }
 }
 
 impl<G: Estimate> Block for Environments<G> {
-    fn dues(&self) -> &[Due] {
-        &self.dues
+    fn pending_decisions(&self) -> &[PendingDecision] {
+        &self.pending_decisions
     }
 
     fn advance(
         &mut self,
-        op: &Operation,
+        operation: &Operation,
         span: Span,
         out: &mut Output,
         slice: &Slice,
-    ) -> Result<bool, BotFault> {
+    ) -> Result<bool, BotError> {
         // One row at a time, while its memory is cached. All rows together, if a policy evaluates them in batches.
-        let together = if self.plan.asks_policies() { span.rows } else { 1 };
-        while out.done < span.rows {
-            let rows = out.done..span.rows.min(out.done + together);
-            if !self.advance_rows(op, span, rows.clone(), out, slice)? {
+        let together = if self.config.uses_policies() { span.len } else { 1 };
+        while out.finished_rows < span.len {
+            let rows = out.finished_rows..span.len.min(out.finished_rows + together);
+            if !self.advance_rows(operation, span, rows.clone(), out, slice)? {
                 return Ok(false);
             }
-            (out.done, out.stage) = (rows.end, Stage::New);
+            (out.finished_rows, out.stage) = (rows.end, Stage::NotStarted);
         }
         Ok(true)
     }
@@ -328,47 +350,47 @@ impl<G: Estimate> Block for Environments<G> {
     fn copy(&self) -> Box<dyn Block> {
         Box::new(Self {
             game: Arc::clone(&self.game),
-            plan: Arc::clone(&self.plan),
+            config: Arc::clone(&self.config),
             seed: self.seed,
             first: self.first,
             all: self.all.iter().map(Environment::copy).collect(),
-            dues: self.dues.clone(),
+            pending_decisions: self.pending_decisions.clone(),
             advice: self.advice.iter().map(Advice::copy).collect(),
         })
     }
 
-    fn insight(&self, at: usize) -> Option<Box<dyn Insight>> {
-        Some(Box::new(self.all[at].knowledge(self.dues[at].seat?)))
+    fn information_set(&self, index: usize) -> Option<Box<dyn InformationSet>> {
+        Some(Box::new(self.all[index].knowledge(self.pending_decisions[index].seat?)))
     }
 
-    fn text(&self, at: usize, seat: Seat) -> String {
-        self.all[at].text(seat)
+    fn text(&self, index: usize, seat: Seat) -> String {
+        self.all[index].text(seat)
     }
 
-    fn save(&self, at: usize) -> Saved {
-        self.all[at].save(&self.plan)
+    fn save(&self, index: usize) -> SavedEnvironment {
+        self.all[index].save(&self.config)
     }
 
-    fn check(&self, at: usize, saved: &Saved) -> Result<(), String> {
-        self.all[at].restored(&self.game, &self.plan, saved).map(drop)
+    fn check(&self, index: usize, saved: &SavedEnvironment) -> Result<(), String> {
+        self.all[index].replacement_from(&self.game, &self.config, saved).map(drop)
     }
 
     #[cfg(feature = "testkit")]
     fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream) {
-        for (environment, due) in self.all.iter_mut().zip(&self.dues) {
-            if let Some(seat) = due.seat {
+        for (environment, decision) in self.all.iter_mut().zip(&self.pending_decisions) {
+            if let Some(seat) = decision.seat {
                 environment.determinize(seat, rng);
             }
         }
-        self.advice.iter_mut().for_each(|advice| *advice = Advice::New);
+        self.advice.iter_mut().for_each(|advice| *advice = Advice::NotStarted);
     }
 }
 
-fn flags(end: Option<&End>) -> u8 {
+fn flags(end: Option<&EpisodeEnd>) -> u8 {
     match end {
-        Some(End::Scored(_)) => flag::TERMINATED,
-        Some(End::Forfeited(_)) => flag::TERMINATED | flag::FORFEITED,
-        Some(End::Truncated) => flag::TRUNCATED,
+        Some(EpisodeEnd::Scored(_)) => flag::TERMINATED,
+        Some(EpisodeEnd::Forfeited(_)) => flag::TERMINATED | flag::FORFEITED,
+        Some(EpisodeEnd::Truncated) => flag::TRUNCATED,
         None => 0,
     }
 }

@@ -13,7 +13,7 @@ use super::columns::Step;
 use super::operation::Span;
 use super::responses::NumberedRequest;
 use super::{Actions, Batch, CALLER_LIMIT, SHARED_LIMIT};
-use crate::pool::Once;
+use crate::pool::OneShot;
 
 /// A block, and the index of its first environment in the batch.
 pub(super) struct PlacedBlock {
@@ -38,7 +38,11 @@ impl Slots {
     }
 
     /// Checks out blocks, if no other call holds or waits for one of them. Ignores calls queued behind `waiter`.
-    fn take(&mut self, slots: Range<usize>, waiter: Option<u64>) -> Result<Option<Vec<PlacedBlock>>, Error> {
+    fn try_check_out(
+        &mut self,
+        slots: Range<usize>,
+        waiter: Option<u64>,
+    ) -> Result<Option<Vec<PlacedBlock>>, Error> {
         if let Some(reason) = &self.ended {
             return Err(reason.clone());
         }
@@ -57,18 +61,18 @@ impl Slots {
     }
 }
 
-/// The blocks that a call has checked out. Dropping it gives them back.
+/// The blocks that a call has checked out. Dropping it checks them in.
 pub(super) struct Checkout {
     pub(super) batch: Arc<Batch>,
     pub(super) blocks: Vec<PlacedBlock>,
     /// The environments of the call.
     pub(super) range: Range<usize>,
-    pub(super) run_on: RunOn,
+    pub(super) executor: Executor,
 }
 
 /// The threads that run a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunOn {
+pub(super) enum Executor {
     /// The caller's thread alone: the work costs less than waking a pool thread.
     Caller,
     /// The caller's thread and the pool. The caller's thread does not wait for the pool.
@@ -79,46 +83,46 @@ pub(super) enum RunOn {
 
 impl Batch {
     /// Returns the threads that step these environments.
-    pub(super) fn run_on(&self, range: &Range<usize>) -> RunOn {
-        if !self.plan.is_quick() || range.len() > SHARED_LIMIT {
-            RunOn::Pool
+    pub(super) fn executor(&self, range: &Range<usize>) -> Executor {
+        if self.config.bots_think() || range.len() > SHARED_LIMIT {
+            Executor::Pool
         } else if range.len() > CALLER_LIMIT {
-            RunOn::CallerAndPool
+            Executor::CallerAndPool
         } else {
-            RunOn::Caller
+            Executor::Caller
         }
     }
 
     fn slots_of(&self, range: &Range<usize>) -> Range<usize> {
-        range.start / self.per_block..range.end.div_ceil(self.per_block)
+        range.start / self.block_size..range.end.div_ceil(self.block_size)
     }
 
     /// Checks out the blocks of these environments, if no other call holds or waits for one. Ignores calls behind `waiter`.
-    pub(super) fn take_now(
+    pub(super) fn try_check_out(
         self: &Arc<Self>,
         range: &Range<usize>,
         waiter: Option<u64>,
     ) -> Result<Option<Checkout>, Error> {
-        let blocks = self.lock().take(self.slots_of(range), waiter)?;
-        let (batch, range, run_on) = (Arc::clone(self), range.clone(), self.run_on(range));
-        Ok(blocks.map(|blocks| Checkout { batch, blocks, range, run_on }))
+        let blocks = self.lock().try_check_out(self.slots_of(range), waiter)?;
+        let (batch, range, executor) = (Arc::clone(self), range.clone(), self.executor(range));
+        Ok(blocks.map(|blocks| Checkout { batch, blocks, range, executor }))
     }
 
     /// Waits in a queue until no other call holds the blocks of these environments, then checks them out.
-    pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Checkout, Error> {
-        if let Some(checkout) = self.take_now(&range, None)? {
+    pub(super) async fn check_out(self: &Arc<Self>, range: Range<usize>) -> Result<Checkout, Error> {
+        if let Some(checkout) = self.try_check_out(&range, None)? {
             return Ok(checkout);
         }
         let number = self.lock().enqueue(self.slots_of(&range));
         let queued = Queued { batch: self, number };
         loop {
-            let mut freed = std::pin::pin!(self.freed.notified());
-            freed.as_mut().enable();
+            let mut blocks_returned = std::pin::pin!(self.blocks_returned.notified());
+            blocks_returned.as_mut().enable();
             // Another call may have given the blocks back before `enable`.
-            if let Some(checkout) = self.take_now(&range, Some(queued.number))? {
+            if let Some(checkout) = self.try_check_out(&range, Some(queued.number))? {
                 return Ok(checkout);
             }
-            freed.await;
+            blocks_returned.await;
         }
     }
 }
@@ -133,7 +137,7 @@ impl Drop for Queued<'_> {
     fn drop(&mut self) {
         self.batch.lock().queue.retain(|(number, _)| *number != self.number);
         // Later calls may have waited only for this one.
-        self.batch.freed.notify_waiters();
+        self.batch.blocks_returned.notify_waiters();
     }
 }
 
@@ -145,26 +149,26 @@ impl Checkout {
 
     /// Refuses actions that are not allowed. The error names the first environment with one.
     pub(super) fn check(&self, actions: &Actions) -> Result<(), Error> {
-        let plan = &*self.batch.plan;
-        let space = &self.batch.table.rules.info().actions;
+        let config = &*self.batch.config;
+        let space = &self.batch.table.game.info().actions;
         for placed in &self.blocks {
             let span = self.span(placed);
-            let dues = &placed.block.dues()[span.from..span.from + span.rows];
-            for (due, environment) in dues.iter().zip(span.environment..) {
-                let Some(action) = actions.at(environment - self.range.start) else { continue };
-                let Some(seat) = due.seat else {
-                    if plan.autoreset == AutoresetMode::Disabled {
+            let decisions = &placed.block.pending_decisions()[span.offset..span.offset + span.len];
+            for (decision, environment) in decisions.iter().zip(span.first_environment..) {
+                let Some(action) = actions.get(environment - self.range.start) else { continue };
+                let Some(seat) = decision.seat else {
+                    if config.autoreset == AutoresetMode::Disabled {
                         return Err(Error::EnvironmentOver { environment });
                     }
                     continue;
                 };
-                if due.legal.contains(action) {
+                if decision.legal.contains(action) {
                     continue;
                 }
                 let Some(label) = space.label(action) else {
                     return Err(Error::BatchActionOutOfRange { environment, action, actions: space.count() });
                 };
-                if plan.illegal_actions == IllegalActionPolicy::Reject {
+                if config.illegal_actions == IllegalActionPolicy::Reject {
                     let (seat, label) = (seat.number(), label.to_owned());
                     return Err(Error::BatchActionIllegal { environment, seat, action, label });
                 }
@@ -175,10 +179,10 @@ impl Checkout {
 
     /// Returns the environments of a block that the call works on.
     pub(super) fn span(&self, placed: &PlacedBlock) -> Span {
-        let environment = self.range.start.max(placed.first);
-        let end = self.range.end.min(placed.first + placed.block.dues().len());
-        let (from, row) = (environment - placed.first, environment - self.range.start);
-        Span { from, rows: end - environment, environment, row }
+        let first_environment = self.range.start.max(placed.first);
+        let end = self.range.end.min(placed.first + placed.block.pending_decisions().len());
+        let (offset, first_row) = (first_environment - placed.first, first_environment - self.range.start);
+        Span { offset, len: end - first_environment, first_environment, first_row }
     }
 
     /// Runs a task on the pool; returns the blocks and the task's result.
@@ -187,7 +191,7 @@ impl Checkout {
         task: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<(Self, T), Error> {
         let (batch, (done, result)) = (Arc::clone(&self.batch), oneshot::channel());
-        batch.owner().spawn(Once::new(move || {
+        batch.work_queue().spawn(OneShot::new(move || {
             let result = task(&self);
             let _ = done.send((self, result));
         }));
@@ -207,6 +211,6 @@ impl Drop for Checkout {
         if std::thread::panicking() {
             self.batch.fail();
         }
-        self.batch.give_back(self.blocks.drain(..));
+        self.batch.check_in(self.blocks.drain(..));
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use boardwire_kernel::GameInfo;
 use bytes::{Bytes, BytesMut};
 
-use super::Plan;
+use super::EnvironmentConfig;
 
 /// The value of the seat and of the advice in a row without a decision.
-pub(crate) const NOBODY: u8 = 255;
+pub(crate) const NO_VALUE: u8 = 255;
 /// The maximum number of cached buffers: two half steps that are being sent, and two that are being written.
 const MAX_CACHED_BUFFERS: usize = 4;
 /// The maximum number of rows in all cached buffers, counted in steps of all environments.
@@ -39,9 +39,9 @@ const COLUMNS: usize = Column::View as usize + 1;
 pub(super) struct Widths([usize; COLUMNS]);
 
 impl Widths {
-    pub(super) fn of(info: &GameInfo, plan: &Plan) -> Self {
+    pub(super) fn of(info: &GameInfo, config: &EnvironmentConfig) -> Self {
         let (seats, view) = (usize::from(info.seats), info.layout.bytes());
-        let has_shares = plan.adviser.as_ref().is_some_and(|adviser| adviser.shares);
+        let has_shares = config.adviser.as_ref().is_some_and(|adviser| adviser.shares);
         let wanted = |is_wanted: bool, bytes: usize| if is_wanted { bytes } else { 0 };
         let mut widths = [0; COLUMNS];
         for (column, bytes) in [
@@ -50,11 +50,11 @@ impl Widths {
             (Column::Ply, 4),
             (Column::Reward, 4 * seats),
             (Column::Mask, info.actions.mask_bytes()),
-            (Column::Episode, wanted(plan.columns.episodes, 4)),
-            (Column::Advice, wanted(plan.adviser.is_some(), 1)),
+            (Column::Episode, wanted(config.columns.episodes, 4)),
+            (Column::Advice, wanted(config.adviser.is_some(), 1)),
             (Column::Shares, wanted(has_shares, 4 * info.actions.count())),
-            (Column::OracleMask, wanted(plan.columns.oracle, seats * info.actions.mask_bytes())),
-            (Column::Oracle, wanted(plan.columns.oracle, seats * view)),
+            (Column::OracleMask, wanted(config.columns.oracle, seats * info.actions.mask_bytes())),
+            (Column::Oracle, wanted(config.columns.oracle, seats * view)),
             (Column::View, view),
         ] {
             widths[column as usize] = bytes;
@@ -69,11 +69,11 @@ impl Widths {
 }
 
 /// Returns the maximum size in bytes of one environment in a step, including the end of an episode.
-pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
+pub(super) fn row_bytes(info: &GameInfo, config: &EnvironmentConfig) -> usize {
     let seats = usize::from(info.seats);
-    let scores = if plan.columns.scores { 5 * seats } else { 0 };
-    let views = if plan.columns.final_views { plan.agents() * info.layout.bytes() } else { 0 };
-    Widths::of(info, plan).row() + 4 + scores + views
+    let scores = if config.columns.scores { 5 * seats } else { 0 };
+    let views = if config.columns.final_views { config.agents() * info.layout.bytes() } else { 0 };
+    Widths::of(info, config).row() + 4 + scores + views
 }
 
 /// Rows that a call writes.
@@ -122,7 +122,7 @@ impl Rows {
     /// Splits off the first `count` rows. The buffer must be divided.
     pub(super) fn split_to(&mut self, count: usize) -> Self {
         let (widths, columns) = (self.widths, self.columns());
-        let columns = std::array::from_fn(|at| split(&mut columns[at], widths.0[at] * count));
+        let columns = std::array::from_fn(|column| split(&mut columns[column], widths.0[column] * count));
         Self { widths, storage: Storage::Part(Box::new(columns)), capacity: 0, first: 0 }
     }
 
@@ -168,14 +168,14 @@ fn split(buffer: &mut BytesMut, bytes: usize) -> BytesMut {
 
 /// The episodes that have ended in a step, column by column.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Ends {
+pub(crate) struct EpisodeEndColumns {
     pub(crate) environments: Vec<u8>,
     pub(crate) scores: Vec<u8>,
     pub(crate) ranks: Vec<u8>,
     pub(crate) views: Vec<u8>,
 }
 
-impl Ends {
+impl EpisodeEndColumns {
     /// Appends the ends of the environments that follow.
     pub(super) fn append(&mut self, other: &Self) {
         self.environments.extend_from_slice(&other.environments);
@@ -195,10 +195,10 @@ pub struct Step {
     widths: Widths,
     rows: usize,
     bytes: Bytes,
-    ends: Ends,
+    ends: EpisodeEndColumns,
 }
 
-/// Defines accessors for columns and for fields of [`Ends`].
+/// Defines accessors for columns and for fields of [`EpisodeEndColumns`].
 macro_rules! accessors {
     ($($name:ident $column:ident),*; $($end:ident $field:ident),*) => {
         $(accessors!($name, |step| step.column(Column::$column));)*
@@ -227,7 +227,7 @@ impl Step {
     }
 
     /// Returns each column as bytes, and the ends.
-    pub(crate) fn split(mut self) -> ([Bytes; COLUMNS], Ends) {
+    pub(crate) fn split(mut self) -> ([Bytes; COLUMNS], EpisodeEndColumns) {
         (self.widths.0.map(|bytes| self.bytes.split_to(bytes * self.rows)), self.ends)
     }
 }
@@ -264,7 +264,8 @@ impl BufferCache {
             return Rows::whole(BytesMut::zeroed(bytes), widths, n);
         }
         let mut cached = self.lock();
-        let sent = cached.iter().position(|cached| cached.rows.is_unique()).map(|at| cached.swap_remove(at));
+        let sent =
+            cached.iter().position(|cached| cached.rows.is_unique()).map(|index| cached.swap_remove(index));
         drop(cached);
         let sent = sent.filter(|sent| sent.capacity >= bytes).and_then(|sent| sent.rows.try_into_mut().ok());
         let mut buffer = sent.unwrap_or_else(|| BytesMut::zeroed(bytes));
@@ -273,7 +274,7 @@ impl BufferCache {
     }
 
     /// Creates a step from written rows and caches their buffer, without a copy.
-    pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
+    pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: EpisodeEndColumns) -> Step {
         let Rows { widths, storage, capacity, .. } = rows;
         let buffer = match storage {
             Storage::Whole(buffer, _) => buffer,

@@ -1,8 +1,8 @@
 //! The operation that a call applies to the environments of a block, and its progress.
 
-use super::columns::{Ends, Rows};
-use super::snapshot::Saved;
-use super::{Actions, Begin};
+use super::columns::{EpisodeEndColumns, Rows};
+use super::snapshot::SavedEnvironment;
+use super::{Actions, EpisodeStart};
 
 /// The operation that a call applies. The call has checked the actions and the saved environments before.
 #[derive(Debug)]
@@ -12,9 +12,9 @@ pub enum Operation {
     /// Makes decisions, indexed by environment of the call.
     Step(Actions),
     /// Starts episodes, indexed by environment of the batch.
-    Reset(Vec<Option<Begin>>),
+    Reset(Vec<Option<EpisodeStart>>),
     /// Replaces environments with saved ones, indexed by environment of the batch.
-    Load(Vec<Option<Saved>>),
+    Load(Vec<Option<SavedEnvironment>>),
 }
 
 impl Operation {
@@ -27,9 +27,9 @@ impl Operation {
     pub(super) fn changes(&self, span: Span, row: usize) -> bool {
         match self {
             Self::Open => true,
-            Self::Step(actions) => actions.at(span.row + row).is_some(),
-            Self::Reset(begins) => begins[span.environment + row].is_some(),
-            Self::Load(saved) => saved[span.environment + row].is_some(),
+            Self::Step(actions) => actions.get(span.first_row + row).is_some(),
+            Self::Reset(starts) => starts[span.first_environment + row].is_some(),
+            Self::Load(saved) => saved[span.first_environment + row].is_some(),
         }
     }
 
@@ -43,35 +43,40 @@ impl Operation {
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     /// The index of the first environment within the block.
-    pub(super) from: usize,
+    pub(super) offset: usize,
     /// The number of environments.
-    pub(super) rows: usize,
+    pub(super) len: usize,
     /// The index of the first environment within the batch.
-    pub(super) environment: usize,
+    pub(super) first_environment: usize,
     /// The index of the first environment within the call.
-    pub(super) row: usize,
+    pub(super) first_row: usize,
 }
 
 /// The output of a call for a block, and the progress of the call between two slices.
 #[derive(Debug)]
 pub struct Output {
     pub(super) rows: Rows,
-    pub(super) ends: Ends,
+    pub(super) ends: EpisodeEndColumns,
     pub(super) decisions: u64,
-    /// The number of finished rows.
-    pub(super) done: usize,
+    pub(super) finished_rows: usize,
     /// The stage of the rows after the finished ones.
     pub(super) stage: Stage,
 }
 
 impl Output {
     pub(super) fn new(rows: Rows) -> Self {
-        Self { rows, ends: Ends::default(), decisions: 0, done: 0, stage: Stage::New }
+        Self {
+            rows,
+            ends: EpisodeEndColumns::default(),
+            decisions: 0,
+            finished_rows: 0,
+            stage: Stage::NotStarted,
+        }
     }
 
     /// Starts on another block, whose first row is `row`.
-    pub(super) fn begin_at(&mut self, row: usize) {
-        (self.rows.first, self.done, self.stage) = (row, 0, Stage::New);
+    pub(super) fn start_block(&mut self, row: usize) {
+        (self.rows.first, self.finished_rows, self.stage) = (row, 0, Stage::NotStarted);
     }
 
     /// Appends the output of the next block.
@@ -86,11 +91,11 @@ impl Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The call has not started.
-    New,
+    NotStarted,
     /// The call has made the decisions or started the episodes. Bots play.
-    Playing,
+    PlayingBots,
     /// The call has started the next episodes in the same step. Bots play.
-    Restarted,
+    PlayingNextEpisode,
     /// All bots have played. The adviser thinks.
-    Played,
+    Advising,
 }

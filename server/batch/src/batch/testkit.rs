@@ -12,21 +12,21 @@ impl Batch {
     /// # Panics
     /// The batch has ended.
     pub async fn determinize(self: &Arc<Self>, rng: &mut RngStream) -> Vec<Box<dyn Block>> {
-        let mut checkout = self.take(self.all()).await.expect("it has not ended");
-        let before = checkout.blocks.iter().map(|placed| placed.block.copy()).collect();
+        let mut checkout = self.check_out(self.all()).await.expect("the batch has not ended");
+        let originals = checkout.blocks.iter().map(|placed| placed.block.copy()).collect();
         for placed in &mut checkout.blocks {
             placed.block.determinize(rng);
         }
-        before
+        originals
     }
 
     /// Replaces all blocks with copies from [`determinize`](Self::determinize).
     ///
     /// # Panics
     /// The batch has ended.
-    pub async fn put_back(self: &Arc<Self>, before: Vec<Box<dyn Block>>) {
-        let mut checkout = self.take(self.all()).await.expect("it has not ended");
-        for (placed, block) in checkout.blocks.iter_mut().zip(before) {
+    pub async fn restore_blocks(self: &Arc<Self>, originals: Vec<Box<dyn Block>>) {
+        let mut checkout = self.check_out(self.all()).await.expect("the batch has not ended");
+        for (placed, block) in checkout.blocks.iter_mut().zip(originals) {
             placed.block = block;
         }
     }

@@ -5,47 +5,50 @@ use std::sync::Arc;
 use boardwire_api::{Error, v1};
 use boardwire_bots::UnknownBot;
 
-use super::player::{bot, bot_to, player, player_name, player_to};
-use super::{count, known, missing, options};
-use crate::batch::{Actions, Adviser, Batch, Column, Columns, LineUp, Plan, Reset, Step};
+use super::player::{bot, bot_message, player, player_message, player_name};
+use super::{enum_or_default, missing_field_error, options, to_u32};
+use crate::batch::{Actions, Adviser, Batch, Column, Columns, EnvironmentConfig, LineUp, Reset, Step};
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
-/// Returns the table of a new batch, and the plan of its environments.
+/// Returns the table of a new batch, and the configuration of its environments.
 ///
 /// # Errors
 /// A field of the request is missing or not valid.
-pub fn plan(tables: &Tables, request: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Error> {
-    const MOST_LINE_UPS: usize = 1_024;
-    let config = request.config.as_ref().ok_or_else(|| missing("config", "a BatchConfig"))?;
-    let (count, seats) = (config.line_ups.len(), config.line_ups.first().map_or(0, |one| one.players.len()));
-    if !(1..=MOST_LINE_UPS).contains(&count) {
-        let expected = format!("1 to {MOST_LINE_UPS} line-ups");
+pub fn environment_config(
+    tables: &Tables,
+    request: &v1::OpenBatchRequest,
+) -> Result<(Arc<Table>, EnvironmentConfig), Error> {
+    const MAX_LINE_UPS: usize = 1_024;
+    let given = request.config.as_ref().ok_or_else(|| missing_field_error("config", "a BatchConfig"))?;
+    let (count, seats) = (given.line_ups.len(), given.line_ups.first().map_or(0, |one| one.players.len()));
+    if !(1..=MAX_LINE_UPS).contains(&count) {
+        let expected = format!("1 to {MAX_LINE_UPS} line-ups");
         return Err(Error::field("line_ups", format!("{count} line-ups"), expected));
     }
-    let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let table = tables.table(&config.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
-    let line_up = |given: &v1::LineUp| {
-        let names = || given.players.iter().map(player_name).collect::<Vec<_>>().join(", ");
-        if given.players.len() != seats {
+    let options = given.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&given.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
+    let line_up = |line_up: &v1::LineUp| {
+        let names = || line_up.players.iter().map(player_name).collect::<Vec<_>>().join(", ");
+        if line_up.players.len() != seats {
             let expected = format!("line-ups of {seats} players each, as the first has");
             return Err(Error::field("line_ups", names(), expected));
         }
-        let players = given.players.iter().enumerate();
+        let players = line_up.players.iter().enumerate();
         let players = players.map(|(seat, given)| player(tables, &table, seat, given));
         let players: Vec<Player> = players.collect::<Result<_, _>>()?;
         let no_agent = || Error::field("line_ups", names(), "line-ups with at least one agent each");
         LineUp::of(players).ok_or_else(no_agent)
     };
-    let line_ups = config.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
+    let line_ups = given.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
     let no_columns = v1::BatchColumns::default();
-    let columns = config.columns.as_ref().unwrap_or(&no_columns);
-    let plan = Plan {
-        duplicate_deals: config.duplicate_deals,
-        reward: known("reward", config.reward)?,
-        autoreset: known("autoreset", config.autoreset)?,
-        illegal_actions: known("illegal_actions", config.illegal_actions)?,
-        skip_forced: config.skip_forced,
+    let columns = given.columns.as_ref().unwrap_or(&no_columns);
+    let config = EnvironmentConfig {
+        duplicate_deals: given.duplicate_deals,
+        reward: enum_or_default("reward", given.reward)?,
+        autoreset: enum_or_default("autoreset", given.autoreset)?,
+        illegal_actions: enum_or_default("illegal_actions", given.illegal_actions)?,
+        skip_forced: given.skip_forced,
         columns: Columns {
             scores: columns.scores,
             final_views: columns.final_views,
@@ -53,9 +56,9 @@ pub fn plan(tables: &Tables, request: &v1::OpenBatchRequest) -> Result<(Arc<Tabl
             oracle: columns.oracle,
         },
         adviser: adviser(tables, &table, columns)?,
-        ..Plan::of(line_ups)
+        ..EnvironmentConfig::of(line_ups)
     };
-    Ok((table, plan))
+    Ok((table, config))
 }
 
 /// Returns the bot that advises the agents of a new batch, if the request names one.
@@ -86,36 +89,37 @@ pub fn reset(request: &v1::ResetBatchRequest) -> Reset {
 /// Returns the description of a batch.
 #[must_use]
 pub fn batch(batch: &Batch) -> v1::Batch {
-    let (opening, info) = (batch.opening(), batch.table().rules.info());
-    let (plan, adviser) = (&opening.plan, opening.plan.adviser.as_ref());
-    let line_up = |line_up: &LineUp| v1::LineUp { players: line_up.players.iter().map(player_to).collect() };
-    let config = v1::BatchConfig {
+    let (batch_options, info) = (batch.options(), batch.table().game.info());
+    let (config, adviser) = (&batch_options.config, batch_options.config.adviser.as_ref());
+    let line_up =
+        |line_up: &LineUp| v1::LineUp { players: line_up.players.iter().map(player_message).collect() };
+    let message = v1::BatchConfig {
         game: info.id.to_owned(),
-        line_ups: plan.line_ups.iter().map(line_up).collect(),
+        line_ups: config.line_ups.iter().map(line_up).collect(),
         options: options(info),
-        environments: count(opening.environments),
-        first_environment: opening.first,
-        seed: Some(opening.seed),
-        duplicate_deals: plan.duplicate_deals,
-        reward: plan.reward.into(),
-        autoreset: plan.autoreset.into(),
-        illegal_actions: plan.illegal_actions.into(),
-        skip_forced: plan.skip_forced,
+        environments: to_u32(batch_options.environments),
+        first_environment: batch_options.first,
+        seed: Some(batch_options.seed),
+        duplicate_deals: config.duplicate_deals,
+        reward: config.reward.into(),
+        autoreset: config.autoreset.into(),
+        illegal_actions: config.illegal_actions.into(),
+        skip_forced: config.skip_forced,
         columns: Some(v1::BatchColumns {
-            scores: plan.columns.scores,
-            final_views: plan.columns.final_views,
-            episodes: plan.columns.episodes,
-            oracle: plan.columns.oracle,
-            advice: adviser.map(|adviser| bot_to(&adviser.bot)),
+            scores: config.columns.scores,
+            final_views: config.columns.final_views,
+            episodes: config.columns.episodes,
+            oracle: config.columns.oracle,
+            advice: adviser.map(|adviser| bot_message(&adviser.bot)),
             advice_shares: adviser.is_some_and(|adviser| adviser.shares),
         }),
     };
     v1::Batch {
         id: batch.id().to_owned(),
-        config: Some(config),
-        view_bytes: count(info.layout.bytes()),
-        mask_bytes: count(info.actions.mask_bytes()),
-        agents: count(plan.agents()),
+        config: Some(message),
+        view_bytes: to_u32(info.layout.bytes()),
+        mask_bytes: to_u32(info.actions.mask_bytes()),
+        agents: to_u32(config.agents()),
         spec_digest: batch.table().digest.to_string(),
     }
 }

@@ -5,8 +5,8 @@ use boardwire_kernel::{
     ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, OptionKind, OptionSpec, ViewLayout,
 };
 
-use super::{count, options};
-use crate::registry::Served;
+use super::{options, to_u32};
+use crate::registry::GameFacts;
 use crate::tables::{Table, Tables};
 
 /// Returns the description of the table that a request names.
@@ -14,16 +14,16 @@ use crate::tables::{Table, Tables};
 /// # Errors
 /// The game is unknown, or it does not have these seats or options.
 pub fn game_spec(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::GameSpec, Error> {
-    let served = tables.served(&request.game)?;
-    let seats = if request.seats == 0 { (*served.game_type.seats.start()).into() } else { request.seats };
+    let facts = tables.game_facts(&request.game)?;
+    let seats = if request.seats == 0 { (*facts.game_type.seats.start()).into() } else { request.seats };
     let options = request.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(spec(&served, &*tables.table(&request.game, seats, options)?))
+    Ok(spec(&facts, &*tables.table(&request.game, seats, options)?))
 }
 
 /// Returns a game with its possible seats and options.
 #[must_use]
-pub fn game(served: &Served) -> v1::Game {
-    let game_type = &served.game_type;
+pub fn game(facts: &GameFacts) -> v1::Game {
+    let game_type = &facts.game_type;
     v1::Game {
         id: game_type.id.to_owned(),
         name: game_type.name.to_owned(),
@@ -31,7 +31,7 @@ pub fn game(served: &Served) -> v1::Game {
         min_seats: (*game_type.seats.start()).into(),
         max_seats: (*game_type.seats.end()).into(),
         options: game_type.options.iter().map(option).collect(),
-        catalogue_digest: served.catalogue.to_string(),
+        catalogue_digest: facts.catalogue.to_string(),
     }
 }
 
@@ -53,23 +53,23 @@ fn option(spec: &OptionSpec) -> v1::GameOption {
 
 /// Returns the description of a table.
 #[must_use]
-pub fn spec(served: &Served, table: &Table) -> v1::GameSpec {
-    let info = table.rules.info();
+pub fn spec(facts: &GameFacts, table: &Table) -> v1::GameSpec {
+    let info = table.game.info();
     v1::GameSpec {
-        game: Some(game(served)),
+        game: Some(game(facts)),
         seats: info.seats.into(),
         options: options(info),
         actions: info.actions.all().iter().map(action).collect(),
         fields: fields(&info.layout),
-        view_bytes: count(info.layout.bytes()),
-        mask_bytes: count(info.actions.mask_bytes()),
+        view_bytes: to_u32(info.layout.bytes()),
+        mask_bytes: to_u32(info.actions.mask_bytes()),
         tables: info.tables.iter().map(component_table).collect(),
         max_plies: info.max_plies,
         min_score: info.scores.0,
         max_score: info.scores.1,
         spec_digest: table.digest.to_string(),
         public_fields: fields(&info.public_layout),
-        public_view_bytes: count(info.public_layout.bytes()),
+        public_view_bytes: to_u32(info.public_layout.bytes()),
     }
 }
 
@@ -104,7 +104,7 @@ fn fields(layout: &ViewLayout) -> Vec<v1::ViewField> {
         };
         v1::ViewField {
             name: field.name.to_owned(),
-            offset: count(offset),
+            offset: to_u32(offset),
             axes: field.axes.iter().map(axis).collect(),
             max: field.max.into(),
             kind: kind.into(),
@@ -131,7 +131,7 @@ fn component_table(table: &boardwire_kernel::Table) -> v1::ComponentTable {
     v1::ComponentTable {
         name: table.name.to_owned(),
         columns: table.columns.iter().map(column).collect(),
-        rows: count(table.rows.len()),
+        rows: to_u32(table.rows.len()),
         values: table.rows.iter().flatten().map(|&value| value.into()).collect(),
     }
 }

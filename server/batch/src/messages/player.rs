@@ -43,7 +43,7 @@ pub fn bot(tables: &Tables, table: &Table, given: &v1::Player) -> Result<Bot, Un
 #[must_use]
 pub fn player_name(player: &v1::Player) -> String {
     match &player.kind {
-        None => "nobody".to_owned(),
+        None => "unset".to_owned(),
         Some(Kind::Agent(_)) => Player::Agent.to_string(),
         Some(Kind::Bot(v1::player::Bot { name, parameters })) => {
             let suffix = |(parameter, value): (&String, &u32)| {
@@ -60,26 +60,26 @@ pub fn player_name(player: &v1::Player) -> String {
 
 /// Converts a player to a message.
 #[must_use]
-pub fn player_to(player: &Player) -> v1::Player {
-    player_named(&player.to_string())
+pub fn player_message(player: &Player) -> v1::Player {
+    parse_player(&player.to_string())
 }
 
 /// Converts a bot to a message.
 #[must_use]
-pub fn bot_to(bot: &Bot) -> v1::Player {
-    player_named(&bot.to_string())
+pub fn bot_message(bot: &Bot) -> v1::Player {
+    parse_player(&bot.to_string())
 }
 
 /// Returns the messages of players with these names.
 #[cfg(any(test, feature = "testkit"))]
 #[must_use]
 pub fn players(names: &[&str]) -> Vec<v1::Player> {
-    names.iter().map(|name| player_named(name)).collect()
+    names.iter().map(|name| parse_player(name)).collect()
 }
 
 /// Returns the message for a name in the form of [`player_name`]. Any other name counts as the name of a bot.
 #[must_use]
-pub fn player_named(name: &str) -> v1::Player {
+pub fn parse_player(name: &str) -> v1::Player {
     let bot = |name: &str, parameter: Option<(&str, u32)>| {
         let parameters = parameter.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })
@@ -121,14 +121,14 @@ mod tests {
             let [given] = &players(&[name])[..] else { panic!("one") };
             assert_eq!(player_name(given), name);
             let read = player(&tables, &table, 0, given).expect("the player exists");
-            assert_eq!((read.to_string().as_str(), &player_to(&read)), (name, given));
+            assert_eq!((read.to_string().as_str(), &player_message(&read)), (name, given));
         }
         let bot = |name: &str, parameter: &str, value: u32| {
             let parameters = [(parameter.to_owned(), value)].into();
             v1::Player { kind: Some(Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })) }
         };
         for (given, name) in [
-            (v1::Player::default(), "nobody"),
+            (v1::Player::default(), "unset"),
             (bot("mc", "depth", 3), "mc:depth=3"),
             (bot("mc", "playouts", 0), "mc:0"),
             (bot("random", "worlds", 3), "random:worlds=3"),

@@ -11,11 +11,11 @@ impl<F: FnMut(&Slice) -> Flow + Send + 'static> Work for Calls<F> {
     }
 }
 
-/// Returns a pool of one thread, and the hold that blocks it.
-fn occupied() -> (Pool, Hold) {
+/// Returns a pool of one thread, and the blocker of this thread.
+fn blocked_pool() -> (Pool, PoolBlocker) {
     let pool = Pool::new(1).expect("a thread starts");
-    let hold = pool.hold();
-    (pool, hold)
+    let blocker = pool.block_threads();
+    (pool, blocker)
 }
 
 impl Pool {
@@ -29,27 +29,27 @@ impl Pool {
     /// Runs one slice of queued work; returns false if none is queued.
     pub(crate) fn advance(&self) -> bool {
         let next = self.shared.lock().next();
-        next.map(|(account, task)| self.shared.perform(&account, task)).is_some()
+        next.map(|(account, task)| self.shared.run_slice(&account, task)).is_some()
     }
 }
 
 #[tokio::test]
 async fn a_task_for_many_numbers_returns_its_results_in_order_or_none() {
     let pool = Pool::new(3).expect("threads start");
-    let owner = pool.alone().owner();
-    let squares = owner.each(3, 1_000, |number| number * number).await;
+    let owner = pool.new_group().work_queue();
+    let squares = owner.parallel_map(3, 1_000, |number| number * number).await;
     assert_eq!(squares, Some((0..1_000).map(|number| number * number).collect()));
-    assert_eq!(owner.each(3, 0, |number| number).await, Some(vec![]));
-    let failed = owner.each(2, 10, |number| assert_ne!(number, 7)).await;
+    assert_eq!(owner.parallel_map(3, 0, |number| number).await, Some(vec![]));
+    let failed = owner.parallel_map(2, 10, |number| assert_ne!(number, 7)).await;
     assert_eq!(failed, None, "one call panicked");
 }
 
 #[tokio::test]
 async fn a_task_ends_when_its_caller_no_longer_waits() {
     let pool = Pool::new(1).expect("a thread starts");
-    let owner = pool.alone().owner();
+    let owner = pool.new_group().work_queue();
     let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
-    let endless = owner.each(1, 1 << 26, move |number| {
+    let endless = owner.parallel_map(1, 1 << 26, move |number| {
         let _ = began.send(number);
     });
     tokio::select! {
@@ -66,16 +66,16 @@ fn sending(name: &'static str, mut slices: u32, sender: &mpsc::Sender<&'static s
     Calls(move |_: &Slice| {
         let _ = sender.send(name);
         slices -= 1;
-        if slices == 0 { Flow::Done } else { Flow::More }
+        if slices == 0 { Flow::Done } else { Flow::Continue }
     })
 }
 
 #[test]
 fn owners_take_turns_slice_by_slice() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let group = pool.alone();
-    let (one, two) = (group.owner(), group.owner());
+    let group = pool.new_group();
+    let (one, two) = (group.work_queue(), group.work_queue());
     // Each slice counts the same time, so the result does not depend on the clock.
     for (owner, name) in [(&one, "one"), (&two, "two")] {
         let (sender, account) = (sender.clone(), Arc::clone(&owner.account));
@@ -84,10 +84,10 @@ fn owners_take_turns_slice_by_slice() {
             let _ = sender.send(name);
             account.used.fetch_add(1_000_000, Ordering::Relaxed);
             slices -= 1;
-            if slices == 0 { Flow::Done } else { Flow::More }
+            if slices == 0 { Flow::Done } else { Flow::Continue }
         }));
     }
-    drop((sender, hold));
+    drop((sender, blocker));
     let order: Vec<_> = received.iter().collect();
     for pair in order.chunks(2) {
         assert_ne!(pair[0], pair[1], "{order:?}");
@@ -96,17 +96,17 @@ fn owners_take_turns_slice_by_slice() {
 
 #[test]
 fn an_owner_that_has_used_less_time_runs_first() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let group = pool.alone();
-    let heavy: Vec<Owner> = (0..50).map(|_| group.owner()).collect();
+    let group = pool.new_group();
+    let heavy: Vec<WorkQueue> = (0..50).map(|_| group.work_queue()).collect();
     for owner in &heavy {
         owner.account.used.store(10_000_000, Ordering::Relaxed);
         owner.spawn(sending("heavy", 3, &sender));
     }
-    let light = group.owner();
+    let light = group.work_queue();
     light.spawn(sending("light", 1, &sender));
-    drop((sender, hold));
+    drop((sender, blocker));
     assert_eq!(received.recv(), Ok("light"));
     assert_eq!(received.iter().count(), 150);
 }
@@ -114,12 +114,12 @@ fn an_owner_that_has_used_less_time_runs_first() {
 /// No owner has used any time, so only the groups decide.
 #[test]
 fn a_caller_with_many_owners_gets_no_more_time_than_a_caller_with_one() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
     let [crowd, other] = [7, 8].map(|caller| pool.group(caller));
-    let owners: Vec<Owner> = (0..50).map(|_| crowd.owner()).collect();
-    let alone = other.owner();
-    for (owner, name) in owners.iter().map(|owner| (owner, "crowd")).chain([(&alone, "alone")]) {
+    let owners: Vec<WorkQueue> = (0..50).map(|_| crowd.work_queue()).collect();
+    let single = other.work_queue();
+    for (owner, name) in owners.iter().map(|owner| (owner, "crowd")).chain([(&single, "single")]) {
         let (sender, account) = (sender.clone(), Arc::clone(&owner.account));
         let mut slices = 3;
         owner.spawn(Calls(move |_: &Slice| {
@@ -127,13 +127,13 @@ fn a_caller_with_many_owners_gets_no_more_time_than_a_caller_with_one() {
             account.used.fetch_add(1_000_000, Ordering::Relaxed);
             account.group.as_ref().expect("a group").used.fetch_add(1_000_000, Ordering::Relaxed);
             slices -= 1;
-            if slices == 0 { Flow::Done } else { Flow::More }
+            if slices == 0 { Flow::Done } else { Flow::Continue }
         }));
     }
     assert_eq!(pool.queued(), 51);
-    drop((sender, hold));
+    drop((sender, blocker));
     let order: Vec<_> = received.iter().collect();
-    assert_eq!(order.iter().take(6).filter(|name| **name == "alone").count(), 3, "{order:?}");
+    assert_eq!(order.iter().take(6).filter(|name| **name == "single").count(), 3, "{order:?}");
     assert_eq!(order.len(), 153);
 }
 
@@ -149,30 +149,30 @@ fn the_pool_forgets_groups_that_were_dropped() {
 }
 
 #[test]
-fn a_late_owner_gets_no_credit_for_the_time_before_it_came() {
-    let (pool, hold) = occupied();
+fn a_new_owner_gets_no_credit_for_idle_time() {
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let group = pool.alone();
-    let (early, late) = (group.owner(), group.owner());
-    early.account.used.store(10_000_000, Ordering::Relaxed);
-    group.account.floor.store(10_000_000, Ordering::Relaxed);
-    late.spawn(sending("late", 40, &sender));
-    early.spawn(sending("early", 40, &sender));
-    let used = |owner: &Owner| owner.account.used.load(Ordering::Relaxed);
-    assert_eq!(used(&late), used(&early), "both start at the floor");
-    drop((sender, hold));
+    let group = pool.new_group();
+    let (old, new) = (group.work_queue(), group.work_queue());
+    old.account.used.store(10_000_000, Ordering::Relaxed);
+    group.account.start_time.store(10_000_000, Ordering::Relaxed);
+    new.spawn(sending("new", 40, &sender));
+    old.spawn(sending("old", 40, &sender));
+    let used = |owner: &WorkQueue| owner.account.used.load(Ordering::Relaxed);
+    assert_eq!(used(&new), used(&old), "both start at the start time of the group");
+    drop((sender, blocker));
     assert_eq!(received.iter().count(), 80);
 }
 
 #[test]
 fn dropping_an_owner_drops_its_work() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let (dropped, stays) = (pool.alone().owner(), pool.alone().owner());
+    let (dropped, stays) = (pool.new_group().work_queue(), pool.new_group().work_queue());
     dropped.spawn(sending("dropped", 1, &sender));
     stays.spawn(sending("stays", 1, &sender));
     drop(dropped);
-    drop((sender, hold));
+    drop((sender, blocker));
     assert_eq!(received.iter().collect::<Vec<_>>(), ["stays"]);
 }
 
@@ -180,14 +180,14 @@ fn dropping_an_owner_drops_its_work() {
 fn running_work_sees_that_it_is_cancelled_and_is_dropped() {
     let pool = Pool::new(1).expect("a thread starts");
     let (began, begins) = mpsc::channel();
-    let (owner, (alive, ended)) = (pool.alone().owner(), mpsc::channel::<()>());
+    let (owner, (alive, ended)) = (pool.new_group().work_queue(), mpsc::channel::<()>());
     owner.spawn(Calls(move |slice: &Slice| {
         let _alive = &alive;
         let _ = began.send(());
         while !slice.is_cancelled() {
             std::hint::spin_loop();
         }
-        Flow::More
+        Flow::Continue
     }));
     begins.recv().expect("it begins");
     owner.cancel();
@@ -198,7 +198,7 @@ fn running_work_sees_that_it_is_cancelled_and_is_dropped() {
 fn a_slice_ends_after_its_time() {
     let pool = Pool::new(1).expect("a thread starts");
     let (sender, received) = mpsc::channel();
-    let owner = pool.alone().owner();
+    let owner = pool.new_group().work_queue();
     owner.spawn(Calls(move |slice: &Slice| {
         while !slice.is_over() {
             std::hint::spin_loop();
@@ -214,10 +214,10 @@ fn a_panic_drops_only_the_work_that_panicked() {
     let pool = Pool::new(1).expect("a thread starts");
     let (alive, ended) = mpsc::channel::<()>();
     let (sender, received) = mpsc::channel();
-    let owner = pool.alone().owner();
+    let owner = pool.new_group().work_queue();
     owner.spawn(Calls(move |_: &Slice| {
         let _alive = &alive;
-        panic!("as the test wants it")
+        panic!("test panic")
     }));
     owner.spawn(sending("next", 1, &sender));
     assert_eq!(received.recv(), Ok("next"));
@@ -226,35 +226,35 @@ fn a_panic_drops_only_the_work_that_panicked() {
 
 #[test]
 fn dropping_the_pool_drops_queued_work() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let owner = pool.alone().owner();
+    let owner = pool.new_group().work_queue();
     owner.spawn(sending("queued", 1, &sender));
     drop(pool);
     owner.spawn(sending("too late", 1, &sender));
-    drop((sender, hold));
+    drop((sender, blocker));
     assert_eq!(received.iter().count(), 0);
 }
 
 #[tokio::test]
-async fn late_threads_start_with_the_first_work() {
-    let pool = Pool::late(2);
+async fn threads_of_a_lazy_pool_start_with_the_first_work() {
+    let pool = Pool::lazy(2);
     let started = || pool.shared.lock().started;
-    let owner = pool.alone().owner();
+    let owner = pool.new_group().work_queue();
     assert!(!started());
-    assert_eq!(owner.each(2, 5, |number| number).await, Some(vec![0, 1, 2, 3, 4]));
+    assert_eq!(owner.parallel_map(2, 5, |number| number).await, Some(vec![0, 1, 2, 3, 4]));
     assert!(started());
 }
 
-fn failing() -> Pool {
+fn pool_without_threads() -> Pool {
     Pool { shared: Arc::new(Shared { threads: 1, fails_to_start: true, ..Shared::default() }) }
 }
 
 #[test]
 fn the_caller_runs_the_work_if_no_thread_starts() {
-    let pool = failing();
+    let pool = pool_without_threads();
     let (sender, received) = mpsc::channel();
-    let (one, two) = (pool.alone().owner(), Arc::new(pool.alone().owner()));
+    let (one, two) = (pool.new_group().work_queue(), Arc::new(pool.new_group().work_queue()));
     one.spawn(sending("one", 3, &sender));
     assert_eq!(received.try_iter().count(), 3);
     // This work spawns more work. Its slices would overflow the stack if each ran inside the previous one.
@@ -264,7 +264,7 @@ fn the_caller_runs_the_work_if_no_thread_starts() {
             owner.spawn(sending("two", 2, &sender));
         }
         slices -= 1;
-        if slices == 0 { Flow::Done } else { Flow::More }
+        if slices == 0 { Flow::Done } else { Flow::Continue }
     }));
     assert_eq!(received.iter().count(), 2);
     assert_eq!(pool.queued(), 0);
@@ -272,83 +272,83 @@ fn the_caller_runs_the_work_if_no_thread_starts() {
 
 #[test]
 fn the_pool_tries_again_to_start_threads() {
-    let mut pool = failing();
-    pool.alone().owner().spawn(Once::new(|| {}));
+    let mut pool = pool_without_threads();
+    pool.new_group().work_queue().spawn(OneShot::new(|| {}));
     assert!(!pool.shared.lock().started);
     Arc::get_mut(&mut pool.shared).expect("only the pool has it").fails_to_start = false;
-    let (owner, (sender, received)) = (pool.alone().owner(), mpsc::channel());
-    owner.spawn(Once::new(move || sender.send(std::thread::current().id()).expect("the test waits")));
+    let (owner, (sender, received)) = (pool.new_group().work_queue(), mpsc::channel());
+    owner.spawn(OneShot::new(move || sender.send(std::thread::current().id()).expect("the test waits")));
     assert_ne!(received.recv(), Ok(std::thread::current().id()));
 }
 
 /// Work that panics when it is dropped.
-struct Ending;
+struct PanicOnDrop;
 
-impl Work for Ending {
+impl Work for PanicOnDrop {
     fn advance(&mut self, _: &Slice) -> Flow {
-        Flow::More
+        Flow::Continue
     }
 }
 
-impl Drop for Ending {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
-        panic!("at its end");
+        panic!("test panic on drop");
     }
 }
 
 #[test]
 fn work_that_panics_when_it_is_dropped_leaves_other_work_alone() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let [waits, runs, after] = [(); 3].map(|()| pool.alone().owner());
-    waits.spawn(Ending);
+    let [waits, runs, after] = [(); 3].map(|()| pool.new_group().work_queue());
+    waits.spawn(PanicOnDrop);
     waits.cancel();
-    runs.spawn(Ending);
+    runs.spawn(PanicOnDrop);
     // `drop(runs)` cancels this work while a thread runs it, or before a thread takes it.
-    drop(hold);
+    drop(blocker);
     after.spawn(sending("during", 1, &sender));
     assert_eq!(received.recv(), Ok("during"));
     drop(runs);
     after.spawn(sending("after", 1, &sender));
-    assert_eq!(received.recv(), Ok("after"), "the only thread lives");
-    waits.spawn(Ending);
+    assert_eq!(received.recv(), Ok("after"), "the only thread still runs");
+    waits.spawn(PanicOnDrop);
     drop(pool);
-    waits.spawn(Ending);
+    waits.spawn(PanicOnDrop);
 }
 
 /// Work that panics when it runs, and again when it is dropped.
-struct Failing;
+struct PanicOnRunAndDrop;
 
-impl Work for Failing {
+impl Work for PanicOnRunAndDrop {
     fn advance(&mut self, _: &Slice) -> Flow {
-        panic!("at once");
+        panic!("test panic");
     }
 }
 
-impl Drop for Failing {
+impl Drop for PanicOnRunAndDrop {
     fn drop(&mut self) {
-        panic!("at its end");
+        panic!("test panic on drop");
     }
 }
 
 #[test]
 fn work_that_panics_twice_ends_neither_the_process_nor_a_thread() {
-    let (pool, hold) = occupied();
+    let (pool, blocker) = blocked_pool();
     let (sender, received) = mpsc::channel();
-    let [fails, waits, after] = [(); 3].map(|()| pool.alone().owner());
-    fails.spawn(Failing);
+    let [fails, waits, after] = [(); 3].map(|()| pool.new_group().work_queue());
+    fails.spawn(PanicOnRunAndDrop);
     // One call of `cancel` drops both.
-    waits.spawn(Ending);
-    waits.spawn(Ending);
+    waits.spawn(PanicOnDrop);
+    waits.spawn(PanicOnDrop);
     waits.cancel();
-    drop(hold);
+    drop(blocker);
     after.spawn(sending("after", 1, &sender));
-    assert_eq!(received.recv(), Ok("after"), "the only thread lives");
-    let (pool, hold) = occupied();
-    let owners = [(); 2].map(|()| pool.alone().owner());
+    assert_eq!(received.recv(), Ok("after"), "the only thread still runs");
+    let (pool, blocker) = blocked_pool();
+    let owners = [(); 2].map(|()| pool.new_group().work_queue());
     for owner in owners.iter().cycle().take(4) {
-        owner.spawn(Ending);
+        owner.spawn(PanicOnDrop);
     }
     drop(pool);
-    drop(hold);
+    drop(blocker);
 }

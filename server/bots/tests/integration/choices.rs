@@ -54,12 +54,12 @@ impl Visitor for Choices {
 const SEARCH: Bot = Bot::Search { playouts: 24 };
 
 #[test]
-fn greedy_bots_choose_what_they_chose() {
-    agree(&Bot::Greedy { worlds: 3 }, "greedy.txt");
+fn greedy_bots_choose_as_in_the_golden_file() {
+    agree(&Bot::Greedy { determinizations: 3 }, "greedy.txt");
 }
 
 #[test]
-fn search_bots_choose_what_they_chose() {
+fn search_bots_choose_as_in_the_golden_file() {
     agree(&SEARCH, "mc.txt");
 }
 

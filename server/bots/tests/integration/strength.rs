@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use boardwire_bots::{Bot, Thought};
+use boardwire_bots::{Bot, BotDecision};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, RngStream, Seat, testkit};
 
@@ -33,8 +33,8 @@ impl Visitor for Strength {
                 .collect();
             while let Some(seat) = episode.pending().lowest() {
                 let bot = if seat == own { &self.bot } else { &self.against };
-                let thought = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone());
-                let choice = thought.finish().expect("these bots always choose");
+                let decision = BotDecision::new(bot, episode.knowledge(seat), rng[seat.index()].clone());
+                let choice = decision.run_to_end().expect("these bots always choose");
                 rng[seat.index()] = choice.rng;
                 episode.apply(seat, choice.action.into()).expect("bots choose legal actions");
             }

@@ -17,7 +17,7 @@ use boardwire_api::v1::{
     ResetMatchRequest, ResetMatchResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse,
     WatchRequest, WatchResponse, play_request, play_response,
 };
-use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
+use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE_INTERVAL, STREAM_WINDOW};
 use boardwire_server::run::runtime;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_stream::wrappers::UnixListenerStream;
@@ -43,7 +43,7 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
         let mut server = Server::builder()
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            .http2_keepalive_interval(Some(KEEPALIVE));
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL));
         let router = server.add_service(matches).add_service(batch::service(real));
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on {}", tcp.local_addr()?);

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use boardwire_api::MAX_MESSAGE_BYTES;
 use boardwire_api::v1::AutoresetMode;
 use boardwire_batch::Player;
-use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset};
+use boardwire_batch::batch::{Actions, Batch, BatchOptions, EnvironmentConfig, LineUp, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
@@ -43,9 +43,11 @@ pub(crate) fn run(json: bool, part: &str) -> anyhow::Result<()> {
 fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let line_up = LineUp::of(vec![Player::Agent; 2]).context("agents")?;
-    let plan = Plan { autoreset: AutoresetMode::SameStep, ..Plan::of(vec![line_up]) };
-    let opening = Opening { plan, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
-    let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, &pool.alone()))?;
+    let config =
+        EnvironmentConfig { autoreset: AutoresetMode::SameStep, ..EnvironmentConfig::of(vec![line_up]) };
+    let options = BatchOptions { config, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
+    let batch =
+        runtime.block_on(Batch::open(String::new(), Arc::clone(table), options, &pool.new_group()))?;
     let mut rng = RngStream::new(0, BOT_STREAM);
     let mut latest = runtime.block_on(batch.reset(Reset::default(), None))?;
     let mut sample = || -> anyhow::Result<f64> {

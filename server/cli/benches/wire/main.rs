@@ -6,19 +6,19 @@
 //!
 //! - `wire hold` starts the two servers and prints their addresses, for agents in other languages. It ends when stdin ends.
 //! - `wire steps [NAME]` measures batches without a network.
-//! - `wire crowd` measures many matches at the same time.
-//! - `wire strangers` measures many agents over TLS, with a journal.
-//! - `wire beside` measures how long a client waits while other clients load the server.
+//! - `wire many-matches` measures many matches at the same time.
+//! - `wire many-agents` measures many agents over TLS, with a journal.
+//! - `wire under-load` measures how long a client waits while other clients load the server.
 
 mod agent;
 mod batch;
-mod beside;
-mod crowd;
 mod echo;
 mod in_process;
+mod many_agents;
+mod many_matches;
 mod measure;
 mod servers;
-mod strangers;
+mod under_load;
 
 use std::io::Read as _;
 
@@ -35,10 +35,10 @@ fn main() -> anyhow::Result<()> {
     match arguments[..] {
         ["echo", real, path] => echo::run(real, path),
         ["hold", ..] => hold(),
-        ["beside", ..] => beside::run(json),
-        ["load", load, address] => beside::load(load, address),
-        ["strangers", ..] => strangers::run(json),
-        ["crowd", ..] => crowd::run(json),
+        ["under-load", ..] => under_load::run(json),
+        ["load", load, address] => under_load::load(load, address),
+        ["many-agents", ..] => many_agents::run(json),
+        ["many-matches", ..] => many_matches::run(json),
         ["steps", name, ..] if name != "--json" => in_process::run(json, name),
         ["steps", ..] => in_process::run(json, ""),
         _ => measure::run(json),

@@ -56,9 +56,10 @@ impl Server {
     /// Starts a server that prints `listening on ADDRESS` for a TCP socket and then for a Unix socket.
     fn start(mut command: Command) -> anyhow::Result<Self> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let mut lines = BufReader::new(process.stdout.take().context("it is piped")?).lines();
+        let mut lines =
+            BufReader::new(process.stdout.take().context("the server's stdout is piped")?).lines();
         let mut address = || -> anyhow::Result<String> {
-            let line = lines.next().context("it ended before it listened")??;
+            let line = lines.next().context("the server ended before it listened")??;
             Ok(line.strip_prefix("listening on ").context("no address")?.to_owned())
         };
         let (tcp, unix) = (address()?, address()?);

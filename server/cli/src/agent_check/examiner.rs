@@ -28,7 +28,7 @@ const OPPONENT_DELAY: Duration = Duration::from_millis(1_500);
 const EXTRAS: Extras = Extras { text: false, explanation: false, actions: true, head: false };
 
 /// The end of an episode: the number of plies and the digest of the position.
-type End = (u32, Digest);
+type EpisodeEnd = (u32, Digest);
 
 pub(super) struct Examiner {
     pub(super) matches: Arc<Matches>,
@@ -87,14 +87,16 @@ impl Examiner {
             let (status, stderr) = agent.end(self.limit).await?;
             outputs.extend(Some(stderr).filter(|stderr| !stderr.is_empty()));
             result = result.and_then(|()| match status {
-                None => anyhow::bail!("the match was closed, and it did not end"),
+                None => anyhow::bail!("the match was closed, and the agent did not end"),
                 Some(status) if status.success() => Ok(()),
-                Some(status) => anyhow::bail!("the match was closed, and it ended with {status}, not with 0"),
+                Some(status) => {
+                    anyhow::bail!("the match was closed, and the agent ended with {status}, not with 0")
+                }
             });
         }
         result.with_context(|| match outputs.join("\n") {
-            stderr if stderr.is_empty() => "its stderr is empty".to_owned(),
-            stderr => format!("its stderr: {stderr}"),
+            stderr if stderr.is_empty() => "the agent's stderr is empty".to_owned(),
+            stderr => format!("the agent's stderr: {stderr}"),
         })
     }
 
@@ -102,9 +104,9 @@ impl Examiner {
     async fn examine_refusal(&self) -> anyhow::Result<()> {
         let agent = Agent::start(&self.command, &self.address, "00000000000000000000000000000000")?;
         let (status, stderr) = agent.end(self.limit).await?;
-        let status = status.context("its invitation was invalid, and it did not end")?;
-        anyhow::ensure!(!status.success(), "its invitation was invalid, and it ended with 0");
-        anyhow::ensure!(!stderr.is_empty(), "its invitation was invalid, and its stderr is empty");
+        let status = status.context("the invitation was invalid, and the agent did not end")?;
+        anyhow::ensure!(!status.success(), "the invitation was invalid, and the agent ended with 0");
+        anyhow::ensure!(!stderr.is_empty(), "the invitation was invalid, and the agent's stderr is empty");
         Ok(())
     }
 }
@@ -114,11 +116,11 @@ struct ExaminedMatch {
     /// The fault that has not happened yet.
     fault: Mutex<Fault>,
     /// The ends of episodes, by episode number.
-    ends: Mutex<BTreeMap<u32, End>>,
+    ends: Mutex<BTreeMap<u32, EpisodeEnd>>,
 }
 
 impl ExaminedMatch {
-    fn ends(&self) -> MutexGuard<'_, BTreeMap<u32, End>> {
+    fn ends(&self) -> MutexGuard<'_, BTreeMap<u32, EpisodeEnd>> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,13 +155,15 @@ impl ExaminedMatch {
             }
             for (agent, _) in &mut *agents {
                 if let Some(status) = agent.exit_status()? {
-                    anyhow::bail!("it ended with {status} when {over} of {episodes} episodes were over");
+                    anyhow::bail!(
+                        "the agent ended with {status} when {over} of {episodes} episodes were over"
+                    );
                 }
             }
         }
     }
 
-    fn compare(&self, expected: &BTreeMap<u32, End>) -> anyhow::Result<()> {
+    fn compare(&self, expected: &BTreeMap<u32, EpisodeEnd>) -> anyhow::Result<()> {
         let ends = self.ends();
         for (episode, (plies, digest)) in expected {
             let end = ends.get(episode).with_context(|| format!("episode {episode} was not played"))?;
@@ -181,12 +185,12 @@ fn decide(observation: &Observation) -> Decision {
 }
 
 /// Plays the scenario with the policy alone. Returns the ends of its episodes, by number.
-async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {
+async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, EpisodeEnd>> {
     let pool = Pool::new(1)?;
     let settings = scenario.settings();
     let agents: Vec<Seat> = settings.seats().filter(|seat| settings.agents().contains(*seat)).collect();
-    let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.alone().owner(), 1));
-    arbiter.begin();
+    let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.new_group().work_queue(), 1));
+    arbiter.start();
     if let Fault::Reset(_) = scenario.fault {
         arbiter.reset_match(Role::Host, None, None).await?;
     }
@@ -217,7 +221,9 @@ async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), Error> {
             }
             arbiter.act(seat, decide(&observation)).await?;
         } else {
-            arbiter.reset(seat, Reset { leave: Some(observation.episode), ..Reset::default() }).await?;
+            arbiter
+                .reset(seat, Reset { from_episode: Some(observation.episode), ..Reset::default() })
+                .await?;
         }
     }
 }

@@ -13,7 +13,7 @@ use boardwire_api::v1::{
     ResetMatchRequest, WatchRequest,
 };
 use boardwire_batch::Player;
-use boardwire_batch::messages::{bot_to, options, player_to};
+use boardwire_batch::messages::{bot_message, options, player_message};
 use boardwire_batch::tables::{Table, Tables};
 use futures_util::future::{join, join_all, try_join_all};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -22,7 +22,7 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
-use super::deal::{End, PlayedDeal, deal_seed};
+use super::deal::{MatchResult, PlayedDeal, deal_seed};
 use super::replays::Replays;
 use super::schedule::{Entrant, Schedule};
 use crate::address::Address;
@@ -43,8 +43,8 @@ const MAX_LEAD: usize = 32;
 const LINE_UPS_PER_CONNECTION: usize = 256;
 
 type Finished = SyncSender<anyhow::Result<PlayedDeal>>;
-/// The number of the deal, the line-up, and the end of its match.
-type MatchEnd = (u64, usize, End);
+/// The number of the deal, the line-up, and the result of its match.
+type NumberedResult = (u64, usize, MatchResult);
 
 pub(super) struct Host<'a> {
     pub(super) table: &'a Table,
@@ -76,7 +76,7 @@ struct StartedAgent<'a> {
 }
 
 impl Host<'_> {
-    /// Plays deals until the limit or `halted`. Sends each finished deal to `finished`.
+    /// Plays deals until the limit, or until `should_stop` returns true. Sends each finished deal to `finished`.
     ///
     /// # Errors
     /// The server, a bot or an agent fails, or a replay cannot be written.
@@ -84,13 +84,13 @@ impl Host<'_> {
         &self,
         tables: Tables,
         finished: &Finished,
-        halted: impl Fn() -> bool,
+        should_stop: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let runtime = runtime()?;
         let played = runtime.block_on(async {
             match self.server {
-                Some(address) => self.host(address, &address.endpoint()?, finished, halted).await,
-                None => self.serve(tables, finished, halted).await,
+                Some(address) => self.host(address, &address.endpoint()?, finished, should_stop).await,
+                None => self.serve(tables, finished, should_stop).await,
             }
         });
         runtime.shutdown_background();
@@ -102,12 +102,13 @@ impl Host<'_> {
         &self,
         tables: Tables,
         finished: &Finished,
-        halted: impl Fn() -> bool,
+        should_stop: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let limits = MatchLimits { idle: Duration::from_hours(24 * 365), ..MatchLimits::default() };
         let server = LocalServer::start(self.listen, tables, limits, 0).await?;
         let endpoint = Address::Tcp(reachable(server.address).to_string()).endpoint()?;
-        let played = self.host(&Address::Tcp(server.address.to_string()), &endpoint, finished, halted).await;
+        let played =
+            self.host(&Address::Tcp(server.address.to_string()), &endpoint, finished, should_stop).await;
         // Check the server first: if it fails, its error is the cause of the error in `played`.
         server.stop().await?;
         played
@@ -119,7 +120,7 @@ impl Host<'_> {
         address: &Address,
         endpoint: &Endpoint,
         finished: &Finished,
-        halted: impl Fn() -> bool,
+        should_stop: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let mut server = MatchServiceClient::new(endpoint.connect().await?);
         let mut deals = (0..self.deal_limit).filter(|deal| !self.done.contains(deal)).peekable();
@@ -133,21 +134,21 @@ impl Host<'_> {
             matches.push(hosted);
             agents.extend(started);
         }
-        let (send_end, ends) = unbounded_channel();
+        let (send_result, results) = unbounded_channel();
         let (complete, completed) = watch::channel(0);
-        let play = |hosted| self.play_line_up(hosted, deals.clone(), send_end.clone(), completed.clone());
+        let play = |hosted| self.play_line_up(hosted, deals.clone(), send_result.clone(), completed.clone());
         let playing: Vec<_> = matches.iter().map(play).collect();
-        drop(send_end);
+        drop(send_result);
         let playing = async { try_join_all(playing).await.map(drop) };
         let played = tokio::select! {
-            (played, ()) = join(playing, self.assemble_deals(ends, &complete, finished)) => played,
-            stopped = watch_agents(&mut agents, halted) => stopped,
+            (played, ()) = join(playing, self.assemble_deals(results, &complete, finished)) => played,
+            stopped = watch_agents(&mut agents, should_stop) => stopped,
         };
         for hosted in &matches {
             let close = CloseMatchRequest { match_id: hosted.id.clone() };
             let _ = hosted.server.clone().close_match(hosted.request(close)?).await;
         }
-        let ended = end(agents, END_TIMEOUT).await;
+        let ended = end_agents(agents, END_TIMEOUT).await;
         if self.entrants.iter().any(|entrant| matches!(entrant, Entrant::Agent { command: None, .. })) {
             tokio::time::sleep(CLOSE_DELAY).await;
         }
@@ -166,20 +167,20 @@ impl Host<'_> {
     ) -> anyhow::Result<(HostedMatch, Vec<StartedAgent<'_>>)> {
         let seats = &self.schedule.line_ups[line_up];
         let player = |&entrant: &usize| match &self.entrants[entrant] {
-            Entrant::Bot(bot) => bot_to(bot),
-            Entrant::Agent { .. } => player_to(&Player::Agent),
+            Entrant::Bot(bot) => bot_message(bot),
+            Entrant::Agent { .. } => player_message(&Player::Agent),
         };
         let config = MatchConfig {
-            game: self.table.rules.info().id.to_owned(),
+            game: self.table.game.info().id.to_owned(),
             players: seats.iter().map(player).collect(),
-            options: options(self.table.rules.info()),
+            options: options(self.table.game.info()),
             private: true,
             host_begins: true,
             ..MatchConfig::default()
         };
         let seed = Some(deal_seed(self.seed, first)?);
         let create = CreateMatchRequest { config: Some(config), seed, ..CreateMatchRequest::default() };
-        let created = server.create_match(create).await.map_err(refusal)?.into_inner();
+        let created = server.create_match(create).await.map_err(status_to_error)?.into_inner();
         let CreateMatchResponse { r#match, invitations, host_token, .. } = created;
         let mut agents = vec![];
         for invitation in invitations {
@@ -203,38 +204,43 @@ impl Host<'_> {
         Ok((HostedMatch { line_up, id: created.id, host_token, server }, agents))
     }
 
-    /// Plays the deals of one line-up, and sends the end of each. Waits while it is [`MAX_LEAD`] deals ahead of
+    /// Plays the deals of one line-up, and sends the result of each. Waits while it is [`MAX_LEAD`] deals ahead of
     /// `completed`, the number of deals that all line-ups have played.
     async fn play_line_up(
         &self,
         hosted: &HostedMatch,
         deals: impl Iterator<Item = u64>,
-        ends: UnboundedSender<MatchEnd>,
+        results: UnboundedSender<NumberedResult>,
         mut completed: watch::Receiver<usize>,
     ) -> anyhow::Result<()> {
         let match_id = || hosted.id.clone();
         let mut server = hosted.server.clone();
         let watch = WatchRequest { match_id: match_id(), after: Some(0), depict: false };
-        let mut frames = server.watch(hosted.request(watch)?).await.map_err(refusal)?.into_inner();
+        let mut frames = server.watch(hosted.request(watch)?).await.map_err(status_to_error)?.into_inner();
         for (position, deal) in deals.enumerate() {
             completed.wait_for(|completed| position < completed + MAX_LEAD).await?;
             let episode = u32::try_from(position).context("a match has at most 2^32 episodes")?;
             if let Some(previous) = episode.checked_sub(1) {
                 let seed = Some(deal_seed(self.seed, deal)?);
                 let reset = ResetMatchRequest { match_id: match_id(), seed, episode: Some(previous) };
-                server.reset_match(hosted.request(reset)?).await.map_err(refusal)?;
+                server.reset_match(hosted.request(reset)?).await.map_err(status_to_error)?;
             }
-            let end = loop {
-                let frame = frames.message().await.map_err(refusal)?.and_then(|response| response.frame);
+            let result = loop {
+                let frame =
+                    frames.message().await.map_err(status_to_error)?.and_then(|response| response.frame);
                 let frame = frame.context("the server has closed a match")?;
                 if let (true, Some(outcome)) = (frame.episode == episode, frame.outcome) {
-                    break End::of(frame.ply, outcome);
+                    break MatchResult::from_outcome(frame.ply, outcome);
                 }
             };
             if let Some(replays) = self.replays {
                 let get = GetReplayRequest { match_id: match_id(), episode: Some(episode) };
-                let replay =
-                    server.get_replay(hosted.request(get)?).await.map_err(refusal)?.into_inner().replay;
+                let replay = server
+                    .get_replay(hosted.request(get)?)
+                    .await
+                    .map_err(status_to_error)?
+                    .into_inner()
+                    .replay;
                 replays.save(
                     deal,
                     hosted.line_up,
@@ -242,28 +248,28 @@ impl Host<'_> {
                 )?;
             }
             // Sending fails only when the arena ends.
-            let _ = ends.send((deal, hosted.line_up, end));
+            let _ = results.send((deal, hosted.line_up, result));
         }
         Ok(())
     }
 
-    /// Collects the ends of matches. Sends a deal when all line-ups have played it.
+    /// Collects the results of matches. Sends a deal when all line-ups have played it.
     async fn assemble_deals(
         &self,
-        mut ends: UnboundedReceiver<MatchEnd>,
+        mut results: UnboundedReceiver<NumberedResult>,
         completed: &watch::Sender<usize>,
         finished: &Finished,
     ) {
-        let mut incomplete: BTreeMap<u64, BTreeMap<usize, End>> = BTreeMap::new();
-        while let Some((number, line_up, end)) = ends.recv().await {
+        let mut incomplete: BTreeMap<u64, BTreeMap<usize, MatchResult>> = BTreeMap::new();
+        while let Some((number, line_up, result)) = results.recv().await {
             let deal = incomplete.entry(number).or_default();
-            deal.insert(line_up, end);
+            deal.insert(line_up, result);
             if deal.len() < self.schedule.line_ups.len() {
                 continue;
             }
-            let ends = incomplete.remove(&number).into_iter().flat_map(BTreeMap::into_values).collect();
+            let results = incomplete.remove(&number).into_iter().flat_map(BTreeMap::into_values).collect();
             // Sending fails only when the arena ends.
-            let _ = finished.send(Ok(PlayedDeal { number, ends }));
+            let _ = finished.send(Ok(PlayedDeal { number, results }));
             completed.send_modify(|completed| *completed += 1);
         }
     }
@@ -279,12 +285,13 @@ impl HostedMatch {
     }
 }
 
-/// Fails when an agent ends; returns when `halted`. Checks `halted` first, since Ctrl-C in a terminal also ends the agents.
-async fn watch_agents(agents: &mut [StartedAgent<'_>], halted: impl Fn() -> bool) -> anyhow::Result<()> {
+/// Fails when an agent ends; returns when `should_stop` returns true. Checks `should_stop` first, since Ctrl-C in a
+/// terminal also ends the agents.
+async fn watch_agents(agents: &mut [StartedAgent<'_>], should_stop: impl Fn() -> bool) -> anyhow::Result<()> {
     let mut interval = tokio::time::interval(CHECK_INTERVAL);
     loop {
         interval.tick().await;
-        if halted() {
+        if should_stop() {
             return Ok(());
         }
         for StartedAgent { name, process } in &mut *agents {
@@ -310,12 +317,12 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it by value")]
-fn refusal(status: Status) -> anyhow::Error {
+fn status_to_error(status: Status) -> anyhow::Error {
     anyhow::anyhow!("{}", status.message())
 }
 
 /// Waits for all agents concurrently. Kills each agent that takes longer than `limit`.
-async fn end(agents: Vec<StartedAgent<'_>>, limit: Duration) -> anyhow::Result<()> {
+async fn end_agents(agents: Vec<StartedAgent<'_>>, limit: Duration) -> anyhow::Result<()> {
     let agents = agents.into_iter().filter_map(|agent| agent.process);
     let ended = join_all(agents.map(|agent| agent.end(limit))).await;
     ended.into_iter().try_for_each(|ended| ended.map(drop))
@@ -332,9 +339,9 @@ mod tests {
         let (limit, command) = (Duration::from_hours(1), ["sleep", "600"].map(str::to_owned));
         let start = |_| Agent::start(&command, "1", "1").expect("`sleep` starts");
         let agents =
-            (0..10).map(start).map(|agent| StartedAgent { name: "agent:deaf", process: Some(agent) });
+            (0..10).map(start).map(|agent| StartedAgent { name: "agent:slow", process: Some(agent) });
         let begun = Instant::now();
-        end(agents.collect(), limit).await.expect("they are killed");
+        end_agents(agents.collect(), limit).await.expect("the agents are killed");
         assert!(begun.elapsed() < 2 * limit, "{:?}", begun.elapsed());
     }
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use boardwire_api::v1;
 use serde_json::Value;
 
-use super::deal::{End, PlayedDeal};
+use super::deal::{MatchResult, PlayedDeal};
 use crate::json;
 
 /// The file with the arena's settings. An arena locks it while it uses the folder.
@@ -41,9 +41,9 @@ impl Replays {
         let mut file =
             File::options().read(true).append(true).create(true).open(&path).with_context(about)?;
         // On a file system without locks, two arenas can write to the folder at the same time.
-        let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        let is_locked = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         anyhow::ensure!(
-            !is_taken,
+            !is_locked,
             "another arena writes to {}: wait for its end, or name another folder",
             folder.display()
         );
@@ -74,19 +74,19 @@ impl Replays {
                 name.to_str().and_then(|name| name.strip_prefix("deal-")?.strip_suffix("-way-0.json"));
             let Some(number) = number.and_then(|number| number.parse().ok()) else { continue };
             if (0..self.line_ups).all(|line_up| self.file(number, line_up).is_file()) {
-                let ends = (0..self.line_ups).map(|line_up| self.end(number, line_up));
-                deals.insert(number, PlayedDeal { number, ends: ends.collect::<Result<_, _>>()? });
+                let results = (0..self.line_ups).map(|line_up| self.result(number, line_up));
+                deals.insert(number, PlayedDeal { number, results: results.collect::<Result<_, _>>()? });
             }
         }
         Ok(deals)
     }
 
-    fn end(&self, deal: u64, line_up: usize) -> anyhow::Result<End> {
+    fn result(&self, deal: u64, line_up: usize) -> anyhow::Result<MatchResult> {
         let path = self.file(deal, line_up);
         let about = || format!("{}: delete it, and the deal is played again", path.display());
         let mut replay: v1::Replay = json::read("Replay", &path).with_context(about)?;
         let last = replay.frames.pop().with_context(about)?;
-        Ok(End::of(last.ply, last.outcome.with_context(about)?))
+        Ok(MatchResult::from_outcome(last.ply, last.outcome.with_context(about)?))
     }
 
     /// Saves the replay of a match atomically.
@@ -120,7 +120,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let settings = json!({"seed": 1});
         let first = Replays::open(folder.path(), 2, &settings).expect("a new folder");
-        let refused = Replays::open(folder.path(), 2, &settings).expect_err("it is locked").to_string();
+        let refused =
+            Replays::open(folder.path(), 2, &settings).expect_err("the folder is locked").to_string();
         assert!(refused.starts_with("another arena writes to "), "{refused}");
         drop(first);
         Replays::open(folder.path(), 2, &settings).expect("the lock is free");

@@ -39,7 +39,7 @@ impl Entrant {
         commands: &[(String, String)],
     ) -> anyhow::Result<Self> {
         let Some(agent) = name.strip_prefix("agent:") else { return Ok(Self::Bot(tables.bot(table, name)?)) };
-        let command = commands.iter().rfind(|(of, _)| of == agent).map(|(_, command)| shell(command));
+        let command = commands.iter().rfind(|(name, _)| name == agent).map(|(_, command)| shell(command));
         Ok(Self::Agent { name: name.to_owned(), command })
     }
 }
@@ -54,15 +54,15 @@ impl Schedule {
     /// Returns the schedule of one table with these bots in order. A bot may have several seats.
     pub(super) fn table(seats: &[String]) -> Self {
         let mut entrants: Vec<String> = Vec::new();
-        let mut around = Vec::new();
+        let mut seating = Vec::new();
         for bot in seats {
             let index = entrants.iter().position(|entrant| entrant == bot);
-            around.push(index.unwrap_or_else(|| {
+            seating.push(index.unwrap_or_else(|| {
                 entrants.push(bot.clone());
                 entrants.len() - 1
             }));
         }
-        Self { entrants, line_ups: rotations(&around) }
+        Self { entrants, line_ups: rotations(&seating) }
     }
 
     /// Returns the schedule with one table for every choice of `seats` entrants.
@@ -90,10 +90,10 @@ impl Schedule {
 }
 
 /// Returns all distinct rotations.
-fn rotations(around: &[usize]) -> Vec<Vec<usize>> {
+fn rotations(seating: &[usize]) -> Vec<Vec<usize>> {
     let mut rotations: Vec<Vec<usize>> = Vec::new();
-    for turn in 0..around.len() {
-        let mut rotation = around.to_vec();
+    for turn in 0..seating.len() {
+        let mut rotation = seating.to_vec();
         rotation.rotate_right(turn);
         if !rotations.contains(&rotation) {
             rotations.push(rotation);

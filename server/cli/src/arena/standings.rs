@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_10;
 
-use super::deal::{Deal, WHOLE};
+use super::deal::{Deal, UNITS_PER_WIN};
 
 /// The results of one entrant.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,9 +32,9 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
             let points: i64 = tallies().map(|tally| tally.points).sum();
             Standing {
                 seats,
-                share: float(wins) / float(u64::from(WHOLE) * seats),
+                share: u64_to_f64(wins) / u64_to_f64(u64::from(UNITS_PER_WIN) * seats),
                 interval: interval(&shares(deals, entrant)),
-                score: (scored > 0).then(|| signed(points) / float(scored)),
+                score: (scored > 0).then(|| i64_to_f64(points) / u64_to_f64(scored)),
                 rating: ratings[entrant],
             }
         })
@@ -50,7 +50,7 @@ pub(super) fn width(deals: &[Deal]) -> f64 {
 /// Returns an entrant's share of first places in each deal.
 fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
     let tallies = deals.iter().map(|deal| deal.tallies[entrant]);
-    tallies.map(|tally| f64::from(tally.wins) / f64::from(WHOLE * tally.seats)).collect()
+    tallies.map(|tally| f64::from(tally.wins) / f64::from(UNITS_PER_WIN * tally.seats)).collect()
 }
 
 /// Returns the 95 % confidence interval of the mean share. Each deal is one sample, since its matches are dependent.
@@ -59,7 +59,7 @@ fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
 /// few deals with equal results would give an interval of width 0.
 fn interval(shares: &[f64]) -> (f64, f64) {
     const Z: f64 = 1.959_964;
-    let number = float(shares.len() as u64 + 2);
+    let number = u64_to_f64(shares.len() as u64 + 2);
     let mean = (shares.iter().sum::<f64>() + 1.0) / number;
     let square = |share: f64| (share - mean) * (share - mean);
     let sum = shares.iter().map(|&share| square(share)).sum::<f64>() + square(0.0) + square(1.0);
@@ -75,12 +75,12 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
     const ROUNDS: usize = 1_000;
     const PRIOR: f64 = 0.1;
     let entrants = deals[0].tallies.len();
-    let ahead = |one: usize, other: usize| {
-        let halves: u64 = deals.iter().map(|deal| u64::from(deal.ahead[one][other])).sum();
-        float(halves) / 2.0 + PRIOR
+    let placed_before = |one: usize, other: usize| {
+        let halves: u64 = deals.iter().map(|deal| u64::from(deal.placed_before[one][other])).sum();
+        u64_to_f64(halves) / 2.0 + PRIOR
     };
     let wins: Vec<Vec<f64>> =
-        (0..entrants).map(|one| (0..entrants).map(|other| ahead(one, other)).collect()).collect();
+        (0..entrants).map(|one| (0..entrants).map(|other| placed_before(one, other)).collect()).collect();
     let mut logs = vec![0.0; entrants];
     for _ in 0..ROUNDS {
         let steps = steps(&wins, &logs);
@@ -95,7 +95,7 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
             break;
         }
     }
-    let mean = logs.iter().sum::<f64>() / float(entrants as u64);
+    let mean = logs.iter().sum::<f64>() / u64_to_f64(entrants as u64);
     logs.iter().map(|log| 400.0 * (log - mean) / LN_10).collect()
 }
 
@@ -131,12 +131,12 @@ fn steps(wins: &[Vec<f64>], logs: &[f64]) -> Vec<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-pub(super) fn float(count: u64) -> f64 {
+pub(super) fn u64_to_f64(count: u64) -> f64 {
     count as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "scores stay far below 2^53")]
-fn signed(points: i64) -> f64 {
+fn i64_to_f64(points: i64) -> f64 {
     points as f64
 }
 
@@ -145,19 +145,19 @@ mod tests {
     use super::super::deal::Tally;
     use super::*;
 
-    const HALF: u32 = WHOLE / 2;
+    const HALF: u32 = UNITS_PER_WIN / 2;
 
     /// Makes deals of two entrants and two matches. `won` has the wins of the first entrant, in half matches.
     fn deals(won: &[u32]) -> Vec<Deal> {
         let deal = |(number, &won): (u64, &u32)| {
             let (won, lost) = (won * HALF, (4 - won) * HALF);
             let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins / HALF), unscored: 0 };
-            let ahead = |wins| wins / HALF;
+            let placed_before = |wins| wins / HALF;
             Deal {
                 number,
                 decisions: 1,
                 tallies: vec![tally(won), tally(lost)],
-                ahead: vec![vec![0, ahead(won)], vec![ahead(lost), 0]],
+                placed_before: vec![vec![0, placed_before(won)], vec![placed_before(lost), 0]],
             }
         };
         (0..).zip(won).map(deal).collect()
@@ -207,10 +207,10 @@ mod tests {
     #[test]
     fn ratings_maximize_the_likelihood() {
         // Two equally weak entrants never beat the other two. There are 10,000 matches per pair, counted in halves.
-        let ahead =
+        let placed_before =
             [[0, 10_000, 0, 0], [10_000, 0, 0, 0], [20_000, 20_000, 0, 4_000], [20_000, 20_000, 16_000, 0]];
-        let (tallies, ahead) = (vec![Tally::default(); 4], ahead.map(Vec::from).to_vec());
-        let ratings = ratings(&[Deal { number: 0, decisions: 1, tallies, ahead }]);
+        let (tallies, placed_before) = (vec![Tally::default(); 4], placed_before.map(Vec::from).to_vec());
+        let ratings = ratings(&[Deal { number: 0, decisions: 1, tallies, placed_before }]);
         for (rating, expected) in ratings.iter().zip([-1019.380, -1019.380, 898.977, 1139.782]) {
             assert!((rating - expected).abs() < 1e-3, "{ratings:?}");
         }

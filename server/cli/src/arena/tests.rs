@@ -5,18 +5,19 @@ use super::*;
 
 #[test]
 fn an_interrupted_arena_collects_no_more_deals() {
-    let line = ["boardwire", "arena", "faraway", "--seats", "random,random", "--until-width", "1e-9"];
-    let cli = Cli::try_parse_from(line).expect("the line is valid");
+    let arguments = ["boardwire", "arena", "faraway", "--seats", "random,random", "--until-width", "1e-9"];
+    let cli = Cli::try_parse_from(arguments).expect("the arguments are valid");
     let Command::Arena(arena) = cli.command else { panic!("an arena") };
     let schedule = Schedule::table(&arena.table.seats);
     let (_, table) = arena.table.set_up(schedule.seats()).expect("the table is valid");
-    let (finished, arriving) = mpsc::sync_channel(4);
+    let (finished, receiver) = mpsc::sync_channel(4);
     for number in 0..4 {
-        let played = PlayedDeal::by_bots(&table, &schedule, &[Bot::Random], 0, number, || false).transpose();
-        finished.send(played.expect("the deal is not halted")).expect("the channel has room");
+        let played =
+            PlayedDeal::play_bots(&table, &schedule, &[Bot::Random], 0, number, || false).transpose();
+        finished.send(played.expect("the deal is played to its end")).expect("the channel has room");
     }
     let (interrupted, hidden) = (AtomicBool::new(true), ProgressBar::hidden());
-    let collected = arena.collect(u64::MAX, &schedule, BTreeMap::new(), arriving, &interrupted, &hidden);
+    let collected = arena.collect(u64::MAX, &schedule, BTreeMap::new(), receiver, &interrupted, &hidden);
     assert_eq!(collected.expect("no deal fails"), (vec![], 0));
     assert!(finished.send(Err(anyhow::anyhow!("late"))).is_err(), "the receiver is dropped");
 }

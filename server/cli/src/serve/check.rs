@@ -24,7 +24,7 @@ const OTHER_DESCRIPTORS: u64 = 64;
 /// The free bytes that a journal's disk should have. A match needs some kilobytes, so this lasts for days.
 const ENOUGH_DISK: u64 = 1 << 30;
 /// The file name of a copy of the journal.
-const COPY: &str = "journal";
+const COPIED_JOURNAL_NAME: &str = "journal";
 /// The environment variables of the Python client.
 const CLIENT_VARIABLES: [&str; 1] = ["BOARDWIRE_BINARY"];
 /// File systems that lose a journal, or whose locks `SQLite` cannot rely on, by their Linux magic numbers.
@@ -59,7 +59,7 @@ impl<T: Into<String>> From<anyhow::Result<T>> for Finding {
 
 /// Checks everything that a server with these settings needs, and prints one line per check. It listens briefly on the
 /// server's addresses, reads the server's files, and changes no file.
-pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitCode> {
+pub(super) fn check(settings: &Settings, command: &Command) -> anyhow::Result<ExitCode> {
     let runtime = runtime()?;
     // The exporter of traces spawns tasks.
     let _inside = runtime.enter();
@@ -67,7 +67,7 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
     let files = ListenerConfig::of(settings).map(|_| "certificates, keys and accounts are valid");
     let key_origin = |key: Option<_>| if key.is_some() { "the key is valid" } else { "the key is random" };
     let threads = settings.pool().map(|_| "the pool can be started").map_err(anyhow::Error::from);
-    let games = settings.tables().map(|tables| format!("{} can be played", tables.registry().known()));
+    let games = settings.tables().map(|tables| format!("{} can be played", tables.registry().ids_text()));
     let sockets = runtime.block_on(sockets(settings)).map(|()| "the server can listen on all addresses");
     let journal = match &settings.journal {
         Some(path) => journal_file(settings, path).unwrap_or_else(|error| Err::<String, _>(error).into()),
@@ -83,7 +83,10 @@ pub(super) fn check(settings: &Settings, line: &Command) -> anyhow::Result<ExitC
         ("journal", journal),
         ("descriptors", descriptors(getrlimit(Resource::Nofile).current, settings.bounds().connections)),
         ("memory", memory(Path::new("/"), &settings.bounds())),
-        ("variables", variables(line, std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))),
+        (
+            "variables",
+            variables(command, std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
+        ),
     ];
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
@@ -122,7 +125,7 @@ fn journal_file(settings: &Settings, path: &Path) -> anyhow::Result<Finding> {
     let found = if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
         let matches = settings.matches(&Arc::new(settings.pool()?))?;
         let copy = copy_journal(&path)?;
-        let reading = JournalReader::open(&copy.path().join(COPY), settings.retention());
+        let reading = JournalReader::open(&copy.path().join(COPIED_JOURNAL_NAME), settings.retention());
         let reading = reading.map_err(|problem| anyhow::anyhow!("journal {}: {problem}", path.display()))?;
         let (playable, _) = journal::read(&matches, &path, &reading, settings.journal_give_up)?;
         format!("{} matches can continue", playable.len())
@@ -155,7 +158,7 @@ fn copy_journal(path: &Path) -> anyhow::Result<TempDir> {
     for ending in ["", "-wal", "-tail"] {
         let mut from = path.as_os_str().to_owned();
         from.push(ending);
-        match std::fs::copy(&from, folder.path().join(format!("{COPY}{ending}"))) {
+        match std::fs::copy(&from, folder.path().join(format!("{COPIED_JOURNAL_NAME}{ending}"))) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             copied => drop(copied.with_context(about)?),
         }
@@ -204,8 +207,8 @@ fn memory(root: &Path, bounds: &Bounds) -> Finding {
 }
 
 /// Checks that every variable whose name begins with `BOARDWIRE_` is used by a flag or the client.
-fn variables(line: &Command, names: impl Iterator<Item = String>) -> Finding {
-    let flags = line.get_subcommands().flat_map(Command::get_arguments);
+fn variables(command: &Command, names: impl Iterator<Item = String>) -> Finding {
+    let flags = command.get_subcommands().flat_map(Command::get_arguments);
     let variables = flags.filter_map(|flag| flag.get_env()).map(|name| name.to_string_lossy().into_owned());
     let known: BTreeSet<String> = variables.chain(CLIENT_VARIABLES.map(str::to_owned)).collect();
     let unknown: Vec<String> =
@@ -260,7 +263,7 @@ mod tests {
         let check =
             |names: &[&str]| variables(&crate::Cli::command(), names.iter().map(|&name| name.to_owned()));
         assert!(matches!(check(&["BOARDWIRE_JOURNAL", "BOARDWIRE_BINARY", "HOME"]), Finding::Ok(_)));
-        let Finding::Warn(text) = check(&["BOARDWIRE_MAX_MATCHS"]) else { panic!("it is misspelt") };
+        let Finding::Warn(text) = check(&["BOARDWIRE_MAX_MATCHS"]) else { panic!("the name is misspelt") };
         assert!(text.contains("BOARDWIRE_MAX_MATCHS"), "{text}");
     }
 }

@@ -57,8 +57,8 @@ pub(super) fn restore(
     for damage in &damaged {
         tracing::error!(match_id = damage.id, problem = damage.problem, "a damaged match was given up");
     }
-    let journal = reading.write(&damaged).map_err(anyhow::Error::msg).with_context(about)?;
-    let matches = matches.kept_in(Arc::clone(&journal));
+    let journal = reading.start_writer(&damaged).map_err(anyhow::Error::msg).with_context(about)?;
+    let matches = matches.with_journal(Arc::clone(&journal));
     for saved in &playable {
         matches.restore(saved).map_err(anyhow::Error::msg).with_context(about)?;
     }
@@ -102,7 +102,7 @@ mod tests {
         let settings = Settings { clocks, ..Settings::of(players) };
         let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
         arbiter.join(Seat::FIRST, None, None).expect("the seat is free");
-        arbiter.kept().await.expect("the journal is written");
+        arbiter.wait_until_written().await.expect("the journal is written");
         matches.stop();
         journal.close();
 
@@ -110,7 +110,7 @@ mod tests {
         let again = matches.find(arbiter.id()).expect("the match was saved");
         tokio::time::sleep(5 * limit).await;
         assert_eq!(again.phase(), Phase::Playing, "the clock stands");
-        matches.begin();
+        matches.start_restored();
         while again.phase() == Phase::Playing {
             tokio::time::sleep(limit).await;
         }

@@ -84,7 +84,7 @@ impl ListenerConfig {
 fn log_reload(files: &str, result: Result<(), impl Display>) {
     match result {
         Ok(()) => tracing::info!("{files} were reloaded"),
-        Err(error) => tracing::error!(%error, "{files} stay as they were"),
+        Err(error) => tracing::error!(%error, "cannot reload {files}; the previous ones stay in use"),
     }
 }
 

@@ -158,9 +158,13 @@ impl Write for EventWriter<'_> {
         let mut stderr = io::stderr().lock();
         if dropped > 0 {
             match self.log.format {
-                LogFormat::Text => writeln!(stderr, " WARN {dropped} lines were left out")?,
+                LogFormat::Text => writeln!(
+                    stderr,
+                    " WARN {dropped} log lines were dropped (limit {LINES_PER_SECOND} per second)"
+                )?,
                 LogFormat::Json => {
-                    let fields = serde_json::json!({"message": "lines were left out", "lines": dropped});
+                    let message = format!("log lines were dropped (limit {LINES_PER_SECOND} per second)");
+                    let fields = serde_json::json!({"message": message, "lines": dropped});
                     writeln!(stderr, "{}", serde_json::json!({"level": "WARN", "fields": fields}))?;
                 }
             }

@@ -16,13 +16,13 @@ use toml::{Table, Value};
 
 use super::observability::{LogFormat, Observability};
 use crate::address::{Address, resolve};
-use crate::flags::{Catalogues, PolicyFiles, pair, usage};
+use crate::flags::{Catalogues, PolicyFiles, parse_name_value, usage_error};
 use boardwire_server::arbiter::MAX_TIMEOUT;
 use boardwire_server::batches::{self, Batches};
 use boardwire_server::edge::{Access, Accounts, Bounds, TlsFiles};
 use boardwire_server::journal::{Retention, Sync};
 use boardwire_server::matches::{self, Matches};
-use boardwire_server::secret;
+use boardwire_server::operator_files;
 
 /// All settings. Absent settings have their defaults.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
@@ -149,10 +149,10 @@ pub(super) struct Settings {
     #[arg(long, value_name = "http://HOST:PORT", env = "BOARDWIRE_OTLP_ENDPOINT")]
     otlp_endpoint: Option<String>,
     /// Plays a game with the components in this file instead of the built-in ones; may be repeated.
-    #[arg(long, value_name = "GAME=FILE", value_parser = paired)]
+    #[arg(long, value_name = "GAME=FILE", value_parser = validate_name_value)]
     catalogue: Vec<String>,
     /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
-    #[arg(long, value_name = "NAME=FILE", value_parser = paired)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = validate_name_value)]
     policy: Vec<String>,
     /// A policy fails when one evaluation of its network takes longer than this, in seconds. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_POLICY_TIMEOUT")]
@@ -165,18 +165,18 @@ fn journal_sync() -> impl TypedValueParser<Value = Sync> {
 }
 
 /// Checks that a flag is `NAME=VALUE`. It is split later, since it may also come from a file.
-fn paired(text: &str) -> Result<String, String> {
-    pair(text).map(|_| text.to_owned())
+fn validate_name_value(text: &str) -> Result<String, String> {
+    parse_name_value(text).map(|_| text.to_owned())
 }
 
-fn pairs(texts: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-    texts.iter().map(|text| pair(text).map_err(anyhow::Error::msg)).collect()
+fn parse_name_values(texts: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    texts.iter().map(|text| parse_name_value(text).map_err(anyhow::Error::msg)).collect()
 }
 
 impl Settings {
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let about = || format!("configuration {}", path.display());
-        let text = secret::read_text(path).with_context(about)?;
+        let text = operator_files::read_text(path).with_context(about)?;
         toml::from_str(&text).with_context(about)
     }
 
@@ -228,8 +228,9 @@ impl Settings {
     }
 
     pub(super) fn tables(&self) -> anyhow::Result<Tables> {
-        let catalogues = Catalogues { catalogues: pairs(&self.catalogue)? };
-        let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
+        let catalogues = Catalogues { catalogues: parse_name_values(&self.catalogue)? };
+        let policies =
+            PolicyFiles { policies: parse_name_values(&self.policy)?, timeout: self.policy_timeout };
         Ok(Tables::new(catalogues.load()?).with_policies(policies.load()?))
     }
 
@@ -249,11 +250,11 @@ impl Settings {
     pub(super) fn tls(&self) -> anyhow::Result<Option<TlsFiles>> {
         match (self.tls_cert.clone(), self.tls_key.clone(), self.tls_client_ca.clone()) {
             (Some(cert), Some(key), client_ca) => Ok(Some(TlsFiles { cert, key, client_ca })),
-            (Some(_), None, _) => Err(usage("--tls-cert needs the certificate's key: --tls-key")),
-            (None, Some(_), _) => Err(usage("--tls-key needs the key's certificate: --tls-cert")),
-            (None, None, Some(_)) => {
-                Err(usage("--tls-client-ca needs a certificate of the server: --tls-cert and --tls-key"))
-            }
+            (Some(_), None, _) => Err(usage_error("--tls-cert needs the certificate's key: --tls-key")),
+            (None, Some(_), _) => Err(usage_error("--tls-key needs the key's certificate: --tls-cert")),
+            (None, None, Some(_)) => Err(usage_error(
+                "--tls-client-ca needs a certificate of the server: --tls-cert and --tls-key",
+            )),
             (None, None, None) => Ok(None),
         }
     }
@@ -265,7 +266,7 @@ impl Settings {
             per_caller: self.max_matches_per_caller.unwrap_or(limits.per_caller),
             waiting: self.max_waiting_calls.unwrap_or(limits.waiting),
             idle: self.match_idle_timeout.map_or(limits.idle, timeout),
-            opening: self.opening_timeout.map_or(limits.opening, timeout),
+            opening_timeout: self.opening_timeout.map_or(limits.opening_timeout, timeout),
         }
     }
 
@@ -283,7 +284,7 @@ impl Settings {
     pub(super) fn snapshot_key(&self) -> anyhow::Result<Option<SnapshotKey>> {
         let key = self.snapshot_key.as_ref().map(|path| {
             let about = || format!("snapshot key {}", path.display());
-            let secret = secret::read_file(path).with_context(about)?;
+            let secret = operator_files::read_file(path).with_context(about)?;
             anyhow::ensure!(secret.len() >= 16, "{} must have 16 bytes; got {}", about(), secret.len());
             Ok(SnapshotKey::derive(&secret))
         });

@@ -35,7 +35,7 @@ struct Server {
 impl Server {
     async fn start(limits: BatchLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
         let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let match_limits = matches::MatchLimits::default();
@@ -53,7 +53,7 @@ impl Server {
     }
 
     async fn client(&self) -> Client {
-        Client::connect(self.address.clone()).await.expect("it serves")
+        Client::connect(self.address.clone()).await.expect("the server accepts connections")
     }
 
     /// Waits until a call has queued work in the thread pool, which the test blocks.
@@ -111,7 +111,7 @@ struct OwnedBatch {
 
 impl OwnedBatch {
     async fn open(mut client: Client, opening: OpenBatchRequest) -> Self {
-        let opened = client.open_batch(opening).await.expect("it is opened").into_inner();
+        let opened = client.open_batch(opening).await.expect("the batch is opened").into_inner();
         Self { client, id: opened.batch.expect("a batch").id, token: opened.token }
     }
 
@@ -121,7 +121,7 @@ impl OwnedBatch {
 
     async fn reset(&mut self) -> Step {
         let request = self.request(ResetBatchRequest { batch_id: self.id.clone(), ..Default::default() });
-        self.client.reset_batch(request).await.expect("it is reset").into_inner().step.expect("rows")
+        self.client.reset_batch(request).await.expect("the batch is reset").into_inner().step.expect("rows")
     }
 
     async fn step(&mut self, actions: Vec<u8>) -> Result<Step, Status> {
@@ -154,7 +154,7 @@ async fn a_stream_in_two_halves_equals_single_calls() {
     assert_eq!(latest, streamed.reset().await);
     let (sender, requests) = tokio::sync::mpsc::channel(2);
     let requests = streamed.request(tokio_stream::wrappers::ReceiverStream::new(requests));
-    let mut responses = streamed.client.run_batch(requests).await.expect("it streams").into_inner();
+    let mut responses = streamed.client.run_batch(requests).await.expect("the stream opens").into_inner();
     for _ in 0..50 {
         let actions = lowest(&latest);
         // Send both halves before reading the first response.
@@ -191,7 +191,7 @@ async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let requests: Vec<_> =
         (0..).zip(requests).map(|(tag, request)| RunBatchRequest { tag, request }).collect();
     let requests = owned.request(tokio_stream::iter(requests));
-    let mut responses = owned.client.run_batch(requests).await.expect("it streams").into_inner();
+    let mut responses = owned.client.run_batch(requests).await.expect("the stream opens").into_inner();
     let mut reasons = Vec::new();
     while let Some(answer) = responses.message().await.expect("the stream does not fail") {
         assert_eq!(answer.tag as usize, reasons.len(), "responses come in order");
@@ -212,18 +212,24 @@ async fn only_the_owner_may_use_a_batch() {
     let close = CloseBatchRequest { batch_id: owned.id.clone() };
     let refused = owned.client.close_batch(close.clone()).await.expect_err("no token");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
-    let refused = owned.client.close_batch(with_token(close.clone(), "x")).await.expect_err("a wrong one");
+    let refused =
+        owned.client.close_batch(with_token(close.clone(), "x")).await.expect_err("the token is wrong");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "BATCH_OWNER_ONLY"));
     let latest = owned.reset().await;
     let save = owned.request(SaveBatchRequest { batch_id: owned.id.clone(), ..Default::default() });
-    let snapshot = owned.client.save_batch(save).await.expect("it is saved").into_inner().snapshot;
+    let snapshot = owned.client.save_batch(save).await.expect("the batch is saved").into_inner().snapshot;
     owned.step(lowest(&latest)).await.expect("legal");
     let load = LoadBatchRequest { batch_id: owned.id.clone(), snapshot, ..Default::default() };
     let load = owned.request(load);
-    let loaded = owned.client.load_batch(load).await.expect("it is loaded").into_inner().step;
+    let loaded = owned.client.load_batch(load).await.expect("the snapshot is loaded").into_inner().step;
     assert_eq!(loaded, Some(Step { sequence: 3, ..latest }));
-    owned.client.close_batch(with_token(close.clone(), &owned.token)).await.expect("the owner closes it");
-    let refused = owned.client.close_batch(with_token(close, &owned.token)).await.expect_err("it is gone");
+    owned
+        .client
+        .close_batch(with_token(close.clone(), &owned.token))
+        .await
+        .expect("the owner closes the batch");
+    let refused =
+        owned.client.close_batch(with_token(close, &owned.token)).await.expect_err("the batch is closed");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "BATCH_UNKNOWN"));
 }
 
@@ -239,7 +245,8 @@ async fn an_environment_is_described_as_a_seat_may_know_it() {
     let asked = [describe(1, 0), describe(1, 1), describe(0, 1)];
     let mut texts = vec![];
     for request in asked {
-        let answer = owned.client.describe_environment(request).await.expect("it is there");
+        let answer =
+            owned.client.describe_environment(request).await.expect("the environment and the seat exist");
         texts.push(answer.into_inner().text);
     }
     assert_ne!(texts[0], texts[1], "each seat knows its own hand");
@@ -249,7 +256,7 @@ async fn an_environment_is_described_as_a_seat_may_know_it() {
         let batch_id = owned.id.clone();
         let request = DescribeEnvironmentRequest { batch_id, environment, seat };
         let refused = owned.client.describe_environment(with_token(request, &owned.token)).await;
-        reasons.push(reason(&refused.expect_err("it is not there")));
+        reasons.push(reason(&refused.expect_err("the environment or the seat does not exist")));
     }
     assert_eq!(reasons, ["FIELD_INVALID"; 3]);
 }
@@ -258,9 +265,9 @@ async fn an_environment_is_described_as_a_seat_may_know_it() {
 async fn a_lease_ends_with_its_connection_unless_keep_is_set() {
     let server = Server::start(BatchLimits::default()).await;
     let (mut one, mut two) = (server.client().await, server.client().await);
-    one.open_batch(opening(2)).await.expect("it is opened");
-    one.open_batch(OpenBatchRequest { keep: true, ..opening(2) }).await.expect("it is opened");
-    two.open_batch(opening(2)).await.expect("it is opened");
+    one.open_batch(opening(2)).await.expect("the batch is opened");
+    one.open_batch(OpenBatchRequest { keep: true, ..opening(2) }).await.expect("the batch is opened");
+    two.open_batch(opening(2)).await.expect("the batch is opened");
     server.wait_for_batches(3).await;
     drop(one);
     server.wait_for_batches(2).await;
@@ -275,7 +282,7 @@ async fn an_idle_lease_ends() {
     server.batches.expire(Instant::now() + Duration::from_mins(50));
     owned.reset().await;
     server.batches.expire(Instant::now() + Duration::from_secs(3601));
-    let refused = owned.step(vec![0; 2]).await.expect_err("it is gone");
+    let refused = owned.step(vec![0; 2]).await.expect_err("the batch has expired");
     assert_eq!(reason(&refused), "BATCH_UNKNOWN");
     server.wait_for_batches(0).await;
 }
@@ -293,7 +300,7 @@ async fn a_lease_is_not_idle_during_a_call() {
     let mut owned = OwnedBatch::open(server.client().await, slow).await;
     let actions = lowest(&owned.reset().await);
     let (mut client, request) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
-    let hold = server.pool.hold();
+    let hold = server.pool.block_threads();
     let step = tokio::spawn(async move { client.step_batch(request).await });
     server.wait_for_queued_work().await;
     let expire = || server.batches.expire(Instant::now() + Duration::from_hours(2));
@@ -315,14 +322,14 @@ async fn a_full_server_refuses_until_a_batch_is_closed() {
     let limits = BatchLimits { batches: 2, environments: 100, ..BatchLimits::default() };
     let server = Server::start(limits).await;
     let mut client = server.client().await;
-    let first = client.open_batch(opening(90)).await.expect("it is opened").into_inner();
+    let first = client.open_batch(opening(90)).await.expect("the batch is opened").into_inner();
     let full = client.open_batch(opening(11)).await.expect_err("too many environments");
     assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "ENVIRONMENTS_FULL"));
-    client.open_batch(opening(10)).await.expect("it fits");
+    client.open_batch(opening(10)).await.expect("the batch fits the limit");
     let full = client.open_batch(opening(1)).await.expect_err("too many batches");
     assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "BATCHES_FULL"));
     let close = CloseBatchRequest { batch_id: first.batch.expect("a batch").id };
-    client.close_batch(with_token(close, &first.token)).await.expect("it is closed");
+    client.close_batch(with_token(close, &first.token)).await.expect("the batch is closed");
     client.open_batch(opening(90)).await.expect("there is room again");
 }
 
@@ -358,8 +365,8 @@ async fn a_repeated_request_opens_one_batch() {
     let mut client = server.client().await;
     let request =
         OpenBatchRequest { request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(), ..opening(2) };
-    let one = client.open_batch(request.clone()).await.expect("it is opened").into_inner();
-    let two = client.open_batch(request).await.expect("it is answered again").into_inner();
+    let one = client.open_batch(request.clone()).await.expect("the batch is opened").into_inner();
+    let two = client.open_batch(request).await.expect("the repeated request is answered").into_inner();
     assert_eq!(one, two);
     server.wait_for_batches(1).await;
 }
@@ -369,7 +376,7 @@ async fn a_repeated_request_opens_one_batch() {
 async fn an_invalid_search_is_refused_before_environments_are_copied() {
     let server = Server::start(BatchLimits { environments: 1_000, ..BatchLimits::default() }).await;
     let channel = Channel::from_shared(server.address.clone()).expect("an address");
-    let channel = channel.connect().await.expect("it serves");
+    let channel = channel.connect().await.expect("the server accepts connections");
     let slow = OpenBatchRequest {
         config: Some(BatchConfig {
             line_ups: line_up(&["agent", "greedy:1024"]),
@@ -380,7 +387,7 @@ async fn an_invalid_search_is_refused_before_environments_are_copied() {
     let mut owned = OwnedBatch::open(Client::new(channel.clone()), slow).await;
     let actions = lowest(&owned.reset().await);
     let (mut client, request) = (owned.client.clone(), owned.request(owned.step_request(0, 0, &actions)));
-    let hold = server.pool.hold();
+    let hold = server.pool.block_threads();
     let step = tokio::spawn(async move { client.step_batch(request).await });
     server.wait_for_queued_work().await;
     let mut search = SearchServiceClient::new(channel);
@@ -394,5 +401,5 @@ async fn an_invalid_search_is_refused_before_environments_are_copied() {
         assert_eq!(reason(&refused), expected);
     }
     drop(hold);
-    step.await.expect("it ends").expect("it was not refused");
+    step.await.expect("the step ends").expect("the step is not refused");
 }

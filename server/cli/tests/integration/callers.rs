@@ -44,7 +44,7 @@ impl Server {
         second: Option<Listener>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
         let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let matches = Arc::new(Matches::new(tables, match_limits, Arc::clone(&pool)));
@@ -65,11 +65,11 @@ impl Server {
     }
 
     async fn match_client(&self) -> MatchServiceClient<Channel> {
-        MatchServiceClient::connect(self.address.clone()).await.expect("it serves")
+        MatchServiceClient::connect(self.address.clone()).await.expect("the server accepts connections")
     }
 
     async fn batch_client(&self) -> BatchServiceClient<Channel> {
-        BatchServiceClient::connect(self.address.clone()).await.expect("it serves")
+        BatchServiceClient::connect(self.address.clone()).await.expect("the server accepts connections")
     }
 }
 
@@ -112,7 +112,7 @@ async fn eight_creations_with_one_request_id_create_one_match() {
     let server = Server::start_default().await;
     let creations = (0..8).map(|_| async {
         let created = server.match_client().await.create_match(create(&["agent", "random"], ID)).await;
-        created.expect("it is created").into_inner()
+        created.expect("the match is created").into_inner()
     });
     let created = futures_util::future::join_all(creations).await;
     assert!(created.iter().all(|other| *other == created[0]));
@@ -123,7 +123,7 @@ async fn eight_creations_with_one_request_id_create_one_match() {
     assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
     for wrong in ["a", &"7".repeat(40_000)] {
         let refused = server.match_client().await.create_match(create(&["agent", "random"], wrong)).await;
-        assert_eq!(reason(&refused.expect_err("it is no UUID")), "FIELD_INVALID");
+        assert_eq!(reason(&refused.expect_err("the request id is no UUID")), "FIELD_INVALID");
         let join = JoinMatchRequest {
             code: "x".to_owned(),
             request_id: wrong.to_owned(),
@@ -143,7 +143,9 @@ async fn eight_openings_with_one_request_id_open_one_batch() {
     let mut trainer = server.batch_client().await;
     let openings = (0..8).map(|_| {
         let mut trainer = trainer.clone();
-        async move { trainer.open_batch(open(600, "greedy:2", ID)).await.expect("it is opened").into_inner() }
+        async move {
+            trainer.open_batch(open(600, "greedy:2", ID)).await.expect("the batch is opened").into_inner()
+        }
     });
     let opened = futures_util::future::join_all(openings).await;
     assert!(opened.iter().all(|other| *other == opened[0]));
@@ -156,13 +158,17 @@ async fn eight_openings_with_one_request_id_open_one_batch() {
 async fn a_repeat_over_a_new_connection_moves_the_lease_to_it() {
     let server = Server::start_default().await;
     let (mut first, mut second) = (server.batch_client().await, server.batch_client().await);
-    let one = first.open_batch(open(2, "random", ID)).await.expect("it is opened").into_inner();
-    let two = second.open_batch(open(2, "random", ID)).await.expect("it is answered again").into_inner();
+    let one = first.open_batch(open(2, "random", ID)).await.expect("the batch is opened").into_inner();
+    let two = second
+        .open_batch(open(2, "random", ID))
+        .await
+        .expect("the repeated request is answered")
+        .into_inner();
     assert_eq!(one, two);
     drop(first);
     // If the lease had not moved, the batch would close with the first connection, before the end of this later connection.
     let probe = server.batch_client().await;
-    probe.clone().open_batch(open(1, "random", "")).await.expect("it is opened");
+    probe.clone().open_batch(open(1, "random", "")).await.expect("the batch is opened");
     drop(probe);
     wait_until(|| server.batches.len() == 1).await;
     drop(second);
@@ -175,7 +181,7 @@ async fn an_opening_that_its_caller_abandons_leaves_no_batch() {
     for closes_connection in [false, true] {
         let trainer = server.batch_client().await;
         let mut caller = trainer.clone();
-        let hold = server.pool.hold();
+        let hold = server.pool.block_threads();
         let opening = tokio::spawn(async move { caller.open_batch(open(3_000, "greedy:1024", "")).await });
         wait_until(|| server.batches.environments() == 3_000).await;
         if closes_connection {
@@ -212,15 +218,15 @@ async fn one_caller_cannot_fill_the_server() {
     let server = Server::start(match_limits, batch_limits).await;
     let (mut host, mut trainer) = (server.match_client().await, server.batch_client().await);
     for _ in 0..3 {
-        host.create_match(create(&["agent", "random"], "")).await.expect("it is created");
+        host.create_match(create(&["agent", "random"], "")).await.expect("the match is created");
     }
     // A second connection of the same host is the same caller.
     let refused = server.match_client().await.create_match(create(&["agent", "random"], "")).await;
     assert_eq!(reason(&refused.expect_err("three are the limit")), "CALLER_FULL");
-    trainer.open_batch(open(90, "random", "")).await.expect("it is opened");
+    trainer.open_batch(open(90, "random", "")).await.expect("the batch is opened");
     let refused = trainer.open_batch(open(11, "random", "")).await.expect_err("100 are the limit");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
-    trainer.open_batch(open(10, "random", "")).await.expect("it fits");
+    trainer.open_batch(open(10, "random", "")).await.expect("the batch fits the limit");
 }
 
 // Only Linux can identify callers on Unix sockets.
@@ -231,24 +237,25 @@ async fn one_caller_may_have_three_quarters_of_the_batches() {
     let batch_limits = batches::BatchLimits { batches: 4, ..batches::BatchLimits::default() };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
-    let socket = boardwire_server::edge::UnixSocket::bind(&path).expect("it is free");
+    let socket = boardwire_server::edge::UnixSocket::bind(&path).expect("the path is free");
     let uri = format!("unix://{}", path.display());
     let server =
         Server::start_with(matches::MatchLimits::default(), batch_limits, Some(Listener::Unix(socket))).await;
     let mut trainer = server.batch_client().await;
-    let first = trainer.open_batch(open(1, "random", "")).await.expect("it is opened").into_inner();
+    let first = trainer.open_batch(open(1, "random", "")).await.expect("the batch is opened").into_inner();
     for _ in 1..3 {
-        trainer.open_batch(open(1, "random", "")).await.expect("it is opened");
+        trainer.open_batch(open(1, "random", "")).await.expect("the batch is opened");
     }
-    let refused = trainer.open_batch(open(1, "random", "")).await.expect_err("three are one caller's share");
+    let refused =
+        trainer.open_batch(open(1, "random", "")).await.expect_err("one caller may hold three batches");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
-    let mut another = BatchServiceClient::connect(uri).await.expect("it serves");
+    let mut another = BatchServiceClient::connect(uri).await.expect("the server accepts connections");
     another.open_batch(open(1, "random", "")).await.expect("the fourth is for another caller");
     let refused = another.open_batch(open(1, "random", "")).await.expect_err("all are open");
     assert_eq!(reason(&refused), "BATCHES_FULL");
     // A closed batch does not count towards the limit.
     let close = CloseBatchRequest { batch_id: first.batch.expect("a batch").id };
-    trainer.close_batch(with_token(close, &first.token)).await.expect("it is closed");
+    trainer.close_batch(with_token(close, &first.token)).await.expect("the batch is closed");
     trainer.open_batch(open(1, "random", "")).await.expect("there is room again");
 }
 
@@ -266,15 +273,18 @@ async fn an_idle_match_expires() {
     let later = Instant::now() + Duration::from_hours(1);
     // A call with a token counts as use of the match.
     let get = GetMatchRequest { match_id: id(&used.r#match) };
-    host.get_match(with_token(get, &used.host_token)).await.expect("it is shown");
+    host.get_match(with_token(get, &used.host_token)).await.expect("the match is returned");
     server.matches.expire(later);
     assert_eq!(server.matches.len(), 1);
     let code = unused.invitations[0].code.clone();
     let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
-    assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "MATCH_EXPIRED");
+    assert_eq!(reason(&host.join_match(join).await.expect_err("the match has expired")), "MATCH_EXPIRED");
     let response =
         host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
-    assert!(response.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
+    assert!(
+        response.into_inner().r#match.expect("a match").seed_opening.is_some(),
+        "a closed match shows its seed opening"
+    );
     server.matches.expire(later + Duration::from_hours(1));
     assert!(server.matches.is_empty());
     // After the match has expired, its request id can be used again.
@@ -303,15 +313,18 @@ async fn a_private_match_is_visible_to_its_participants_only() {
     assert_eq!(listed.matches.iter().map(|one| &one.id).collect::<Vec<_>>(), [&open.id]);
     let get = |of: &Match| GetMatchRequest { match_id: of.id.clone() };
     assert_eq!(reason(&host.get_match(get(&hidden)).await.expect_err("no token")), "TOKEN_MISSING");
-    let wrong = host.get_match(with_token(get(&hidden), &open_token)).await.expect_err("a wrong one");
+    let wrong = host
+        .get_match(with_token(get(&hidden), &open_token))
+        .await
+        .expect_err("the token is of another match");
     assert_eq!(reason(&wrong), "TOKEN_WRONG");
-    host.get_match(with_token(get(&hidden), &hidden_token)).await.expect("the host is shown it");
+    host.get_match(with_token(get(&hidden), &hidden_token)).await.expect("the host may see the match");
     // Bots have finished both episodes. The host sees the drawn seed now; other callers see it after the match is closed.
     assert_eq!(open.seed_source(), SeedSource::Drawn);
     let seed = open.seed_opening.clone().expect("the host sees the seed of an episode that is over");
     assert_eq!((seed.seed, seed.key.len()), (None, 32));
     assert_eq!(listed.matches[0].seed_opening, None);
-    let public = host.get_match(get(&open)).await.expect("it is shown").into_inner();
+    let public = host.get_match(get(&open)).await.expect("the match is returned").into_inner();
     assert_eq!(public.r#match.expect("a match").seed_opening, None);
 }
 

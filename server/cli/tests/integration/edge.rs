@@ -51,7 +51,7 @@ impl Server {
 
     async fn start_on(access: impl Into<Access>, secure: impl FnOnce(TcpListener) -> Listener) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("it is bound").to_string();
+        let address = listener.local_addr().expect("the listener is bound").to_string();
         let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let limits = matches::MatchLimits::default();
@@ -66,11 +66,11 @@ impl Server {
 
     async fn channel(&self) -> Channel {
         let endpoint = Channel::from_shared(format!("http://{}", self.address)).expect("an address");
-        endpoint.connect().await.expect("it serves")
+        endpoint.connect().await.expect("the server accepts connections")
     }
 
     async fn tcp(&self) -> TcpStream {
-        TcpStream::connect(&self.address).await.expect("it listens")
+        TcpStream::connect(&self.address).await.expect("the server listens")
     }
 
     async fn raw(&self) -> RawClient {
@@ -79,9 +79,12 @@ impl Server {
 
     /// Stops the server, and waits until it has ended.
     async fn stop(self) {
-        self.stop.send(()).expect("it serves");
+        self.stop.send(()).expect("the server runs");
         let ended = tokio::time::timeout(Duration::from_mins(1), self.serving).await;
-        ended.expect("it ends in time").expect("no panic").expect("it ends well");
+        ended
+            .expect("the server stops in time")
+            .expect("no panic")
+            .expect("the server stops without an error");
     }
 }
 
@@ -107,7 +110,7 @@ impl RawResponse {
 
 impl RawClient {
     async fn connect(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
-        let (sender, connection) = h2::client::handshake(io).await.expect("it serves");
+        let (sender, connection) = h2::client::handshake(io).await.expect("the server speaks HTTP/2");
         tokio::spawn(connection);
         Self(sender)
     }
@@ -116,7 +119,7 @@ impl RawClient {
     async fn send(&mut self, request: Builder, body: Bytes) -> RawResponse {
         self.0 = self.0.clone().ready().await.expect("the connection is open");
         let request = request.body(()).expect("a request");
-        let (response, mut sending) = self.0.send_request(request, false).expect("it is sent");
+        let (response, mut sending) = self.0.send_request(request, false).expect("the request is sent");
         // The server may respond before it has read everything.
         let _ = sending.send_data(body, true);
         let response = response.await.expect("a response");
@@ -144,7 +147,7 @@ fn request(path: &str) -> Builder {
 fn framed(compressed: u8, message: &[u8]) -> Bytes {
     let mut framed = BytesMut::new();
     framed.put_u8(compressed);
-    framed.put_u32(u32::try_from(message.len()).expect("it is small"));
+    framed.put_u32(u32::try_from(message.len()).expect("the message is small"));
     framed.put_slice(message);
     framed.freeze()
 }
@@ -167,16 +170,20 @@ impl Seat {
             }),
             ..CreateMatchRequest::default()
         };
-        let created = client.create_match(create).await.expect("it is created").into_inner();
+        let created = client.create_match(create).await.expect("the match is created").into_inner();
         let match_id = created.r#match.expect("a match").id;
         let mut tokens = vec![];
         for invited in created.invitations {
             let join = JoinMatchRequest { code: invited.code, ..JoinMatchRequest::default() };
-            tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
+            tokens.push(client.join_match(join).await.expect("the seat is joined").into_inner().token);
         }
         let mut seat = Self { client, match_id, token: tokens.swap_remove(0) };
-        let observation =
-            seat.observe(false).await.expect("it is shown").observation.expect("an observation");
+        let observation = seat
+            .observe(false)
+            .await
+            .expect("the observation is returned")
+            .observation
+            .expect("an observation");
         let action = (0..8 * observation.mask.len())
             .find(|at| observation.mask[at / 8] >> (at % 8) & 1 == 1)
             .expect("a legal action");
@@ -186,7 +193,7 @@ impl Seat {
             ..ActRequest::default()
         };
         let act = with_token(act, &seat.token);
-        seat.client.act(act).await.expect("it is legal");
+        seat.client.act(act).await.expect("the action is legal");
         seat
     }
 

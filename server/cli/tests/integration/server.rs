@@ -31,7 +31,7 @@ struct Server {
 
 async fn server(limit: usize) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
     let registry = Registry::standard();
     let pool = Arc::new(Pool::new(2).expect("threads start"));
     let limits = matches::MatchLimits { matches: limit, ..matches::MatchLimits::default() };
@@ -42,7 +42,11 @@ async fn server(limit: usize) -> Server {
         tokio::spawn(run(Access::default(), vec![Listener::Tcp(listener)], matches, batches, async {
             let _ = stopped.await;
         }));
-    let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it serves");
+    let channel = Channel::from_shared(address)
+        .expect("an address")
+        .connect()
+        .await
+        .expect("the server accepts connections");
     Server { channel, stop, serving }
 }
 
@@ -70,11 +74,11 @@ async fn a_stream_equals_single_calls() {
     let mut client = MatchServiceClient::new(server.channel.clone());
     let mut ends = Vec::new();
     for by_stream in [false, true] {
-        let created = client.create_match(create(&["agent", "random"])).await.expect("it is created");
+        let created = client.create_match(create(&["agent", "random"])).await.expect("the match is created");
         let created = created.into_inner();
         let code = created.invitations[0].code.clone();
         let joined = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
-        let joined = joined.await.expect("it is joined").into_inner();
+        let joined = joined.await.expect("the seat is joined").into_inner();
         let match_id = created.r#match.expect("a match").id;
         let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
         let act = |observation: &Observation| ActRequest {
@@ -86,12 +90,15 @@ async fn a_stream_equals_single_calls() {
             ..ActRequest::default()
         };
         let observed = client.observe(with_token(observe, &joined.token)).await;
-        let mut next = observed.expect("it is shown").into_inner().observation;
+        let mut next = observed.expect("the observation is returned").into_inner().observation;
         if by_stream {
             let (sender, requests) = tokio::sync::mpsc::channel(1);
             let requests = tokio_stream::wrappers::ReceiverStream::new(requests);
-            let mut responses =
-                client.play(with_token(requests, &joined.token)).await.expect("it streams").into_inner();
+            let mut responses = client
+                .play(with_token(requests, &joined.token))
+                .await
+                .expect("the stream opens")
+                .into_inner();
             while let Some(observation) = next.take_if(|observation| !observation.terminated) {
                 let request = Some(play_request::Request::Act(act(&observation)));
                 sender.send(PlayRequest { tag: 3, request }).await.expect("the stream is open");
@@ -105,7 +112,7 @@ async fn a_stream_equals_single_calls() {
         } else {
             while let Some(observation) = next.take_if(|observation| !observation.terminated) {
                 let answer = client.act(with_token(act(&observation), &joined.token)).await;
-                next = answer.expect("it is legal").into_inner().observation;
+                next = answer.expect("the action is legal").into_inner().observation;
             }
         }
         ends.push(next.expect("the last observation"));
@@ -121,7 +128,7 @@ async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let created = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
     let code = created.invitations[0].code.clone();
     let joined = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
-    let joined = joined.await.expect("it is joined").into_inner();
+    let joined = joined.await.expect("the seat is joined").into_inner();
     let match_id = created.r#match.expect("a match").id;
     let request = |tag, request| PlayRequest { tag, request };
     let act = ActRequest { match_id: match_id.clone(), action: 999, ..ActRequest::default() };
@@ -132,7 +139,7 @@ async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
         request(u32::MAX, Some(play_request::Request::Observe(observe))),
     ];
     let mut responses = client.play(with_token(tokio_stream::iter(requests), &joined.token)).await;
-    let responses = responses.as_mut().expect("it streams").get_mut();
+    let responses = responses.as_mut().expect("the stream opens").get_mut();
     let mut results = Vec::new();
     while let Some(answer) = responses.message().await.expect("the stream does not fail") {
         let result = match answer.answer.expect("an answer") {
@@ -156,10 +163,10 @@ async fn a_repeated_request_creates_one_match() {
         request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(),
         ..create(&["agent", "random"])
     };
-    let one = client.create_match(request.clone()).await.expect("it is created").into_inner();
-    let two = client.create_match(request).await.expect("it is answered again").into_inner();
+    let one = client.create_match(request.clone()).await.expect("the match is created").into_inner();
+    let two = client.create_match(request).await.expect("the repeated request is answered").into_inner();
     assert_eq!(one, two);
-    let all = client.list_matches(ListMatchesRequest::default()).await.expect("they are listed");
+    let all = client.list_matches(ListMatchesRequest::default()).await.expect("the matches are listed");
     assert_eq!(all.get_ref().matches.len(), 1);
 }
 
@@ -168,7 +175,7 @@ async fn lists_have_pages() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     for _ in 0..5 {
-        client.create_match(create(&["agent", "random"])).await.expect("it is created");
+        client.create_match(create(&["agent", "random"])).await.expect("the match is created");
     }
     let (mut ids, mut page_token) = (Vec::new(), String::new());
     loop {
@@ -185,7 +192,8 @@ async fn lists_have_pages() {
     assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]));
 
     let mut catalog = CatalogServiceClient::new(server.channel.clone());
-    let games = catalog.list_games(ListGamesRequest::default()).await.expect("they are listed").into_inner();
+    let games =
+        catalog.list_games(ListGamesRequest::default()).await.expect("the games are listed").into_inner();
     assert_eq!(games.games.len(), boardwire_games::IDS.len());
     let wrong = ListGamesRequest { page_token: "chess".to_owned(), page_size: 0 };
     let refused = catalog.list_games(wrong).await.expect_err("no such page");
@@ -210,11 +218,12 @@ async fn lists_are_filtered_by_game_state_and_labels() {
             }),
             ..create(&["agent", "random"])
         };
-        let created = client.create_match(create).await.expect("it is created").into_inner();
+        let created = client.create_match(create).await.expect("the match is created").into_inner();
         ids.push((created.r#match.expect("a match").id, created.host_token));
     }
     let closed = CloseMatchRequest { match_id: ids[1].0.clone() };
-    let closed = client.close_match(with_token(closed, &ids[1].1)).await.expect("it is closed").into_inner();
+    let closed =
+        client.close_match(with_token(closed, &ids[1].1)).await.expect("the match is closed").into_inner();
     let closed = closed.r#match.expect("a match");
     assert_eq!((closed.state(), closed.close_reason()), (MatchState::Closed, CloseReason::Host));
     let label = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
@@ -230,11 +239,13 @@ async fn lists_are_filtered_by_game_state_and_labels() {
         (ListMatchesRequest { labels: label("cup", "2"), states: vec![playing], ..all() }, vec![]),
     ];
     for (request, expected) in requests {
-        let listed = client.list_matches(request.clone()).await.expect("they are listed").into_inner();
+        let listed = client.list_matches(request.clone()).await.expect("the matches are listed").into_inner();
         let mut found: Vec<usize> = listed
             .matches
             .iter()
-            .map(|listed| ids.iter().position(|(id, _)| *id == listed.id).expect("one of them"))
+            .map(|listed| {
+                ids.iter().position(|(id, _)| *id == listed.id).expect("the match is one of those created")
+            })
             .collect();
         found.sort_unstable();
         assert_eq!((found, listed.next_page_token.as_str()), (expected, ""), "{request:?}");
@@ -273,7 +284,7 @@ async fn a_full_server_refuses_until_a_match_is_closed() {
     let server = server(1).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let first = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
-    let full = client.create_match(create(&["agent", "random"])).await.expect_err("one is the limit");
+    let full = client.create_match(create(&["agent", "random"])).await.expect_err("the limit is one match");
     assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "MATCHES_FULL"));
     let match_id = first.r#match.expect("a match").id;
     let close = CloseMatchRequest { match_id: match_id.clone() };
@@ -285,7 +296,7 @@ async fn a_full_server_refuses_until_a_match_is_closed() {
     client.create_match(create(&["agent", "random"])).await.expect("there is room again");
     let code = first.invitations[0].code.clone();
     let gone = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
-    assert_eq!(reason(&gone.await.expect_err("it is closed")), "MATCH_CLOSED");
+    assert_eq!(reason(&gone.await.expect_err("the match is closed")), "MATCH_CLOSED");
 }
 
 #[tokio::test]
@@ -296,7 +307,7 @@ async fn a_stopping_server_ends_waiting_calls() {
     let mut tokens = Vec::new();
     for invited in created.invitations {
         let join = JoinMatchRequest { code: invited.code, ..JoinMatchRequest::default() };
-        tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
+        tokens.push(client.join_match(join).await.expect("the seat is joined").into_inner().token);
     }
     let match_id = created.r#match.expect("a match").id;
     let observe = ObserveRequest { match_id: match_id.clone(), ..ObserveRequest::default() };
@@ -318,13 +329,14 @@ async fn a_stopping_server_ends_waiting_calls() {
     // A stream without requests must not keep the server running.
     let (_sender, requests) = tokio::sync::mpsc::channel::<PlayRequest>(1);
     let requests = tokio_stream::wrappers::ReceiverStream::new(requests);
-    let mut idle = client.play(with_token(requests, &tokens[1])).await.expect("it streams").into_inner();
-    server.stop.send(()).expect("it serves");
+    let mut idle =
+        client.play(with_token(requests, &tokens[1])).await.expect("the stream opens").into_inner();
+    server.stop.send(()).expect("the server runs");
     assert_eq!(idle.message().await.expect("the stream ends well"), None);
     let refused = waiting.await.expect("no panic").expect_err("the server stops");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
     drop(client);
     drop(server.channel);
     let ended = tokio::time::timeout(Duration::from_mins(1), server.serving).await;
-    ended.expect("it ends in time").expect("no panic").expect("it ends well");
+    ended.expect("the server stops in time").expect("no panic").expect("the server stops without an error");
 }

@@ -44,7 +44,7 @@ impl Collector {
     /// Starts to collect. Returns the address.
     async fn start(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
-        let address = listener.local_addr().expect("it is bound");
+        let address = listener.local_addr().expect("the listener is bound");
         let service = TraceServiceServer::new(self.clone());
         let serving = Server::builder().add_service(service);
         tokio::spawn(serving.serve_with_incoming(TcpListenerStream::new(listener)));
@@ -69,14 +69,15 @@ fn attribute(span: &Span, key: &str) -> Option<String> {
 
 /// Plays one decision of a match. Returns the match's id and its secrets.
 async fn play(address: String) -> (String, Vec<String>) {
-    let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it listens");
+    let channel =
+        Channel::from_shared(address).expect("an address").connect().await.expect("the server listens");
     let mut client = MatchServiceClient::new(channel);
     let players = players(&["agent", "random"]);
     let create = CreateMatchRequest {
         config: Some(MatchConfig { game: "faraway".to_owned(), players, ..MatchConfig::default() }),
         ..CreateMatchRequest::default()
     };
-    let created = client.create_match(create).await.expect("it is created").into_inner();
+    let created = client.create_match(create).await.expect("the match is created").into_inner();
     let code = created.invitations[0].code.clone();
     let join = JoinMatchRequest { code: code.clone(), ..JoinMatchRequest::default() };
     let token = client.join_match(join).await.expect("the seat is free").into_inner().token;
@@ -85,15 +86,15 @@ async fn play(address: String) -> (String, Vec<String>) {
         Request::new(ObserveRequest { match_id: match_id.clone(), wait: true, ..ObserveRequest::default() });
     let bearer: tonic::metadata::MetadataValue<_> = format!("Bearer {token}").parse().expect("a token");
     observe.metadata_mut().insert("authorization", bearer.clone());
-    let response = client.observe(observe).await.expect("it is shown").into_inner();
+    let response = client.observe(observe).await.expect("the observation is returned").into_inner();
     let observation = response.observation.expect("an observation");
-    let byte = observation.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
+    let byte = observation.mask.iter().position(|byte| *byte != 0).expect("the seat owes a decision");
     let action = u32::try_from(byte).expect("few") * 8 + observation.mask[byte].trailing_zeros();
     let mut act = Request::new(ActRequest { match_id: match_id.clone(), action, ..ActRequest::default() });
     act.metadata_mut().insert("authorization", bearer);
     let parent = format!("00-{:032x}-{:016x}-01", u128::from_be_bytes(TRACE), u64::from_be_bytes(PARENT));
     act.metadata_mut().insert("traceparent", parent.parse().expect("a parent"));
-    client.act(act).await.expect("it is legal");
+    client.act(act).await.expect("the action is legal");
     (match_id, vec![code, token, created.host_token, created.spectator_token])
 }
 
@@ -108,8 +109,8 @@ async fn spans_continue_the_callers_trace() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("it starts");
-    let line = BufReader::new(server.stdout.take().expect("it is piped")).lines().next();
+        .expect("the program starts");
+    let line = BufReader::new(server.stdout.take().expect("stdout is piped")).lines().next();
     let line = line.expect("the server listens").expect("UTF-8");
     let address = line.strip_prefix("listening on ").expect("an address");
     let (match_id, secrets) = play(format!("http://{address}")).await;
@@ -117,8 +118,8 @@ async fn spans_continue_the_callers_trace() {
     assert!(
         tokio::task::spawn_blocking(move || server.wait())
             .await
-            .expect("it ends")
-            .expect("it ends")
+            .expect("no panic")
+            .expect("the server ends")
             .success()
     );
 
@@ -157,7 +158,7 @@ fn an_invalid_collector_is_refused() {
         let refused = Command::new(env!("CARGO_BIN_EXE_boardwire"))
             .args(["serve", "--listen=127.0.0.1:0", "--otlp-endpoint", endpoint])
             .output()
-            .expect("it starts");
+            .expect("the program starts");
         let stderr = String::from_utf8_lossy(&refused.stderr);
         assert!(!refused.status.success() && stderr.contains(problem), "{stderr}");
     }

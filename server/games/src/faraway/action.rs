@@ -2,7 +2,7 @@
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
-use super::catalogue::{REGIONS, SANCTUARIES};
+use super::catalogue::{REGION_COUNT, SANCTUARY_COUNT};
 use super::state::{RegionId, SanctuaryId};
 
 /// The choice of one card.
@@ -15,16 +15,16 @@ pub enum Action {
 }
 
 /// The actions that choose a region.
-pub(super) const REGION: ActionRange = ActionRange::rows("choose", "regions", REGIONS);
+pub(super) const REGION: ActionRange = ActionRange::rows("choose", "regions", REGION_COUNT);
 /// The actions that choose a sanctuary.
 pub(super) const SANCTUARY: ActionRange =
-    ActionRange::rows("place", "sanctuaries", SANCTUARIES).after(&REGION);
+    ActionRange::rows("place", "sanctuaries", SANCTUARY_COUNT).after(&REGION);
 
 /// Returns all actions with their labels.
 pub(super) fn actions() -> ActionSpace {
     ActionSpace::new()
-        .with(REGION, |id| format!("region {id}"))
-        .with(SANCTUARY, |id| format!("sanctuary {id}"))
+        .add_range(REGION, |id| format!("region {id}"))
+        .add_range(SANCTUARY, |id| format!("sanctuary {id}"))
 }
 
 impl Action {

@@ -9,10 +9,10 @@ use super::legal::choosable;
 use super::state::{RegionId, Regions, SanctuaryId, State};
 
 /// Symbols, sanctuaries and fame are fixed-point numbers in 64ths.
-const ONE: i32 = 64;
+const FIXED_POINT_ONE: i32 = 64;
 
-/// 1.5 times the symbols of the average card, in 64ths: a seat chooses cards that suit it.
-const CHOSEN: i32 = 96;
+/// The factor 1.5, in 64ths, for the symbols of the average card: a seat chooses cards that suit it.
+const CHOICE_FACTOR: i32 = 96;
 
 /// Symbol counts in 64ths, one SIMD lane for each symbol; the lanes beyond the nine symbols are 0.
 ///
@@ -22,7 +22,7 @@ type Lanes = [i16; 16];
 
 /// The card data that estimates need, computed once.
 #[derive(Debug, Clone)]
-pub(super) struct Forecast {
+pub(super) struct EstimateTables {
     /// The symbols expected of an unknown region, and of an unknown sanctuary.
     region: [i32; 9],
     sanctuary: [i32; 9],
@@ -43,13 +43,13 @@ struct CardLanes {
     prerequisite: [u8; 3],
 }
 
-impl Forecast {
-    /// Computes the forecast from a catalogue.
+impl EstimateTables {
+    /// Computes the tables from a catalogue.
     pub(super) fn of(catalogue: &Catalogue) -> Self {
         let rate = |cards: &[Card]| {
             let number = i32::try_from(cards.len()).expect("at most 68 cards");
             std::array::from_fn(|at| {
-                cards.iter().map(|card| i32::from(card.symbols.0[at])).sum::<i32>() * CHOSEN / number
+                cards.iter().map(|card| i32::from(card.symbols.0[at])).sum::<i32>() * CHOICE_FACTOR / number
             })
         };
         let sanctuary: [i32; 9] = rate(&catalogue.sanctuaries[1..]);
@@ -73,7 +73,7 @@ impl CardLanes {
         let mut card_lanes = Self {
             shows: [0; 16],
             pays: [(0, 0); 2],
-            flat: i32::from(quest.flat) * ONE,
+            flat: i32::from(quest.flat) * FIXED_POINT_ONE,
             per_set: quest.per_set.into(),
             prerequisite: card.prerequisite,
         };
@@ -100,14 +100,14 @@ impl CardLanes {
     #[inline]
     fn likelihood(&self, expected: &Lanes, visible: &Lanes) -> i32 {
         if self.prerequisite == [0; 3] {
-            return ONE;
+            return FIXED_POINT_ONE;
         }
-        let mut likely = ONE;
+        let mut likely = FIXED_POINT_ONE;
         for (wonder, &need) in self.prerequisite.iter().enumerate() {
             let coming = i32::from(expected[wonder]);
-            let missing = i32::from(need) - (i32::from(visible[wonder]) - coming) / ONE;
+            let missing = i32::from(need) - (i32::from(visible[wonder]) - coming) / FIXED_POINT_ONE;
             if missing > 0 {
-                likely = likely * (coming / missing).min(ONE) / ONE;
+                likely = likely * (coming / missing).min(FIXED_POINT_ONE) / FIXED_POINT_ONE;
             }
         }
         likely
@@ -122,8 +122,8 @@ fn see(visible: &mut Lanes, card: &CardLanes) {
 }
 
 /// The part of a seat's area that is the same for every order of its next regions.
-struct Area<'a> {
-    forecast: &'a Forecast,
+struct PlanContext<'a> {
+    tables: &'a EstimateTables,
     /// The regions in the line.
     explored: &'a [u8],
     placed: [&'a CardLanes; 7],
@@ -134,7 +134,7 @@ struct Area<'a> {
     open: i32,
     /// A cache by the number of sanctuaries found: the value without the planned regions. Their order does not change it.
     /// None if the plans differ in their regions.
-    standing: Option<[Option<i32>; 16]>,
+    value_cache: Option<[Option<i32>; 16]>,
 }
 
 /// The next regions to play, in order.
@@ -160,7 +160,7 @@ impl Plan {
 
 /// The inputs of a seat's estimate: the cards it has played and the cards it can play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outlook {
+pub struct EstimateInput {
     line: [Option<RegionId>; 8],
     placed: [Option<SanctuaryId>; 7],
     /// The regions in hand that are neither chosen nor set aside.
@@ -173,13 +173,13 @@ pub struct Outlook {
 }
 
 impl Estimate for Faraway {
-    type Outlook = Outlook;
+    type Features = EstimateInput;
 
-    fn outlook(&self, state: &State, seat: Seat) -> Option<Outlook> {
+    fn features(&self, state: &State, seat: Seat) -> Option<EstimateInput> {
         let chosen = state.chosen[seat];
         let mut hand = choosable(state, seat);
-        hand.remove(RegionId::row(chosen));
-        Some(Outlook {
+        hand.remove(RegionId::to_row(chosen));
+        Some(EstimateInput {
             line: state.lines[seat],
             placed: state.placed[seat],
             hand,
@@ -190,34 +190,36 @@ impl Estimate for Faraway {
     }
 
     /// Returns the estimate in 64ths of fame.
-    fn estimate(&self, outlook: &Outlook) -> i32 {
-        let explored = usize::from(outlook.explored);
-        let line = RegionId::rows(outlook.line);
+    fn estimate(&self, input: &EstimateInput) -> i32 {
+        let explored = usize::from(input.explored);
+        let line = RegionId::to_rows(input.line);
         let last = if explored == 0 { 0 } else { line[explored - 1] };
-        let mut plan = Plan { regions: [0; 3], len: 0, last, found: outlook.has_found.into() };
-        if let Some(id) = outlook.chosen {
+        let mut plan = Plan { regions: [0; 3], len: 0, last, found: input.has_found.into() };
+        if let Some(id) = input.chosen {
             plan = plan.with(id.get());
         }
-        let choices = plan.len + outlook.hand.len() as usize;
+        let choices = plan.len + input.hand.len() as usize;
         let length = choices.min(3).min(8 - explored);
-        let mut area = self.forecast.area(&line[..explored], SanctuaryId::rows(outlook.placed), length);
-        area.standing = (choices == length).then_some([None; 16]);
-        area.best_order(plan, outlook.hand, length)
+        let mut context =
+            self.estimate_tables.plan_context(&line[..explored], SanctuaryId::to_rows(input.placed), length);
+        context.value_cache = (choices == length).then_some([None; 16]);
+        context.best_order(plan, input.hand, length)
     }
 
-    fn forget(&self, state: &mut State) {
-        state.forgets = true;
+    fn reduce_for_playouts(&self, state: &mut State) {
+        state.quests_disabled = true;
     }
 }
 
-impl Forecast {
-    /// Returns the area for plans of `length` regions.
-    fn area<'a>(&'a self, explored: &'a [u8], placed: [u8; 7], length: usize) -> Area<'a> {
+impl EstimateTables {
+    /// Returns the context for plans of `length` regions.
+    fn plan_context<'a>(&'a self, explored: &'a [u8], placed: [u8; 7], length: usize) -> PlanContext<'a> {
         let open = i32::try_from(8 - explored.len() - length).expect("a line has 8 places");
         let mut expected = [0; 16];
         for (at, count) in expected.iter_mut().take(self.region.len()).enumerate() {
             // Assumption: half of the unplanned regions find a sanctuary.
-            let coming = open * self.region[at] + open * ONE / 2 * self.sanctuary[at] / ONE;
+            let coming =
+                open * self.region[at] + open * FIXED_POINT_ONE / 2 * self.sanctuary[at] / FIXED_POINT_ONE;
             *count = i16::try_from(coming).expect("15 cards show few symbols");
         }
         let placed = placed.map(|id| &self.sanctuaries[usize::from(id)]);
@@ -225,15 +227,15 @@ impl Forecast {
         for card in placed {
             see(&mut visible, card);
         }
-        Area { forecast: self, explored, placed, expected, visible, open, standing: None }
+        PlanContext { tables: self, explored, placed, expected, visible, open, value_cache: None }
     }
 }
 
-impl Area<'_> {
+impl PlanContext<'_> {
     /// Returns the value of the best order in which cards of the hand can complete the plan.
     fn best_order(&mut self, plan: Plan, hand: Regions, length: usize) -> i32 {
         if plan.len == length {
-            return self.worth(&plan);
+            return self.plan_value(&plan);
         }
         let mut best = i32::MIN;
         for id in hand {
@@ -245,30 +247,30 @@ impl Area<'_> {
     }
 
     /// Returns the expected fame of a planned line.
-    fn worth(&mut self, plan: &Plan) -> i32 {
+    fn plan_value(&mut self, plan: &Plan) -> i32 {
         let (mut expected, mut visible) = (self.expected, self.visible);
-        for (at, shown) in self.forecast.sanctuary_lanes.iter().enumerate() {
+        for (at, shown) in self.tables.sanctuary_lanes.iter().enumerate() {
             let more = shown.wrapping_mul(plan.found.into());
             expected[at] = expected[at].wrapping_add(more);
             visible[at] = visible[at].wrapping_add(more);
         }
-        let forecast = self.forecast;
+        let tables = self.tables;
         let mut pay = |id: &u8| {
-            let card = &forecast.regions[usize::from(*id)];
+            let card = &tables.regions[usize::from(*id)];
             see(&mut visible, card);
-            card.likelihood(&expected, &visible) * card.fame(&visible) / ONE
+            card.likelihood(&expected, &visible) * card.fame(&visible) / FIXED_POINT_ONE
         };
         let planned: i32 = plan.regions[..plan.len].iter().rev().map(&mut pay).sum();
-        if let Some(standing) = self.standing.and_then(|standing| standing[usize::from(plan.found)]) {
-            return planned + standing;
+        if let Some(cached) = self.value_cache.and_then(|cache| cache[usize::from(plan.found)]) {
+            return planned + cached;
         }
-        let mut worth: i32 = self.explored.iter().rev().map(&mut pay).sum();
-        worth += self.placed.iter().map(|card| card.fame(&visible)).sum::<i32>();
-        let finds = i32::from(plan.found) * ONE + self.open * ONE / 2;
-        worth += finds * (4 + i32::from(visible[Symbol::Clue as usize]) / ONE / 2);
-        if let Some(standing) = &mut self.standing {
-            standing[usize::from(plan.found)] = Some(worth);
+        let mut value: i32 = self.explored.iter().rev().map(&mut pay).sum();
+        value += self.placed.iter().map(|card| card.fame(&visible)).sum::<i32>();
+        let finds = i32::from(plan.found) * FIXED_POINT_ONE + self.open * FIXED_POINT_ONE / 2;
+        value += finds * (4 + i32::from(visible[Symbol::Clue as usize]) / FIXED_POINT_ONE / 2);
+        if let Some(cache) = &mut self.value_cache {
+            cache[usize::from(plan.found)] = Some(value);
         }
-        planned + worth
+        planned + value
     }
 }

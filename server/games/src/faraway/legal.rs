@@ -18,19 +18,19 @@ impl Choices for Faraway {
     }
 
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        if !self.owes(state, seat) {
+        if !self.must_decide(state, seat) {
             return ActionSet::EMPTY;
         }
         match state.phase {
-            Phase::SetAside | Phase::Explore => REGION.on(choosable(state, seat)),
-            Phase::Take => REGION.on(state.display),
-            Phase::Place => SANCTUARY.on(state.found(seat)),
+            Phase::SetAside | Phase::Explore => REGION.actions_for(choosable(state, seat)),
+            Phase::Take => REGION.actions_for(state.display),
+            Phase::Place => SANCTUARY.actions_for(state.found(seat)),
             Phase::Over => ActionSet::EMPTY,
         }
     }
 
     fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
-        self.owes(state, seat)
+        self.must_decide(state, seat)
             && match (state.phase, action) {
                 (Phase::SetAside | Phase::Explore, Action::Region(id)) => choosable(state, seat).contains(id),
                 (Phase::Take, Action::Region(id)) => state.display.contains(id),
@@ -45,7 +45,7 @@ impl Choices for Faraway {
 impl Faraway {
     /// Returns whether a seat has a pending decision; false for a seat number the table does not have.
     #[inline]
-    fn owes(&self, state: &State, seat: Seat) -> bool {
+    fn must_decide(&self, state: &State, seat: Seat) -> bool {
         seat.number() < self.seats
             && match state.phase {
                 Phase::SetAside => state.set_aside[seat][1].is_none(),
@@ -61,7 +61,7 @@ pub(super) fn choosable(state: &State, seat: Seat) -> Regions {
     let mut hand = state.hands[seat];
     if state.phase == Phase::SetAside {
         for id in state.set_aside[seat] {
-            hand.remove(RegionId::row(id));
+            hand.remove(RegionId::to_row(id));
         }
     }
     hand

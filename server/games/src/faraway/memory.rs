@@ -7,9 +7,9 @@
 use boardwire_kernel::Seat;
 
 use super::Faraway;
-use super::catalogue::SANCTUARIES;
+use super::catalogue::SANCTUARY_COUNT;
 use super::state::{Regions, Sanctuaries, SanctuaryId, State};
-use super::turn::block_at;
+use super::turn::block_round_and_index;
 
 /// Returns what a seat took from the display and still holds. All seats know it.
 #[inline]
@@ -33,7 +33,7 @@ pub(super) fn last_returned<const N: usize>(state: &State, seat: Seat, rounds: &
     for placed in &state.placed.all()[..N] {
         for &id in &placed[..dealt] {
             // Id 0 means no card; no sanctuary has this id.
-            known_elsewhere.insert(SanctuaryId::row(id));
+            known_elsewhere.insert(SanctuaryId::to_row(id));
         }
     }
     // A card that was dealt and is not known to be elsewhere has been returned.
@@ -48,12 +48,12 @@ pub(super) type Path = u64;
 /// The bit of a path that marks the sanctuary as placed in its last deal.
 pub(super) const PLACED: Path = 1 << 63;
 
-fn deal_bit(round: u8, place: u8) -> Path {
-    1 << (6 * (round - 2) + place)
+fn deal_bit(round: u8, order_index: u8) -> Path {
+    1 << (6 * (round - 2) + order_index)
 }
 
 /// The paths of all sanctuaries, by `id - 1`.
-pub(super) type Paths = [Path; SANCTUARIES as usize];
+pub(super) type Paths = [Path; SANCTUARY_COUNT as usize];
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deal {
@@ -69,17 +69,17 @@ impl Faraway {
         let (state, seats) = (*state, self.seats);
         (2..=state.explored()).flat_map(move |round| {
             let order = state.order_of(round, seats);
-            (0..seats).map(move |place| Deal {
+            (0..seats).map(move |order_index| Deal {
                 round,
-                seat: order[usize::from(place)],
-                bit: deal_bit(round, place),
+                seat: order[usize::from(order_index)],
+                bit: deal_bit(round, order_index),
             })
         })
     }
 
     /// Returns the path of every sanctuary.
     pub(super) fn paths(&self, state: &State) -> Paths {
-        let mut paths = [0; SANCTUARIES as usize];
+        let mut paths = [0; SANCTUARY_COUNT as usize];
         for deal in self.deals(state) {
             let at = usize::from(deal.round - 2);
             for id in state.dealt[deal.seat][at] {
@@ -93,7 +93,7 @@ impl Faraway {
     }
 
     /// Sets `dealt` and `front` of the state from the paths.
-    pub(super) fn follow(&self, state: &mut State, paths: &Paths) {
+    pub(super) fn set_deals_from_paths(&self, state: &mut State, paths: &Paths) {
         for deal in self.deals(state) {
             state.dealt[deal.seat][usize::from(deal.round - 2)] = ids(paths, |path| path & deal.bit != 0);
         }
@@ -101,8 +101,8 @@ impl Faraway {
         let front = match state.front_block {
             0 => 0,
             block => {
-                let (round, place) = block_at(block);
-                deal_bit(round, place)
+                let (round, order_index) = block_round_and_index(block);
+                deal_bit(round, order_index)
             }
         };
         state.front = ids(paths, |path| last_deal(path) == front);

@@ -26,10 +26,12 @@ mod view;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Setup, SetupError};
+use boardwire_kernel::{
+    GameInfo, GameType, LoadedCatalogue, OptionKind, OptionSpec, Options, Setup, SetupError,
+};
 
 pub use action::Action;
-pub use catalogue::{Card, Catalogue, Kind, Quest, REGIONS, SANCTUARIES, Symbol, Symbols};
+pub use catalogue::{Card, Catalogue, Kind, Quest, REGION_COUNT, SANCTUARY_COUNT, Symbol, Symbols};
 pub use scoring::{Fame, fame};
 pub use state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
@@ -41,9 +43,9 @@ const SANCTUARY_STREAM: usize = 1;
 /// The rules of Faraway with one seat count, variant and catalogue.
 #[derive(Debug, Clone)]
 pub struct Faraway {
-    catalogue: Arc<Loaded<Catalogue>>,
+    catalogue: Arc<LoadedCatalogue<Catalogue>>,
     info: GameInfo,
-    forecast: estimate::Forecast,
+    estimate_tables: estimate::EstimateTables,
     quests: quests::Quests,
     seats: u8,
     advanced: bool,
@@ -51,7 +53,7 @@ pub struct Faraway {
 
 impl Faraway {
     fn cards(&self) -> &Catalogue {
-        &self.catalogue.value
+        &self.catalogue.components
     }
 
     fn region(&self, id: RegionId) -> &Card {
@@ -83,7 +85,11 @@ impl Setup for Faraway {
         catalogue: include_str!("../../catalogues/faraway.json"),
     };
 
-    fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
+    fn new(
+        catalogue: Arc<LoadedCatalogue<Catalogue>>,
+        seats: u8,
+        options: &Options,
+    ) -> Result<Self, SetupError> {
         let advanced = options.word("variant") == "advanced";
         let [layout, public_layout] = Self::layouts(seats);
         let info = GameInfo {
@@ -92,13 +98,13 @@ impl Setup for Faraway {
             max_plies: u32::from(seats) * if advanced { 24 } else { 22 },
             layout,
             public_layout,
-            tables: catalogue.value.tables(),
-            scores: (0, scoring::most(&catalogue.value)),
+            tables: catalogue.components.tables(),
+            scores: (0, scoring::score_upper_bound(&catalogue.components)),
             ..GameInfo::new::<Self>(&catalogue, seats, options)
         };
-        let cards = &catalogue.value;
-        let (forecast, quests) = (estimate::Forecast::of(cards), quests::Quests::of(cards));
-        Ok(Self { catalogue, info, forecast, quests, seats, advanced })
+        let cards = &catalogue.components;
+        let (estimate_tables, quests) = (estimate::EstimateTables::of(cards), quests::Quests::of(cards));
+        Ok(Self { catalogue, info, estimate_tables, quests, seats, advanced })
     }
 
     fn info(&self) -> &GameInfo {

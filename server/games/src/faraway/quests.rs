@@ -7,7 +7,7 @@ use super::catalogue::{Card, Catalogue};
 use super::state::{RegionId, SanctuaryId, State};
 
 /// The possible statuses of a quest in a line, in the order of their values in observations.
-pub(super) const STANDINGS: [&str; 6] =
+pub(super) const QUEST_STATUSES: [&str; 6] =
     ["no_region", "met", "lacks_stone", "lacks_chimera", "lacks_thistle", "lacks_more"];
 
 /// The highest bit of each byte in a word of wonder counts. No count reaches it: 15 cards show at most 75 of one.
@@ -27,9 +27,9 @@ pub(super) struct Quests {
 
 impl Faraway {
     /// Returns the quest status of each region in a seat's line.
-    pub(super) fn standings(&self, state: &State, seat: Seat) -> [u8; 8] {
-        let placed = SanctuaryId::rows(state.placed[seat]);
-        self.quests.standings(RegionId::rows(state.lines[seat]), placed)
+    pub(super) fn quest_statuses(&self, state: &State, seat: Seat) -> [u8; 8] {
+        let placed = SanctuaryId::to_rows(state.placed[seat]);
+        self.quests.quest_statuses(RegionId::to_rows(state.lines[seat]), placed)
     }
 }
 
@@ -47,18 +47,18 @@ impl Quests {
         tables
     }
 
-    /// Returns the quest status of each region (FA-6.2) as if the line were finished, as indices into `STANDINGS`.
+    /// Returns the quest status of each region (FA-6.2) as if the line were finished, as indices into `QUEST_STATUSES`.
     #[inline]
-    pub(super) fn standings(&self, line: [u8; 8], sanctuaries: [u8; 7]) -> [u8; 8] {
+    pub(super) fn quest_statuses(&self, line: [u8; 8], sanctuaries: [u8; 7]) -> [u8; 8] {
         // FA-6.1: the sanctuaries are visible from the first step on.
         let mut visible: Wonders = sanctuaries.iter().map(|&id| self.sanctuaries[usize::from(id)]).sum();
-        let mut standings = [0; 8];
-        for (standing, id) in standings.iter_mut().zip(line).rev().filter(|&(_, id)| id > 0) {
+        let mut statuses = [0; 8];
+        for (status, id) in statuses.iter_mut().zip(line).rev().filter(|&(_, id)| id > 0) {
             let (shown, asked) = self.regions[usize::from(id)];
             visible += shown;
-            *standing = standing_of(lacking(asked, visible));
+            *status = quest_status(lacking(asked, visible));
         }
-        standings
+        statuses
     }
 }
 
@@ -73,7 +73,7 @@ fn lacking(asked: Wonders, visible: Wonders) -> Wonders {
 
 /// Returns the status for the missing wonders. It has no branch, because the value is hard to predict from the last one.
 #[inline]
-fn standing_of(lacking: Wonders) -> u8 {
+fn quest_status(lacking: Wonders) -> u8 {
     let is = |lack: Wonders, value: u8| u8::from(lacking == lack) * (5 - value);
     5 - is(0, 1) - is(0x1, 2) - is(0x1_00, 3) - is(0x1_00_00, 4)
 }

@@ -3,14 +3,14 @@
 use boardwire_kernel::{Hidden, RngStream, Seat};
 
 use super::Faraway;
-use super::catalogue::{REGIONS, SANCTUARIES};
+use super::catalogue::{REGION_COUNT, SANCTUARY_COUNT};
 use super::memory::{PLACED, Path, Paths, hidden_hand, last_deal, public_hand};
-use super::paths::GUESSES;
+use super::paths::MAX_GUESSES;
 use super::state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
-/// What the viewer knows of a sanctuary. Cards with equal sightings are interchangeable.
+/// What the viewer knows of a sanctuary. Cards with equal knowledge are interchangeable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sightings {
+pub(super) struct CardKnowledge {
     /// The viewer's own deals in which it saw the card.
     pub(super) own: Path,
     /// The deals of `own` in which the card arrived late: another seat returned it earlier in the same round.
@@ -19,10 +19,10 @@ pub(super) struct Sightings {
     pub(super) placed: Path,
 }
 
-/// The passes of the random walk over all deals: enough to forget the initial paths.
-const ROUNDS_OF_WALK: u32 = 24;
-/// The free steps after each pass.
-const FREE_STEPS: u32 = 24;
+/// The number of passes of the random walk over all deals: enough to be independent of the initial paths.
+const WALK_PASSES: u32 = 24;
+/// The number of steps after each pass that are not tied to a deal.
+const STEPS_PER_PASS: u32 = 24;
 
 impl Hidden for Faraway {
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
@@ -30,7 +30,7 @@ impl Hidden for Faraway {
         self.resample_set_aside(state, viewer, rng);
         for seat in self.others(viewer) {
             if state.chosen[seat].is_some() {
-                state.chosen[seat] = RegionId::of_row(rng.draw(&mut state.hands[seat].clone()));
+                state.chosen[seat] = RegionId::from_row(rng.draw(&mut state.hands[seat].clone()));
             }
         }
         self.resample_sanctuaries(state, viewer, rng);
@@ -68,7 +68,7 @@ impl Faraway {
         if !self.advanced {
             return;
         }
-        let mut candidates = (1..=REGIONS).collect::<Regions>();
+        let mut candidates = (1..=REGION_COUNT).collect::<Regions>();
         for seat in Seat::all(self.seats) {
             let kept = state.line(seat).map(RegionId::get).chain(state.hands[seat]);
             for id in kept.filter(|&id| !state.revealed.contains(id)) {
@@ -89,7 +89,7 @@ impl Faraway {
             };
             let drawn: Regions = (0..count).map(|_| rng.draw(from)).collect();
             let mut drawn = drawn.iter();
-            state.set_aside[seat] = std::array::from_fn(|_| drawn.next().and_then(RegionId::of_row));
+            state.set_aside[seat] = std::array::from_fn(|_| drawn.next().and_then(RegionId::from_row));
         }
     }
 
@@ -99,7 +99,7 @@ impl Faraway {
     /// knowledge take a random walk with symmetric steps (equally likely forward and backward). In the long run all
     /// such histories are equally likely.
     fn resample_sanctuaries(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        if state.sanctuary_deck == SANCTUARIES {
+        if state.sanctuary_deck == SANCTUARY_COUNT {
             return;
         }
         if state.front_block == 0 {
@@ -107,19 +107,19 @@ impl Faraway {
         }
         let deals: Vec<_> = self.deals(state).collect();
         let own = deals.iter().filter(|deal| deal.seat == viewer).map(|deal| deal.bit).sum();
-        let known = self.paths(state).map(|path| Sightings::of(path, own));
-        let mut paths = self.some_paths(state, own, &known, GUESSES, rng);
-        for _ in 0..ROUNDS_OF_WALK {
+        let known = self.paths(state).map(|path| CardKnowledge::of(path, own));
+        let mut paths = self.sample_initial_paths(state, own, &known, MAX_GUESSES, rng);
+        for _ in 0..WALK_PASSES {
             for deal in &deals {
                 for part in [Part::Before, Part::After] {
-                    exchange_parts(&mut paths, &known, deal.bit, part, rng);
+                    shuffle_path_parts(&mut paths, &known, deal.bit, part, rng);
                 }
             }
-            for _ in 0..FREE_STEPS {
-                step(&mut paths, &known, own, rng);
+            for _ in 0..STEPS_PER_PASS {
+                walk_step(&mut paths, &known, own, rng);
             }
         }
-        self.follow(state, &paths);
+        self.set_deals_from_paths(state, &paths);
     }
 
     /// Does the same while no returned card has been dealt again. Each card was in one deal at most, so no paths are needed.
@@ -128,12 +128,12 @@ impl Faraway {
         let mut unseen = state.front;
         for seat in self.others(viewer) {
             for at in 0..rounds {
-                unseen = unseen.union(without(state.dealt[seat][at], state.placed[seat][at]));
+                unseen = unseen.union(cards_not_placed(state.dealt[seat][at], state.placed[seat][at]));
             }
         }
         for seat in self.others(viewer) {
             for at in 0..rounds {
-                let hidden = without(state.dealt[seat][at], state.placed[seat][at]).len();
+                let hidden = cards_not_placed(state.dealt[seat][at], state.placed[seat][at]).len();
                 let mut dealt = state.placed[seat][at].map_or(Sanctuaries::EMPTY, Sanctuaries::single);
                 (0..hidden).for_each(|_| dealt.insert(rng.draw(&mut unseen)));
                 state.dealt[seat][at] = dealt;
@@ -144,23 +144,23 @@ impl Faraway {
 }
 
 /// Returns the cards dealt without the one placed.
-fn without(dealt: Sanctuaries, placed: Option<SanctuaryId>) -> Sanctuaries {
+fn cards_not_placed(dealt: Sanctuaries, placed: Option<SanctuaryId>) -> Sanctuaries {
     placed.map_or(dealt, |id| dealt.difference(Sanctuaries::single(id)))
 }
 
-impl Sightings {
+impl CardKnowledge {
     pub(super) fn of(path: Path, own: Path) -> Self {
         let seen = path & own;
         Self {
             own: seen,
-            late: late(path, seen),
+            late: late_deals(path, seen),
             placed: if path & PLACED == 0 { 0 } else { PLACED + last_deal(path - PLACED) },
         }
     }
 }
 
 /// Returns the deals in `seen` before which the card was already dealt in the same round.
-fn late(path: Path, seen: Path) -> Path {
+fn late_deals(path: Path, seen: Path) -> Path {
     let mut late = 0;
     let mut left = seen;
     while left != 0 {
@@ -182,9 +182,9 @@ pub(super) enum Part {
 }
 
 /// Shuffles one part of the paths among the cards of a deal, within groups that the viewer cannot distinguish there.
-pub(super) fn exchange_parts(
+pub(super) fn shuffle_path_parts(
     paths: &mut Paths,
-    known: &[Sightings],
+    known: &[CardKnowledge],
     deal: Path,
     part: Part,
     rng: &mut RngStream,
@@ -200,7 +200,7 @@ pub(super) fn exchange_parts(
         let (one, other) = (known[one], known[other]);
         (one.own ^ other.own | one.placed ^ other.placed) & part | (one.late ^ other.late) & late == 0
     };
-    let mut members = [0; SANCTUARIES as usize];
+    let mut members = [0; SANCTUARY_COUNT as usize];
     let mut count = 0;
     for (at, path) in paths.iter().enumerate() {
         members[count] = at;
@@ -220,14 +220,14 @@ pub(super) fn exchange_parts(
 }
 
 /// Does one step of the walk: one to three exchanges, undone if the result contradicts the viewer's knowledge.
-pub(super) fn step(paths: &mut Paths, known: &[Sightings], own: Path, rng: &mut RngStream) {
+pub(super) fn walk_step(paths: &mut Paths, known: &[CardKnowledge], own: Path, rng: &mut RngStream) {
     let before = *paths;
     let mut touched = [0; 6];
     let touched = &mut touched[..2 + 2 * rng.below(3) as usize];
-    touched.fill_with(|| rng.below(SANCTUARIES.into()) as usize);
+    touched.fill_with(|| rng.below(SANCTUARY_COUNT.into()) as usize);
     for pair in touched.chunks(2) {
         let (first, second) = (pair[0], pair[1]);
-        let apart = segments(paths[first], paths[second]);
+        let apart = differing_stretches(paths[first], paths[second]);
         let count = u32::try_from(apart.clone().count()).expect("at most 64");
         if count > 0 {
             let swapped = apart.clone().nth(rng.below(count) as usize).expect("below(count) is a rank");
@@ -235,13 +235,13 @@ pub(super) fn step(paths: &mut Paths, known: &[Sightings], own: Path, rng: &mut 
             paths[second] ^= swapped;
         }
     }
-    if touched.iter().any(|&at| Sightings::of(paths[at], own) != known[at]) {
+    if touched.iter().any(|&at| CardKnowledge::of(paths[at], own) != known[at]) {
         *paths = before;
     }
 }
 
 /// Splits two paths at the deals they share. Returns for each stretch between the differing bits, which can be exchanged.
-pub(super) fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
+pub(super) fn differing_stretches(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
     let mut together = one & other & !PLACED;
     let mut begin = Some(0);
     std::iter::from_fn(move || {

@@ -5,7 +5,7 @@ use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
 use super::Faraway;
 use super::catalogue::{Card, Catalogue, Symbols};
-use super::state::{Phase, RegionId, SEATS, SanctuaryId, State};
+use super::state::{MAX_SEATS, Phase, RegionId, SanctuaryId, State};
 
 /// The fame that each card of one seat pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,12 +29,12 @@ impl Scoring for Faraway {
         if state.phase != Phase::Over {
             return None;
         }
-        let (mut scores, mut shortest) = ([0; SEATS], [0; SEATS]);
+        let (mut scores, mut shortest) = ([0; MAX_SEATS], [0; MAX_SEATS]);
         for seat in Seat::all(self.seats) {
             scores[seat.index()] = self.fame(state, seat).total().into();
             // FA-R11: the shortest region of the line breaks ties.
             let least = state.line(seat).min();
-            shortest[seat.index()] = -i32::from(RegionId::row(least));
+            shortest[seat.index()] = -i32::from(RegionId::to_row(least));
         }
         let seats = usize::from(self.seats);
         Some(Outcome::ranked(&scores[..seats], &shortest[..seats]))
@@ -42,8 +42,8 @@ impl Scoring for Faraway {
 
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
         let fame = self.fame(state, seat);
-        let regions = RegionId::rows(state.lines[seat]).into_iter().zip(fame.regions);
-        let sanctuaries = SanctuaryId::rows(state.placed[seat]).into_iter().zip(fame.sanctuaries);
+        let regions = RegionId::to_rows(state.lines[seat]).into_iter().zip(fame.regions);
+        let sanctuaries = SanctuaryId::to_rows(state.placed[seat]).into_iter().zip(fame.sanctuaries);
         let line = |word: &'static str| {
             move |(id, points): (u8, u16)| {
                 (id > 0).then(|| ScoreLine { source: format!("{word} {id}"), points: points.into() })
@@ -57,8 +57,8 @@ impl Faraway {
     /// Returns what each card of a seat pays, as if its line were finished; sanctuaries by round.
     #[must_use]
     pub fn fame(&self, state: &State, seat: Seat) -> Fame {
-        let line = RegionId::rows(state.lines[seat]);
-        fame(self.cards(), &line, &SanctuaryId::rows(state.placed[seat]))
+        let line = RegionId::to_rows(state.lines[seat]);
+        fame(self.cards(), &line, &SanctuaryId::to_rows(state.placed[seat]))
     }
 }
 
@@ -72,10 +72,10 @@ pub fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
     for (at, &id) in line.iter().enumerate().rev() {
         let card = &catalogue.regions[usize::from(id)];
         visible = visible.with(&card.symbols);
-        fame.regions[at] = card.pays(&visible);
+        fame.regions[at] = card.fame_for(&visible);
     }
     for (points, card) in fame.sanctuaries.iter_mut().zip(placed()) {
-        *points = card.pays(&visible);
+        *points = card.fame_for(&visible);
     }
     fame
 }
@@ -87,12 +87,12 @@ impl Card {
     }
 
     /// Returns the fame of the card for the visible symbols, its own included.
-    pub(super) fn pays(&self, visible: &Symbols) -> u16 {
-        if self.is_met(visible) { self.quest_pays(visible) } else { 0 }
+    pub(super) fn fame_for(&self, visible: &Symbols) -> u16 {
+        if self.is_met(visible) { self.quest_fame_for(visible) } else { 0 }
     }
 
     /// Returns the fame of the quest without its prerequisite.
-    pub(super) fn quest_pays(&self, visible: &Symbols) -> u16 {
+    pub(super) fn quest_fame_for(&self, visible: &Symbols) -> u16 {
         let quest = &self.quest;
         let sets = visible.biomes().iter().min().copied().unwrap_or(0);
         let symbols = quest.per.0.iter().zip(visible.0);
@@ -105,26 +105,28 @@ impl Card {
 /// Returns an upper bound for the fame of 8 regions and 7 sanctuaries.
 ///
 /// It assumes for every symbol the most that any 15 cards show, then adds the best 8 regions and 7 sanctuaries.
-pub(super) fn most(catalogue: &Catalogue) -> i32 {
+pub(super) fn score_upper_bound(catalogue: &Catalogue) -> i32 {
     let parts = [(&catalogue.regions, 8), (&catalogue.sanctuaries, 7)];
     let mut visible = Symbols::default();
     for (at, count) in visible.0.iter_mut().enumerate() {
         let most: u16 = parts
             .iter()
-            .map(|(cards, number)| greatest(cards.iter().map(|card| card.symbols.0[at].into()), *number))
+            .map(|(cards, number)| {
+                sum_of_greatest(cards.iter().map(|card| card.symbols.0[at].into()), *number)
+            })
             .sum();
         *count = u8::try_from(most).expect("15 cards with at most 5 of a symbol each");
     }
     // Fifteen cards have at most three complete sets.
     let sets = visible.biomes().iter().min().copied().unwrap_or(0);
     let pays = |card: &Card| {
-        card.quest_pays(&visible) - u16::from(card.quest.per_set) * u16::from(sets.saturating_sub(3))
+        card.quest_fame_for(&visible) - u16::from(card.quest.per_set) * u16::from(sets.saturating_sub(3))
     };
-    parts.iter().map(|(cards, number)| i32::from(greatest(cards.iter().map(pays), *number))).sum()
+    parts.iter().map(|(cards, number)| i32::from(sum_of_greatest(cards.iter().map(pays), *number))).sum()
 }
 
 /// Returns the sum of the `number` greatest values.
-fn greatest(values: impl Iterator<Item = u16>, number: usize) -> u16 {
+fn sum_of_greatest(values: impl Iterator<Item = u16>, number: usize) -> u16 {
     let mut values: Vec<u16> = values.collect();
     values.sort_unstable_by(|a, b| b.cmp(a));
     values.iter().take(number).sum()

@@ -16,9 +16,9 @@ pub type Regions = BitSet<2>;
 pub type Sanctuaries = BitSet<1>;
 
 /// The maximum number of seats.
-pub(super) const SEATS: usize = 6;
+pub(super) const MAX_SEATS: usize = 6;
 /// The number of rounds.
-pub(super) const ROUNDS: u8 = 8;
+pub(super) const ROUND_COUNT: u8 = 8;
 
 /// The decision that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
@@ -57,20 +57,20 @@ pub struct State {
     pub turn: u8,
     /// The seats by ascending duration in this round, after all have explored. Before that, every entry is the
     /// first seat.
-    pub order: [Seat; SEATS],
+    pub order: [Seat; MAX_SEATS],
     /// The region each seat has chosen while other choices are pending. The card is still in the hand.
-    pub chosen: BySeat<Option<RegionId>, SEATS>,
+    pub chosen: BySeat<Option<RegionId>, MAX_SEATS>,
     /// Each seat's line, by round.
-    pub lines: BySeat<[Option<RegionId>; 8], SEATS>,
+    pub lines: BySeat<[Option<RegionId>; 8], MAX_SEATS>,
     /// The status of the quest of each region in a line. It is cached because every observation shows it for all seats;
     /// it follows from `lines` and `placed`.
-    pub quests: BySeat<[u8; 8], SEATS>,
-    /// Whether `quests` is no longer updated.
-    pub forgets: bool,
+    pub quests: BySeat<[u8; 8], MAX_SEATS>,
+    /// Whether `quests` is no longer updated. Samples for playouts do not need it.
+    pub quests_disabled: bool,
     /// Each seat's hand.
-    pub hands: BySeat<Regions, SEATS>,
+    pub hands: BySeat<Regions, MAX_SEATS>,
     /// The regions each seat set aside, ascending. They stay in the hand until all seats are done, then go into the deck.
-    pub set_aside: BySeat<[Option<RegionId>; 2], SEATS>,
+    pub set_aside: BySeat<[Option<RegionId>; 2], MAX_SEATS>,
     /// The regions in the deck.
     pub deck: Regions,
     /// The regions that seats can take.
@@ -80,11 +80,11 @@ pub struct State {
     /// The region left over in the display, by round.
     pub left_over: [Option<RegionId>; 7],
     /// The sanctuaries each seat was dealt, by `round - 2`.
-    pub dealt: BySeat<[Sanctuaries; 7], SEATS>,
+    pub dealt: BySeat<[Sanctuaries; 7], MAX_SEATS>,
     /// The sanctuary each seat placed, by `round - 2`.
-    pub placed: BySeat<[Option<SanctuaryId>; 7], SEATS>,
+    pub placed: BySeat<[Option<SanctuaryId>; 7], MAX_SEATS>,
     /// The number of sanctuaries each seat is still owed in this round because the deck ran out.
-    pub owed: BySeat<u8, SEATS>,
+    pub owed: BySeat<u8, MAX_SEATS>,
     /// The rest of the front block of the deck; the next sanctuary is drawn from it.
     pub front: Sanctuaries,
     /// The number of the front block. Block 0 is the initial deck; block `6 * (round - 2) + index in the order + 1`
@@ -142,9 +142,9 @@ impl State {
 
     /// Returns the seats by ascending duration in a round that all have explored.
     #[must_use]
-    pub(super) fn order_of(&self, round: u8, seats: u8) -> [Seat; SEATS] {
+    pub(super) fn order_of(&self, round: u8, seats: u8) -> [Seat; MAX_SEATS] {
         let at = usize::from(round - 1);
-        let mut order = [Seat::FIRST; SEATS];
+        let mut order = [Seat::FIRST; MAX_SEATS];
         let members = &mut order[..usize::from(seats)];
         for (place, seat) in members.iter_mut().zip(Seat::all(seats)) {
             *place = seat;

@@ -5,10 +5,10 @@ use std::fmt;
 use boardwire_kernel::{Seat, Texts, Turns, Viewer};
 
 use super::Faraway;
-use super::catalogue::{SANCTUARIES, SYMBOLS, Symbols};
+use super::catalogue::{SANCTUARY_COUNT, SYMBOLS, Symbols};
 use super::legal::choosable;
 use super::memory::{hidden_hand, last_returned, public_hand};
-use super::state::{Phase, RegionId, SEATS, State};
+use super::state::{MAX_SEATS, Phase, RegionId, State};
 
 impl Texts for Faraway {
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -20,7 +20,7 @@ impl Texts for Faraway {
         if let Viewer::Seat(seat) = viewer {
             self.describe_own(state, seat, out)?;
         }
-        for seat in viewer.first().round(self.seats).filter(|&seat| !viewer.is(seat)) {
+        for seat in viewer.first().round(self.seats).filter(|&seat| !viewer.is_seat(seat)) {
             self.describe_other(state, seat, out)?;
         }
         Ok(())
@@ -46,7 +46,7 @@ impl Faraway {
         write!(out, "round {} of 8, ", state.round)?;
         match viewer {
             Viewer::Seat(seat) => write!(out, "you are {seat}: {what}")?,
-            Viewer::Public => write!(out, "for everybody: {what}")?,
+            Viewer::Public => write!(out, "public view: {what}")?,
         }
         let mut lead = "; to choose:";
         for seat in self.pending(state).iter() {
@@ -64,7 +64,7 @@ impl Faraway {
         write!(out, "your hand:")?;
         let chosen = state.chosen[seat];
         let hand = choosable(state, seat);
-        self.list_regions(hand.iter().filter(|&id| chosen != RegionId::of_row(id)), out)?;
+        self.list_regions(hand.iter().filter(|&id| chosen != RegionId::from_row(id)), out)?;
         if let Some(chosen) = chosen {
             write!(out, "\nyou have chosen {chosen}")?;
         }
@@ -95,8 +95,8 @@ impl Faraway {
         if owed > 0 {
             write!(out, "\nsanctuaries owed to you: {owed}")?;
         }
-        let mut rounds = [0; SANCTUARIES as usize];
-        last_returned::<SEATS>(state, seat, &mut rounds);
+        let mut rounds = [0; SANCTUARY_COUNT as usize];
+        last_returned::<MAX_SEATS>(state, seat, &mut rounds);
         let mut returned = (1..).zip(rounds).filter(|&(_, round)| round > 0).peekable();
         if returned.peek().is_some() {
             write!(out, "\nyou put under the deck:")?;

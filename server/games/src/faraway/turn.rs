@@ -1,36 +1,36 @@
 //! The course of play: the deal, the pending seats, and the effects of each action.
 
-use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
+use boardwire_kernel::{BySeat, LegalChoice, RandomSource, Seat, SeatSet, Turns};
 
 use super::action::Action;
-use super::catalogue::{REGIONS, SANCTUARIES};
-use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, State};
+use super::catalogue::{REGION_COUNT, SANCTUARY_COUNT};
+use super::state::{MAX_SEATS, Phase, ROUND_COUNT, RegionId, Regions, State};
 use super::{Faraway, REGION_STREAM, SANCTUARY_STREAM};
 
 impl Turns for Faraway {
     /// FA-2.1, FA-2.4: deals the hands seat by seat, then the display unless seats first set regions aside.
-    fn deal(&self, chance: &mut Chance) -> State {
+    fn deal(&self, chance: &mut RandomSource) -> State {
         let mut state = State {
             phase: Phase::Explore,
             round: 1,
             turn: 0,
-            order: [Seat::FIRST; SEATS],
+            order: [Seat::FIRST; MAX_SEATS],
             chosen: BySeat::default(),
             lines: BySeat::default(),
             quests: BySeat::default(),
-            forgets: false,
+            quests_disabled: false,
             hands: BySeat::default(),
             set_aside: BySeat::default(),
-            deck: (1..=REGIONS).collect(),
+            deck: (1..=REGION_COUNT).collect(),
             display: Regions::EMPTY,
             revealed: Regions::EMPTY,
             left_over: [None; 7],
             dealt: BySeat::default(),
             placed: BySeat::default(),
             owed: BySeat::default(),
-            front: (1..=SANCTUARIES).collect(),
+            front: (1..=SANCTUARY_COUNT).collect(),
             front_block: 0,
-            sanctuary_deck: SANCTUARIES,
+            sanctuary_deck: SANCTUARY_COUNT,
         };
         for hand in state.hands.of_mut(self.seats) {
             for _ in 0..if self.advanced { 5 } else { 3 } {
@@ -56,7 +56,7 @@ impl Turns for Faraway {
     }
 
     /// Applies a legal action and everything that follows automatically.
-    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+    fn advance(&self, state: &mut State, choice: LegalChoice<Action>, chance: &mut RandomSource) {
         let seat = choice.seat();
         match (state.phase, choice.action()) {
             (Phase::SetAside, Action::Region(id)) => {
@@ -68,7 +68,7 @@ impl Turns for Faraway {
             (Phase::Explore, Action::Region(id)) => {
                 state.chosen[seat] = Some(id);
                 if state.chosen.of(self.seats).iter().all(Option::is_some) {
-                    self.turn_up(state);
+                    self.reveal_regions(state);
                     self.find_sanctuaries(state, chance);
                     self.begin_turn(state, chance);
                 }
@@ -82,7 +82,7 @@ impl Turns for Faraway {
                 // FA-4.5: the other cards go under the deck; `dealt` minus `placed` says which.
                 let round = usize::from(state.round - 2);
                 state.placed[seat][round] = Some(id);
-                self.note_quests(state, seat);
+                self.update_quest_statuses(state, seat);
                 state.sanctuary_deck += count(state.dealt[seat][round]) - 1;
                 self.end_turn(state, chance);
             }
@@ -95,7 +95,7 @@ impl Turns for Faraway {
 
 impl Faraway {
     /// FA-2.4: puts the regions set aside back into the deck, then reveals the display.
-    fn return_set_aside(&self, state: &mut State, chance: &mut Chance) {
+    fn return_set_aside(&self, state: &mut State, chance: &mut RandomSource) {
         for seat in Seat::all(self.seats) {
             for id in state.set_aside[seat].into_iter().flatten() {
                 state.hands[seat].remove(id);
@@ -106,7 +106,7 @@ impl Faraway {
         self.reveal_display(state, chance);
     }
 
-    fn reveal_display(&self, state: &mut State, chance: &mut Chance) {
+    fn reveal_display(&self, state: &mut State, chance: &mut RandomSource) {
         for _ in 0..=self.seats {
             let id = chance.draw(REGION_STREAM, &mut state.deck);
             state.display.insert(id);
@@ -115,28 +115,28 @@ impl Faraway {
     }
 
     /// FA-3.1: moves every chosen region to the end of its line. FA-4.1: sets the order by duration.
-    fn turn_up(&self, state: &mut State) {
+    fn reveal_regions(&self, state: &mut State) {
         for seat in Seat::all(self.seats) {
             let id = state.chosen[seat].take();
-            state.hands[seat].remove(RegionId::row(id));
+            state.hands[seat].remove(RegionId::to_row(id));
             state.lines[seat][usize::from(state.round - 1)] = id;
-            self.note_quests(state, seat);
+            self.update_quest_statuses(state, seat);
         }
         state.order = state.order_of(state.round, self.seats);
         state.turn = 0;
     }
 
     /// Updates the quest status of a seat's line for observations.
-    fn note_quests(&self, state: &mut State, seat: Seat) {
-        if !state.forgets {
-            state.quests[seat] = self.standings(state, seat);
+    fn update_quest_statuses(&self, state: &mut State, seat: Seat) {
+        if !state.quests_disabled {
+            state.quests[seat] = self.quest_statuses(state, seat);
         }
     }
 
     /// FA-3.2 to FA-3.4: deals a seat with a longer region one sanctuary, plus one for each clue.
-    fn find_sanctuaries(&self, state: &mut State, chance: &mut Chance) {
-        for place in 0..usize::from(self.seats) {
-            let seat = state.order[place];
+    fn find_sanctuaries(&self, state: &mut State, chance: &mut RandomSource) {
+        for order_index in 0..usize::from(self.seats) {
+            let seat = state.order[order_index];
             state.owed[seat] = self.due(state, seat, state.round);
             self.deal_owed(state, seat, chance);
         }
@@ -157,7 +157,7 @@ impl Faraway {
     }
 
     /// FA-R2: deals a seat what it is owed, until the deck is empty.
-    fn deal_owed(&self, state: &mut State, seat: Seat, chance: &mut Chance) {
+    fn deal_owed(&self, state: &mut State, seat: Seat, chance: &mut RandomSource) {
         while state.owed[seat] > 0 && state.sanctuary_deck > 0 {
             if state.front.is_empty() {
                 self.next_block(state);
@@ -173,18 +173,18 @@ impl Faraway {
     fn next_block(&self, state: &mut State) {
         while state.front.is_empty() {
             state.front_block += 1;
-            let (round, place) = block_at(state.front_block);
-            if place < self.seats {
-                let seat = state.order_of(round, self.seats)[usize::from(place)];
+            let (round, order_index) = block_round_and_index(state.front_block);
+            if order_index < self.seats {
+                let seat = state.order_of(round, self.seats)[usize::from(order_index)];
                 state.front = state.returned(round, seat);
             }
         }
     }
 
-    fn begin_turn(&self, state: &mut State, chance: &mut Chance) {
+    fn begin_turn(&self, state: &mut State, chance: &mut RandomSource) {
         if state.turn == self.seats {
             self.end_round(state, chance);
-        } else if state.round < ROUNDS {
+        } else if state.round < ROUND_COUNT {
             state.phase = Phase::Take;
         } else {
             self.go_to_place(state, chance);
@@ -192,7 +192,7 @@ impl Faraway {
     }
 
     /// FA-R2: deals the active seat what it is still owed; then it places one sanctuary.
-    fn go_to_place(&self, state: &mut State, chance: &mut Chance) {
+    fn go_to_place(&self, state: &mut State, chance: &mut RandomSource) {
         state.phase = Phase::Place;
         let seat = state.order[usize::from(state.turn)];
         self.deal_owed(state, seat, chance);
@@ -202,16 +202,16 @@ impl Faraway {
         }
     }
 
-    fn end_turn(&self, state: &mut State, chance: &mut Chance) {
+    fn end_turn(&self, state: &mut State, chance: &mut RandomSource) {
         state.turn += 1;
         self.begin_turn(state, chance);
     }
 
     /// FA-4.6, FA-R3, FA-R13: the left-over leaves the game; only rounds 2 to 7 get a new display.
-    fn end_round(&self, state: &mut State, chance: &mut Chance) {
+    fn end_round(&self, state: &mut State, chance: &mut RandomSource) {
         state.turn = 0;
-        state.order = [Seat::FIRST; SEATS];
-        if state.round == ROUNDS {
+        state.order = [Seat::FIRST; MAX_SEATS];
+        if state.round == ROUND_COUNT {
             state.phase = Phase::Over;
             return;
         }
@@ -220,14 +220,14 @@ impl Faraway {
         state.left_over[usize::from(state.round - 1)] = left;
         state.round += 1;
         state.phase = Phase::Explore;
-        if state.round < ROUNDS {
+        if state.round < ROUND_COUNT {
             self.reveal_display(state, chance);
         }
     }
 }
 
-/// Returns the round in which a block was returned, and the index of its seat in the order.
-pub(super) fn block_at(block: u8) -> (u8, u8) {
+/// Returns the round in which a block was returned, and the index of its seat in `order`.
+pub(super) fn block_round_and_index(block: u8) -> (u8, u8) {
     ((block - 1) / 6 + 2, (block - 1) % 6)
 }
 

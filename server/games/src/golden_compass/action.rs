@@ -7,7 +7,7 @@ use boardwire_kernel::{ActionRange, ActionSpace};
 
 use super::catalogue::{CardId, Catalogue, CityId, DaemonId, SymbolId, TileId, TokenId};
 use super::limits::{
-    CARD_TYPES, COLLECTING, DAEMONS, FREE_STEPS, OPTIONS, SEATS, SYMBOLS, TILE_VALUES, TOKENS, byte,
+    CARD_TYPES, COLLECTING, DAEMONS, FREE_STEPS, MAX_SEATS, OPTIONS, SYMBOLS, TILE_VALUES, TOKENS, byte,
 };
 use super::state::SetKind;
 
@@ -33,7 +33,7 @@ pub enum Action {
     /// Name the opponent that sits this number of seats to the left.
     Opponent(u8),
     /// Steal a token with the back of this city.
-    Back(CityId),
+    StealWithBack(CityId),
     /// Play a card set.
     Play(SetKind),
     /// End the turn.
@@ -66,15 +66,18 @@ const MAGISTERIUM: ActionRange = ActionRange::single("magisterium").after(&ALETH
 const ALLY: ActionRange = ActionRange::single("ally").after(&MAGISTERIUM);
 const DUST: ActionRange = ActionRange::single("dust").after(&ALLY);
 const GIVE_UP: ActionRange = ActionRange::single("give_up").after(&DUST);
-pub(super) const OPPONENT: ActionRange = ActionRange::numbers("opponent", 1, byte(SEATS) - 1).after(&GIVE_UP);
-pub(super) const BACK: ActionRange = ActionRange::rows("steal", "cities", byte(COLLECTING)).after(&OPPONENT);
+pub(super) const OPPONENT: ActionRange =
+    ActionRange::numbers("opponent", 1, byte(MAX_SEATS) - 1).after(&GIVE_UP);
+pub(super) const STEAL_WITH_BACK: ActionRange =
+    ActionRange::rows("steal", "cities", byte(COLLECTING)).after(&OPPONENT);
 
-pub(super) const PAIR: ActionRange = ActionRange::numbers("pair", 1, byte(DAEMONS)).after(&BACK);
+pub(super) const PAIR: ActionRange = ActionRange::numbers("pair", 1, byte(DAEMONS)).after(&STEAL_WITH_BACK);
 pub(super) const TRIPLET: ActionRange = ActionRange::numbers("triplet", 1, byte(SYMBOLS)).after(&PAIR);
 const SPIES: ActionRange = ActionRange::single("spies").after(&TRIPLET);
-const WILD: ActionRange = ActionRange::single("wild_pair").after(&SPIES);
-pub(super) const SHORT: ActionRange = ActionRange::numbers("short_triplet", 1, byte(SYMBOLS)).after(&WILD);
-const END_TURN: ActionRange = ActionRange::single("end_turn").after(&SHORT);
+const WILD_PAIR: ActionRange = ActionRange::single("wild_pair").after(&SPIES);
+pub(super) const SHORT_TRIPLET: ActionRange =
+    ActionRange::numbers("short_triplet", 1, byte(SYMBOLS)).after(&WILD_PAIR);
+const END_TURN: ActionRange = ActionRange::single("end_turn").after(&SHORT_TRIPLET);
 pub(super) const CARD: ActionRange = ActionRange::rows("card", "cards", byte(CARD_TYPES)).after(&END_TURN);
 pub(super) const TOKEN: ActionRange = ActionRange::rows("lay_out", "tokens", byte(TOKENS)).after(&CARD);
 const PAY_CARDS: ActionRange = ActionRange::single("pay_cards").after(&TOKEN);
@@ -87,22 +90,24 @@ const DECLINE: ActionRange = ActionRange::single("decline").after(&PAY);
 
 /// Returns every action in index order. The rules cache the list, because they decode an action at every ply.
 pub(super) fn in_order() -> Vec<Action> {
-    let mut all: Vec<Action> = KEEP.each().map(Action::Keep).collect();
+    let mut all: Vec<Action> = KEEP.iter_numbers().map(Action::Keep).collect();
     all.extend([Action::Red, Action::Blue]);
     all.extend([Action::Alethiometer, Action::Magisterium, Action::Ally, Action::Dust, Action::GiveUp]);
-    all.extend(OPPONENT.each().map(Action::Opponent));
-    all.extend(BACK.each().map(|city| Action::Back(CityId::new(city))));
-    all.extend(PAIR.each().map(|daemon| Action::Play(SetKind::Pair(DaemonId::new(daemon)))));
-    all.extend(TRIPLET.each().map(|symbol| Action::Play(SetKind::Triplet(SymbolId::new(symbol)))));
-    all.extend([SetKind::Spies, SetKind::Wild].map(Action::Play));
-    all.extend(SHORT.each().map(|symbol| Action::Play(SetKind::Short(SymbolId::new(symbol)))));
+    all.extend(OPPONENT.iter_numbers().map(Action::Opponent));
+    all.extend(STEAL_WITH_BACK.iter_numbers().map(|city| Action::StealWithBack(CityId::new(city))));
+    all.extend(PAIR.iter_numbers().map(|daemon| Action::Play(SetKind::Pair(DaemonId::new(daemon)))));
+    all.extend(TRIPLET.iter_numbers().map(|symbol| Action::Play(SetKind::Triplet(SymbolId::new(symbol)))));
+    all.extend([SetKind::Spies, SetKind::WildPair].map(Action::Play));
+    all.extend(
+        SHORT_TRIPLET.iter_numbers().map(|symbol| Action::Play(SetKind::ShortTriplet(SymbolId::new(symbol)))),
+    );
     all.push(Action::EndTurn);
-    all.extend(CARD.each().map(|card| Action::Card(CardId::new(card))));
-    all.extend(TOKEN.each().map(|token| Action::Token(TokenId::new(token))));
+    all.extend(CARD.iter_numbers().map(|card| Action::Card(CardId::new(card))));
+    all.extend(TOKEN.iter_numbers().map(|token| Action::Token(TokenId::new(token))));
     all.extend([Action::PayCards, Action::GiveTile]);
-    all.extend(TILE.each().map(|tile| Action::Tile(TileId::new(tile))));
-    all.extend(STEPS.each().map(Action::Steps));
-    all.extend(CHOOSE.each().map(Action::Choose));
+    all.extend(TILE.iter_numbers().map(|tile| Action::Tile(TileId::new(tile))));
+    all.extend(STEPS.iter_numbers().map(Action::Steps));
+    all.extend(CHOOSE.iter_numbers().map(Action::Choose));
     all.extend([Action::Pay, Action::Decline]);
     all
 }
@@ -120,12 +125,12 @@ impl Action {
             Self::Dust => DUST.index(0),
             Self::GiveUp => GIVE_UP.index(0),
             Self::Opponent(left) => OPPONENT.index(left),
-            Self::Back(city) => BACK.index(city.get()),
+            Self::StealWithBack(city) => STEAL_WITH_BACK.index(city.get()),
             Self::Play(SetKind::Pair(daemon)) => PAIR.index(daemon.get()),
             Self::Play(SetKind::Triplet(symbol)) => TRIPLET.index(symbol.get()),
             Self::Play(SetKind::Spies) => SPIES.index(0),
-            Self::Play(SetKind::Wild) => WILD.index(0),
-            Self::Play(SetKind::Short(symbol)) => SHORT.index(symbol.get()),
+            Self::Play(SetKind::WildPair) => WILD_PAIR.index(0),
+            Self::Play(SetKind::ShortTriplet(symbol)) => SHORT_TRIPLET.index(symbol.get()),
             Self::EndTurn => END_TURN.index(0),
             Self::Card(card) => CARD.index(card.get()),
             Self::Token(token) => TOKEN.index(token.get()),
@@ -152,31 +157,31 @@ pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
     let keep = |which| format!("keep the {} character", if which == 0 { "first" } else { "second" });
     let back = |city| format!("steal a token of {}", catalogue.city(CityId::new(city)).name);
     ActionSpace::new()
-        .with(KEEP, keep)
-        .with(RED, single("choose red"))
-        .with(BLUE, single("choose light blue"))
-        .with(ALETHIOMETER, single("alethiometer: lay a compass tile"))
-        .with(MAGISTERIUM, single("Magisterium: name who takes the airship"))
-        .with(ALLY, single("use the ally's power"))
-        .with(DUST, single("take a dust tile"))
-        .with(GIVE_UP, single("give up the action"))
-        .with(OPPONENT, |left| format!("name the seat {left} to the left"))
-        .with(BACK, back)
-        .with(PAIR, |id| format!("play a pair of {}", row(&catalogue.daemons, id)))
-        .with(TRIPLET, |id| format!("play a triplet of {}", row(&catalogue.symbols, id)))
-        .with(SPIES, single("play two flying spies"))
-        .with(WILD, single("play any two cards as a pair"))
-        .with(SHORT, |id| format!("play two {} as a triplet", row(&catalogue.symbols, id)))
-        .with(END_TURN, single("end the turn"))
-        .with(CARD, |id| format!("card {}", row(&cards, id)))
-        .with(TOKEN, |token| token_label(catalogue, token))
-        .with(PAY_CARDS, single("airship: pay cards"))
-        .with(GIVE_TILE, single("airship: give up a truth tile"))
-        .with(TILE, |id| format!("take a truth tile of {}", row(&tiles, id)))
-        .with(STEPS, |steps| format!("advance Lyra by {steps}"))
-        .with(CHOOSE, |option| format!("option {}", option + 1))
-        .with(PAY, single("pay the cost"))
-        .with(DECLINE, single("decline the cost"))
+        .add_range(KEEP, keep)
+        .add_range(RED, single("choose red"))
+        .add_range(BLUE, single("choose light blue"))
+        .add_range(ALETHIOMETER, single("alethiometer: lay a compass tile"))
+        .add_range(MAGISTERIUM, single("Magisterium: name who takes the airship"))
+        .add_range(ALLY, single("use the ally's power"))
+        .add_range(DUST, single("take a dust tile"))
+        .add_range(GIVE_UP, single("give up the action"))
+        .add_range(OPPONENT, |left| format!("name the seat {left} to the left"))
+        .add_range(STEAL_WITH_BACK, back)
+        .add_range(PAIR, |id| format!("play a pair of {}", row(&catalogue.daemons, id)))
+        .add_range(TRIPLET, |id| format!("play a triplet of {}", row(&catalogue.symbols, id)))
+        .add_range(SPIES, single("play two flying spies"))
+        .add_range(WILD_PAIR, single("play any two cards as a pair"))
+        .add_range(SHORT_TRIPLET, |id| format!("play two {} as a triplet", row(&catalogue.symbols, id)))
+        .add_range(END_TURN, single("end the turn"))
+        .add_range(CARD, |id| format!("card {}", row(&cards, id)))
+        .add_range(TOKEN, |token| token_label(catalogue, token))
+        .add_range(PAY_CARDS, single("airship: pay cards"))
+        .add_range(GIVE_TILE, single("airship: give up a truth tile"))
+        .add_range(TILE, |id| format!("take a truth tile of {}", row(&tiles, id)))
+        .add_range(STEPS, |steps| format!("advance Lyra by {steps}"))
+        .add_range(CHOOSE, |option| format!("option {}", option + 1))
+        .add_range(PAY, single("pay the cost"))
+        .add_range(DECLINE, single("decline the cost"))
 }
 
 /// Returns the label of a token action. Of equal tokens only the first is ever legal; the rest still have an index.

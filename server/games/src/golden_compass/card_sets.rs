@@ -4,7 +4,7 @@ use boardwire_kernel::BitSet;
 
 use super::catalogue::{CardId, CardType, Catalogue, with_ids};
 use super::limits::{CARD_TYPES, DAEMONS, SYMBOLS};
-use super::state::{Begun, CardSet, Hand, SetKind};
+use super::state::{CardSet, Hand, PartialSet, SetKind};
 
 /// The marks of a card, one bit each: its daemon, its symbol, and the flags below.
 const SYMBOL: usize = DAEMONS;
@@ -61,9 +61,9 @@ impl CardSets {
     pub(super) fn fitting(&self, kind: SetKind) -> CardSet {
         match kind {
             SetKind::Pair(daemon) => self.pairs[daemon.index()],
-            SetKind::Triplet(symbol) | SetKind::Short(symbol) => self.triplets[symbol.index()],
+            SetKind::Triplet(symbol) | SetKind::ShortTriplet(symbol) => self.triplets[symbol.index()],
             SetKind::Spies => self.spies,
-            SetKind::Wild => self.no_spies,
+            SetKind::WildPair => self.no_spies,
         }
     }
 
@@ -88,18 +88,23 @@ impl CardSets {
     }
 
     /// Returns the types in `hand` that can be the next card of a set.
-    pub(super) fn completing(&self, hand: &Hand, begun: Begun) -> CardSet {
-        let fitting = hand.types().intersection(self.fitting(begun.kind));
-        if begun.needs_face() && begun.left == 1 { fitting.difference(self.jokers) } else { fitting }
+    pub(super) fn completing(&self, hand: &Hand, partial_set: PartialSet) -> CardSet {
+        let fitting = hand.types().intersection(self.fitting(partial_set.kind));
+        if partial_set.needs_non_joker() && partial_set.left == 1 {
+            fitting.difference(self.jokers)
+        } else {
+            fitting
+        }
     }
 
     /// Returns whether more than one choice of card types in `hand` completes a set.
-    pub(super) fn has_choice(&self, hand: &Hand, begun: Begun) -> bool {
-        let left = usize::from(begun.left);
-        let fitting = self.fitting(begun.kind);
-        // `ways[n]` counts the choices of `n` cards, 0 to 3, of the types so far, without jokers. 2 means more than one.
-        let mut ways = [0u8; 4];
-        ways[0] = 1;
+    pub(super) fn has_choice(&self, hand: &Hand, partial_set: PartialSet) -> bool {
+        let left = usize::from(partial_set.left);
+        let fitting = self.fitting(partial_set.kind);
+        // `choices[n]` counts the choices of `n` cards, 0 to 3, of the types so far, without jokers. 2 means more than
+        // one.
+        let mut choices = [0u8; 4];
+        choices[0] = 1;
         let mut jokers = 0;
         let runs = hand.as_slice().chunk_by(|one, other| one == other);
         for run in runs.filter(|run| fitting.contains(run[0])) {
@@ -108,13 +113,13 @@ impl CardSets {
                 continue;
             }
             for size in (1..=left).rev() {
-                let more: u8 = (1..=run.len().min(size)).map(|taken| ways[size - taken]).sum();
-                ways[size] = (ways[size] + more).min(2);
+                let more: u8 = (1..=run.len().min(size)).map(|taken| choices[size - taken]).sum();
+                choices[size] = (choices[size] + more).min(2);
             }
         }
-        let faces = usize::from(begun.needs_face());
-        let taken = (0..=jokers.min(left)).filter(|&taken| left - taken >= faces);
-        taken.map(|taken| ways[left - taken]).sum::<u8>() > 1
+        let non_jokers = usize::from(partial_set.needs_non_joker());
+        let taken = (0..=jokers.min(left)).filter(|&taken| left - taken >= non_jokers);
+        taken.map(|taken| choices[left - taken]).sum::<u8>() > 1
     }
 }
 

@@ -33,25 +33,25 @@ impl GoldenCompass {
     pub(super) fn estimate(&self, state: &State, seat: Seat) -> i32 {
         let time_left = self.time_left(state);
         let others = self.others(seat).map(|other| self.seat_worth(state, other, time_left));
-        self.seat_worth(state, seat, time_left) - others.max().expect("nobody plays alone")
+        self.seat_worth(state, seat, time_left) - others.max().expect("a table has at least two seats")
     }
 
     /// Returns the worth of what a seat has and may gain.
     fn seat_worth(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
-        let place = &state.places[seat];
-        let points = self.points(state, seat).total() * 100;
+        let seat_state = &state.seats[seat];
+        let points = self.score_parts(state, seat).total() * 100;
         if state.decision == Decision::Over {
             return points;
         }
-        let kept = place.kept.zip(place.dealt).map(|(kept, dealt)| dealt[usize::from(kept)]);
-        let symbols = kept.or(place.ally).map_or(0, |ally| self.symbols[ally.index()]);
+        let kept = seat_state.kept_index.zip(seat_state.dealt).map(|(kept, dealt)| dealt[usize::from(kept)]);
+        let symbols = kept.or(seat_state.ally).map_or(0, |ally| self.symbols[ally.index()]);
         let airship = if state.airship == Some(seat) { AIRSHIP } else { 0 };
         points
-            + self.tokens_worth(place.tokens, time_left)
+            + self.tokens_worth(seat_state.tokens, time_left)
             + self.lead(state, seat)
-            + self.hand_worth(&place.hand, time_left)
+            + self.hand_worth(&seat_state.hand, time_left)
             + self.turn_worth(state, seat, time_left)
-            + i32::from(place.dust) * DUST * i32::from(state.drawn_passages == 0)
+            + i32::from(seat_state.dust) * DUST * i32::from(state.drawn_passages == 0)
             + airship
             + 40 * i32::from(symbols)
     }
@@ -61,7 +61,7 @@ impl GoldenCompass {
         if !state.is_last_period() {
             return 100;
         }
-        let [_, before, end] = self.printed().objectives;
+        let [_, before, end] = self.catalogue().objectives;
         100 * i32::from(end - state.lyra) / i32::from(end - before)
     }
 
@@ -76,7 +76,7 @@ impl GoldenCompass {
         if matches!(state.decision, Decision::Truth { .. }) {
             return 0;
         }
-        let tiles = |seat: Seat| i32::from(state.places[seat].compass);
+        let tiles = |seat: Seat| i32::from(state.seats[seat].compass);
         let leads =
             self.others(seat).map(|other| (tiles(seat) - tiles(other)).clamp(-LEAD_TILES, LEAD_TILES));
         let lead = leads.sum::<i32>() * LEAD;
@@ -113,14 +113,16 @@ impl GoldenCompass {
             Decision::Target(_)
             | Decision::Choose { .. }
             | Decision::Cost(_)
-            | Decision::Lay
-            | Decision::Back { .. } => 120,
-            Decision::Fill(begun) => return self.set_gain(state, begun.kind, time_left) + 2 * CARD,
+            | Decision::LayToken
+            | Decision::ChooseBack { .. } => 120,
+            Decision::NameSetCard(partial_set) => {
+                return self.set_gain(state, partial_set.kind, time_left) + 2 * CARD;
+            }
             Decision::Keep
             | Decision::Colour
             | Decision::Pay { .. }
-            | Decision::Drop { .. }
-            | Decision::Limit
+            | Decision::DiscardDrawn { .. }
+            | Decision::DiscardToLimit
             | Decision::Steps { .. }
             | Decision::Airship
             | Decision::PayForAirship { .. }
@@ -132,9 +134,9 @@ impl GoldenCompass {
         // Sets of one kind have the same worth for every daemon or symbol.
         for (count, kind) in [
             (sets.pairs.len(), SetKind::Pair(DaemonId::new(1))),
-            (sets.wild.into(), SetKind::Wild),
+            (sets.wild_pair.into(), SetKind::WildPair),
             (sets.triplets.len(), SetKind::Triplet(SymbolId::new(1))),
-            (sets.short.len(), SetKind::Short(SymbolId::new(1))),
+            (sets.short_triplets.len(), SetKind::ShortTriplet(SymbolId::new(1))),
             (sets.spies.into(), SetKind::Spies),
         ] {
             if count > 0 {
@@ -143,7 +145,7 @@ impl GoldenCompass {
                 sum += gain * i32::try_from(count).expect("few sets");
             }
         }
-        action + sum.min(best * i32::from(state.acting().hand.len() / 2))
+        action + sum.min(best * i32::from(state.active_seat().hand.len() / 2))
     }
 
     fn action_gain(state: &State, action: Action) -> i32 {
@@ -159,13 +161,14 @@ impl GoldenCompass {
     /// Returns the gain of a set beyond the cards that it costs.
     fn set_gain(&self, state: &State, kind: SetKind, time_left: i32) -> i32 {
         match kind {
-            SetKind::Pair(_) | SetKind::Wild if state.is_last_period() => {
-                let worth = tokens_of(state.acting().tokens).map(|token| self.token_worths[token.index()]);
+            SetKind::Pair(_) | SetKind::WildPair if state.is_last_period() => {
+                let worth =
+                    tokens_of(state.active_seat().tokens).map(|token| self.token_worths[token.index()]);
                 worth.max().unwrap_or(0) / 2 - 2 * CARD * time_left / 100
             }
-            SetKind::Pair(_) | SetKind::Wild => 270 - 2 * CARD,
+            SetKind::Pair(_) | SetKind::WildPair => 270 - 2 * CARD,
             SetKind::Triplet(_) => 2 * LEAD - 3 * CARD,
-            SetKind::Short(_) => 2 * LEAD - 2 * CARD,
+            SetKind::ShortTriplet(_) => 2 * LEAD - 2 * CARD,
             SetKind::Spies => 450 * time_left / 100 - 2 * CARD,
         }
     }

@@ -2,7 +2,7 @@
 //! have room for them. A catalogue may have other values and fewer components.
 
 /// Seats at a table.
-pub(super) const SEATS: usize = 4;
+pub(super) const MAX_SEATS: usize = 4;
 /// Periods: the rules have three.
 pub(super) const PERIODS: usize = 3;
 /// Cities: two per period.
@@ -62,9 +62,9 @@ pub(super) const NESTING: usize = 4;
 /// Steps that one free advance offers.
 pub(super) const FREE_STEPS: u8 = 3;
 /// Cards taken from a seat's hand that its memory holds, at most.
-pub(super) const KNOWN: usize = 16;
+pub(super) const MAX_TAKEN: usize = 16;
 /// Hand places of all opponents.
-pub(super) const PLACES: usize = (SEATS - 1) * HAND;
+pub(super) const OPPONENT_HAND_PLACES: usize = (MAX_SEATS - 1) * HAND;
 
 /// Converts one of these sizes to a byte.
 #[expect(clippy::cast_possible_truncation, reason = "the size is small")]
@@ -80,4 +80,4 @@ pub(super) fn to_byte(number: impl TryInto<u8>) -> u8 {
 }
 
 // A place mask of a memory has one bit per seat and one for the table.
-const _: () = assert!(SEATS < 8 && TOKENS <= 32 && CARDS < 254);
+const _: () = assert!(MAX_SEATS < 8 && TOKENS <= 32 && CARDS < 254);

@@ -7,7 +7,7 @@
 //!
 //! `turn` is the course of the game. Its parts are `effects` (light-blue actions and allies), `sets` (card sets),
 //! `period` (allies, truth tiles, clean-up) and `hands` (cards and tokens that change hands). `legal` computes the legal
-//! actions, `card_sets` the cards that form a set. `witness` computes what a seat sees when cards and tokens change
+//! actions, `card_sets` the cards that form a set. `observe` computes what a seat sees when cards and tokens change
 //! hands, and `memory` stores it. `view` and `text` show the memory; `resample` samples the rest. Rulings are cited by
 //! number (R19), clauses as in `docs/rules/golden_compass.md`.
 
@@ -19,13 +19,13 @@ mod estimate;
 mod legal;
 mod limits;
 mod memory;
+mod observe;
 mod resample;
 mod scoring;
 mod state;
 mod text;
 mod turn;
 mod view;
-mod witness;
 
 #[cfg(test)]
 mod tests;
@@ -33,8 +33,8 @@ mod tests;
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    CatalogueError, Estimate, GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Seat, Setup,
-    SetupError, Viewer,
+    CatalogueError, Estimate, GameInfo, GameType, LoadedCatalogue, OptionKind, OptionSpec, Options, Seat,
+    Setup, SetupError, Viewer,
 };
 
 pub use action::Action;
@@ -87,7 +87,7 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     name: GUARD,
     kind: OptionKind::Int(0, 1000),
     default: "20",
-    doc: "Turns without a step after which Lyra advances by herself; 0 is never, 20 what the catalogue says (20).",
+    doc: "Turns without a step after which Lyra advances one space. 0: never. 20 (default): as the catalogue says.",
 }];
 
 /// The rules of The Golden Compass for one table.
@@ -95,7 +95,7 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
 /// The flat arrays, indexed by row, cache what every ply reads. They follow from the catalogue.
 #[derive(Debug)]
 pub struct GoldenCompass {
-    loaded: Arc<Loaded<Catalogue>>,
+    loaded: Arc<LoadedCatalogue<Catalogue>>,
     info: GameInfo,
     /// Every action, by index.
     actions: Vec<Action>,
@@ -104,14 +104,14 @@ pub struct GoldenCompass {
     /// The axis for every rank of the wheel draw.
     wheel: Vec<AxisId>,
     card_sets: CardSets,
-    /// The range of the copies of every card type in the stamps of a memory.
+    /// The range of the copies of every card type in `last_seen` of a memory.
     blocks: [Block; CARD_TYPES + 1],
     /// The number of Lyra cards in play, and the type of each copy.
     copies: u8,
     copy_types: [u8; CARDS],
     sizes: view::Sizes,
     /// Pairs of equal tokens. Sorting the two codes of each pair, pair by pair, sorts all their codes.
-    token_order: Vec<(u8, u8)>,
+    equal_token_pairs: Vec<(u8, u8)>,
     /// The worth of each unplaced token, in hundredths of a point.
     token_worths: [i32; TOKENS + 1],
     /// The number of Magisterium symbols on every character.
@@ -121,8 +121,8 @@ pub struct GoldenCompass {
 }
 
 impl GoldenCompass {
-    fn printed(&self) -> &Catalogue {
-        &self.loaded.value
+    fn catalogue(&self) -> &Catalogue {
+        &self.loaded.components
     }
 
     fn all_seats(&self) -> impl Iterator<Item = Seat> + use<> {
@@ -194,8 +194,12 @@ impl Setup for GoldenCompass {
         catalogue: include_str!("../../catalogues/golden_compass.json"),
     };
 
-    fn new(loaded: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
-        let catalogue = &loaded.value;
+    fn new(
+        loaded: Arc<LoadedCatalogue<Catalogue>>,
+        seats: u8,
+        options: &Options,
+    ) -> Result<Self, SetupError> {
+        let catalogue = &loaded.components;
         let (min, max) = catalogue.seats;
         if !(min..=max).contains(&seats) {
             let problem = format!("this catalogue is for {min} to {max} seats, not {seats}");
@@ -209,11 +213,11 @@ impl Setup for GoldenCompass {
         let [layout, public_layout] = view::layouts(catalogue, seats);
         let info = GameInfo {
             actions: action::actions(catalogue),
-            max_plies: guard.map_or(UNGUARDED_PLIES, |guard| catalogue.longest(seats, guard)),
+            max_plies: guard.map_or(UNGUARDED_PLIES, |guard| catalogue.max_plies(seats, guard)),
             layout,
             public_layout,
             tables: tables::tables(catalogue, seats),
-            scores: (0, scoring::most(catalogue)),
+            scores: (0, scoring::score_upper_bound(catalogue)),
             ..GameInfo::new::<Self>(&loaded, seats, options)
         };
         Ok(Self {
@@ -227,7 +231,7 @@ impl Setup for GoldenCompass {
             copies: catalogue.copies(seats).sum(),
             copy_types: copy_types(catalogue, seats),
             sizes: view::Sizes::new(catalogue, Viewer::Seat(Seat::FIRST), seats),
-            token_order: view::token_order(catalogue),
+            equal_token_pairs: view::equal_token_pairs(catalogue),
             token_worths: estimate::token_worths(catalogue),
             symbols: symbols(catalogue),
             equal_tokens: equal_tokens(catalogue),
@@ -242,17 +246,17 @@ impl Setup for GoldenCompass {
 
 impl Estimate for GoldenCompass {
     /// The estimate itself: two samples rarely have equal hands.
-    type Outlook = i32;
+    type Features = i32;
 
-    fn outlook(&self, state: &State, seat: Seat) -> Option<i32> {
+    fn features(&self, state: &State, seat: Seat) -> Option<i32> {
         Some(Self::estimate(self, state, seat))
     }
 
-    fn estimate(&self, outlook: &i32) -> i32 {
-        *outlook
+    fn estimate(&self, features: &i32) -> i32 {
+        *features
     }
 
-    fn forget(&self, state: &mut State) {
-        state.forgets = true;
+    fn reduce_for_playouts(&self, state: &mut State) {
+        state.memories_disabled = true;
     }
 }

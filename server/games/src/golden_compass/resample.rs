@@ -12,7 +12,7 @@ use boardwire_kernel::{Hidden, RngStream, Seat};
 use super::GoldenCompass;
 use super::catalogue::CharacterId;
 use super::limits::to_byte;
-use super::memory::{Memory, SEEN, TABLE, place_of};
+use super::memory::{Memory, NOT_HIDDEN, TABLE, seat_bit};
 use super::state::{CharacterSet, Decision, State, tokens_of};
 
 impl Hidden for GoldenCompass {
@@ -20,9 +20,9 @@ impl Hidden for GoldenCompass {
         self.resample_characters(state, viewer, rng);
         self.resample_cards(state, viewer, rng);
         self.resample_tokens(state, viewer, rng);
-        if !state.forgets {
+        if !state.memories_disabled {
             for seat in self.others(viewer) {
-                state.memory[seat] = self.memory_of_the_open(state, seat);
+                state.memory[seat] = self.memory_of_public_state(state, seat);
             }
         }
     }
@@ -32,25 +32,26 @@ impl GoldenCompass {
     /// Samples the characters that `viewer` has not seen. A card under an ally is any card with the symbols shown. While
     /// seats choose allies, any character may have been dealt and kept.
     fn resample_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let mut pile = state.unseen;
+        let mut pile = state.undealt_characters;
         if state.decision == Decision::Keep {
-            for id in self.others(viewer).filter_map(|seat| state.places[seat].dealt).flatten() {
+            for id in self.others(viewer).filter_map(|seat| state.seats[seat].dealt).flatten() {
                 pile.insert(id);
             }
             for seat in self.others(viewer) {
-                let place = &mut state.places[seat];
+                let seat_state = &mut state.seats[seat];
                 let mut draw = || CharacterId::new(rng.draw(&mut pile));
-                place.dealt = Some([draw(), draw()]);
-                place.kept = place.kept.map(|_| to_byte(rng.below(2)));
+                seat_state.dealt = Some([draw(), draw()]);
+                seat_state.kept_index = seat_state.kept_index.map(|_| to_byte(rng.below(2)));
             }
-            state.unseen = pile;
+            state.undealt_characters = pile;
             return;
         }
         // The viewer knows the card under its own ally and the card that it passed to the left.
         let left = self.left_of(viewer);
         let hidden = self.others(viewer).filter(|&seat| seat != left);
-        let under =
-            |state: &State, seat| state.places[seat].under.expect("allies are shown with a card under them");
+        let under = |state: &State, seat| {
+            state.seats[seat].card_under_ally.expect("allies are shown with a card under them")
+        };
         for seat in hidden.clone() {
             pile.insert(under(state, seat));
         }
@@ -59,33 +60,33 @@ impl GoldenCompass {
             let fits = |id: &u8| self.symbols[usize::from(*id)] == symbols;
             let id = rng.draw(&mut pile.iter().filter(fits).collect::<CharacterSet>());
             pile.remove(id);
-            state.places[seat].under = Some(CharacterId::new(id));
+            state.seats[seat].card_under_ally = Some(CharacterId::new(id));
         }
-        state.unseen = pile;
+        state.undealt_characters = pile;
     }
 
     /// Returns the memory of a seat that knows its own components and the public ones, and nothing else.
-    fn memory_of_the_open(&self, state: &State, seat: Seat) -> Memory {
-        let tokens = self.printed().tokens.len();
+    fn memory_of_public_state(&self, state: &State, seat: Seat) -> Memory {
+        let tokens = self.catalogue().tokens.len();
         let mut memory = Memory::new(self.copies, tokens);
         for other in self.others(seat) {
-            let places = usize::from(state.places[other].hand.len());
-            memory.ages[other] = std::iter::repeat_n(memory.returns, places).collect();
+            let places = usize::from(state.seats[other].hand.len());
+            memory.drawn_after[other] = std::iter::repeat_n(memory.reshuffles, places).collect();
         }
-        for (stamp, &kept) in memory.stamps.iter_mut().zip(&state.not_discarded) {
-            *stamp |= !kept;
+        for (seen_at, &kept) in memory.last_seen.iter_mut().zip(&state.not_discarded_mask) {
+            *seen_at |= !kept;
         }
-        for card in state.places[seat].hand.cards() {
+        for card in state.seats[seat].hand.cards() {
             let block = self.blocks[card.index()];
-            let hidden = memory.stamps[..block.end()].iter().rposition(|&stamp| stamp != SEEN);
-            memory.stamps[hidden.expect("a card in hand is one of its copies")] = SEEN;
+            let hidden = memory.last_seen[..block.end()].iter().rposition(|&seen_at| seen_at != NOT_HIDDEN);
+            memory.last_seen[hidden.expect("a card in hand is one of its copies")] = NOT_HIDDEN;
         }
-        memory.tokens[..tokens].fill(TABLE + self.others(seat).map(place_of).sum::<u8>());
+        memory.tokens[..tokens].fill(TABLE + self.others(seat).map(seat_bit).sum::<u8>());
         for token in state.circles.iter().flat_map(|&circle| tokens_of(circle)) {
             memory.tokens[token.index() - 1] = 0;
         }
-        for token in tokens_of(state.places[seat].tokens) {
-            memory.tokens[token.index() - 1] = place_of(seat);
+        for token in tokens_of(state.seats[seat].tokens) {
+            memory.tokens[token.index() - 1] = seat_bit(seat);
         }
         memory
     }

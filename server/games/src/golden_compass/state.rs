@@ -6,7 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use super::catalogue::{
     AxisId, CardId, CharacterId, DaemonId, EffectId, EffectList, SymbolId, TokenId, TokenSet,
 };
-use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
+use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, MAX_SEATS, NESTING, PERIODS, PLACING, TILE_VALUES};
 use super::memory::Memory;
 
 /// A set of Lyra card types.
@@ -18,7 +18,7 @@ pub(super) type TilePile = Multiset<{ TILE_VALUES + 1 }>;
 /// A set of character cards.
 pub(super) type CharacterSet = BitSet<2>;
 
-/// A short ascending list of small numbers: the card types of a hand, or the ages of hidden cards.
+/// A short ascending list of small numbers: the card types of a hand, or the reshuffle numbers of hidden cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Sorted {
     len: u8,
@@ -124,7 +124,7 @@ impl Hand {
 
 /// The reason why the active seat names another seat, the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) enum Aim {
+pub(super) enum TargetReason {
     /// The target takes the airship.
     Airship,
     /// The target loses a dust tile to the active seat.
@@ -147,43 +147,43 @@ pub enum SetKind {
     /// Two flying spies.
     Spies,
     /// Any two cards as a pair.
-    Wild,
+    WildPair,
     /// Two cards of this symbol as a triplet.
-    Short(SymbolId),
+    ShortTriplet(SymbolId),
 }
 
 /// An incomplete set. The cards named so far are already on the discard pile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) struct Begun {
+pub(super) struct PartialSet {
     pub(super) kind: SetKind,
     /// The number of cards still to be named.
     pub(super) left: u8,
     /// Whether it contains a card that is not a joker.
-    pub(super) shows_face: bool,
+    pub(super) has_non_joker: bool,
 }
 
-impl Begun {
+impl PartialSet {
     pub(super) fn new(kind: SetKind) -> Self {
         let left = match kind {
             SetKind::Triplet(_) => 3,
-            SetKind::Pair(_) | SetKind::Spies | SetKind::Wild | SetKind::Short(_) => 2,
+            SetKind::Pair(_) | SetKind::Spies | SetKind::WildPair | SetKind::ShortTriplet(_) => 2,
         };
-        Self { kind, left, shows_face: false }
+        Self { kind, left, has_non_joker: false }
     }
 
     /// Returns the set with one more card.
     pub(super) fn with(self, is_joker: bool) -> Self {
-        Self { left: self.left - 1, shows_face: self.shows_face || !is_joker, ..self }
+        Self { left: self.left - 1, has_non_joker: self.has_non_joker || !is_joker, ..self }
     }
 
     /// Returns whether the set still needs a card that is not a joker. Sets of the first daemon or symbol never do.
-    pub(super) fn needs_face(self) -> bool {
+    pub(super) fn needs_non_joker(self) -> bool {
         let needs = match self.kind {
             SetKind::Pair(daemon) => daemon > DaemonId::new(1),
-            SetKind::Triplet(symbol) | SetKind::Short(symbol) => symbol > SymbolId::new(1),
-            SetKind::Spies | SetKind::Wild => false,
+            SetKind::Triplet(symbol) | SetKind::ShortTriplet(symbol) => symbol > SymbolId::new(1),
+            SetKind::Spies | SetKind::WildPair => false,
         };
-        needs && !self.shows_face
+        needs && !self.has_non_joker
     }
 }
 
@@ -197,9 +197,9 @@ pub(super) enum Decision {
     /// Choose the light-blue action.
     Action,
     /// Name another seat.
-    Target(Aim),
+    Target(TargetReason),
     /// Choose the back of the token to steal from `victim`.
-    Back { victim: Seat },
+    ChooseBack { victim: Seat },
     /// Choose an option of an effect: one of the lists `first..first + count`.
     Choose { first: u8, count: u8 },
     /// Pay this number of cards, or decline.
@@ -207,35 +207,35 @@ pub(super) enum Decision {
     /// Name a card to pay; `left` cards are due.
     Pay { left: u8 },
     /// Name one of the cards just drawn to discard; `left` cards are due.
-    Drop { left: u8 },
+    DiscardDrawn { left: u8 },
     /// Name a card to discard for the hand limit.
-    Limit,
+    DiscardToLimit,
     /// Choose how many steps Lyra advances, 0 to `max`.
     Steps { max: u8 },
     /// Choose a token to lay out.
-    Lay,
+    LayToken,
     /// Play a card set, or end the turn.
     Sets,
     /// Name the next card of a set.
-    Fill(Begun),
+    NameSetCard(PartialSet),
     /// The holder of the airship pays cards or gives up a tile.
     Airship,
     /// The holder of the airship names a card to pay; `left` cards are due.
     PayForAirship { left: u8 },
-    /// The seat at index `place` of the draft takes a truth tile; `left` tiles are due to it.
-    Truth { place: u8, left: u8 },
+    /// The seat at index `draft_index` of the draft takes a truth tile; `left` tiles are due to it.
+    Truth { draft_index: u8, left: u8 },
     /// The game has ended.
     Over,
 }
 
 /// The stack of effect lists in progress, outermost first. Each list holds the effects that remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
-pub(super) struct Program {
+pub(super) struct EffectStack {
     pub(super) depth: u8,
     pub(super) lists: [EffectList; NESTING],
 }
 
-impl Program {
+impl EffectStack {
     pub(super) fn push(&mut self, list: EffectList) {
         self.lists[usize::from(self.depth)] = list;
         self.depth += 1;
@@ -268,22 +268,22 @@ impl Program {
 
 /// The components and hidden choices of one seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
-pub(super) struct Place {
+pub(super) struct SeatState {
     pub(super) hand: Hand,
     /// The two dealt characters, until the allies are shown.
     pub(super) dealt: Option<[CharacterId; 2]>,
     /// The index of the kept character. `None` before the seat chooses and after the allies are shown.
-    pub(super) kept: Option<u8>,
+    pub(super) kept_index: Option<u8>,
     /// The ally and the card under it. `None` until they are shown.
     pub(super) ally: Option<CharacterId>,
-    pub(super) under: Option<CharacterId>,
+    pub(super) card_under_ally: Option<CharacterId>,
     /// Compass tiles in the supply, and on the current objective.
     pub(super) supply: u8,
     pub(super) compass: u8,
     pub(super) dust: u8,
     /// Experience tokens that are unplaced, and that are laid out.
     pub(super) tokens: TokenSet,
-    pub(super) laid: TokenSet,
+    pub(super) laid_out: TokenSet,
     /// The number of unplaced tokens by the city of their back. It is public.
     pub(super) backs: [u8; COLLECTING],
     pub(super) truth: TilePile,
@@ -299,7 +299,7 @@ pub struct State {
     pub(super) decision: Decision,
     pub(super) period: u8,
     /// The first seat of the period, and the active seat, whose turn it is.
-    pub(super) first: Seat,
+    pub(super) first_seat: Seat,
     pub(super) active: Seat,
     pub(super) turn: u32,
     /// The number of turns in a row in which Lyra did not move (R36).
@@ -311,41 +311,42 @@ pub struct State {
     /// The axis that the needle shows. `None` before the first turn.
     pub(super) axis: Option<AxisId>,
     pub(super) lyra: u8,
-    pub(super) places: BySeat<Place, SEATS>,
-    pub(super) memory: BySeat<Memory, SEATS>,
-    /// Whether the memories are no longer updated.
-    pub(super) forgets: bool,
+    pub(super) seats: BySeat<SeatState, MAX_SEATS>,
+    pub(super) memory: BySeat<Memory, MAX_SEATS>,
+    /// Whether the memories are no longer updated. Samples for playouts do not need them.
+    pub(super) memories_disabled: bool,
     pub(super) deck: Pile,
     pub(super) discard: Pile,
-    /// By copy, in stamp order: 0 if it is discarded, else 255. The last copies of a type are discarded first.
-    pub(super) not_discarded: [u8; CARDS],
+    /// By copy, in the order of `Memory::last_seen`: 0 if it is discarded, else 255. The last copies of a type are
+    /// discarded first.
+    pub(super) not_discarded_mask: [u8; CARDS],
     /// The tokens of each collecting city that no seat took, also if they left the game unseen.
-    pub(super) piles: [TokenSet; COLLECTING],
+    pub(super) city_tokens: [TokenSet; COLLECTING],
     /// The tokens laid out in each city of the last period.
     pub(super) circles: [TokenSet; PLACING],
     pub(super) dust: u8,
     /// The seat that holds the airship.
     pub(super) airship: Option<Seat>,
     /// The characters of the period that no seat was dealt.
-    pub(super) unseen: CharacterSet,
-    pub(super) program: Program,
+    pub(super) undealt_characters: CharacterSet,
+    pub(super) effect_stack: EffectStack,
     /// The effect that the current decision belongs to.
     pub(super) effect: Option<EffectId>,
     /// The cards just drawn, of which the active seat must discard some.
     pub(super) just_drawn: Hand,
     /// The rights to wild pairs and short triplets that are left in this turn.
-    pub(super) wild: u8,
-    pub(super) short: u8,
+    pub(super) wild_pair_rights: u8,
+    pub(super) short_triplet_rights: u8,
     /// The truth tiles in the bag, and the open ones.
     pub(super) bag: TilePile,
-    pub(super) open: TilePile,
+    pub(super) open_tiles: TilePile,
     /// The number of passage tiles in the bag or beside the board, and of those drawn.
     pub(super) passages: u8,
     pub(super) drawn_passages: u8,
     /// The seat that gave up a truth tile for the airship.
     pub(super) gave_up: Option<Seat>,
     /// The seats in draft order. Unused entries hold seat 0.
-    pub(super) order: [Seat; SEATS],
+    pub(super) order: [Seat; MAX_SEATS],
 }
 
 impl State {
@@ -357,13 +358,13 @@ impl State {
 
     /// Returns the components of the active seat.
     #[inline]
-    pub(super) fn acting(&self) -> &Place {
-        &self.places[self.active]
+    pub(super) fn active_seat(&self) -> &SeatState {
+        &self.seats[self.active]
     }
 
     #[inline]
-    pub(super) fn acting_mut(&mut self) -> &mut Place {
-        &mut self.places[self.active]
+    pub(super) fn active_seat_mut(&mut self) -> &mut SeatState {
+        &mut self.seats[self.active]
     }
 
     /// Returns the one seat that must decide. `None` while all seats choose allies, and at the end.
@@ -372,20 +373,20 @@ impl State {
         match self.decision {
             Decision::Keep | Decision::Over => None,
             Decision::Airship | Decision::PayForAirship { .. } => self.airship,
-            Decision::Truth { place, .. } => Some(self.order[usize::from(place)]),
+            Decision::Truth { draft_index, .. } => Some(self.order[usize::from(draft_index)]),
             Decision::Colour
             | Decision::Action
             | Decision::Target(_)
-            | Decision::Back { .. }
+            | Decision::ChooseBack { .. }
             | Decision::Choose { .. }
             | Decision::Cost(_)
             | Decision::Pay { .. }
-            | Decision::Drop { .. }
-            | Decision::Limit
+            | Decision::DiscardDrawn { .. }
+            | Decision::DiscardToLimit
             | Decision::Steps { .. }
-            | Decision::Lay
+            | Decision::LayToken
             | Decision::Sets
-            | Decision::Fill(_) => Some(self.active),
+            | Decision::NameSetCard(_) => Some(self.active),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::fmt::{Result, Write};
 use boardwire_kernel::{Seat, Texts, Viewer};
 
 use super::catalogue::{Blue, CardId, CharacterId, TokenId, TokenSet};
-use super::memory::{Memory, SEEN, TABLE, place_of};
+use super::memory::{Memory, NOT_HIDDEN, TABLE, seat_bit};
 use super::state::{Decision, State, TilePile, tokens_of};
 use super::view::decision_words;
 use super::{Action, GoldenCompass};
 
 /// Joins words with commas. Returns `none` if there are no words.
-fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> String {
+fn join_or<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> String {
     let words: Vec<T> = words.into_iter().collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     if words.is_empty() { none.to_owned() } else { words.join(", ") }
@@ -34,7 +34,7 @@ impl Texts for GoldenCompass {
 
 impl GoldenCompass {
     fn text_course(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
-        let catalogue = self.printed();
+        let catalogue = self.catalogue();
         let period = &catalogue.periods[usize::from(state.period)];
         writeln!(out, "The Golden Compass, {period} period, turn {}, seen by {viewer}", state.turn)?;
         let city = self.current_city(state).map(|city| catalogue.city(city).name.as_str());
@@ -63,100 +63,111 @@ impl GoldenCompass {
             None => write!(out, "to decide: {words}")?,
         }
         if let Some(effect) = state.effect {
-            write!(out, " (effect {})", self.printed().effect(effect).kind())?;
+            write!(out, " (effect {})", self.catalogue().effect(effect).kind())?;
         }
-        if let Decision::Fill(begun) = state.decision {
-            let kind = self.info.actions.label(Action::Play(begun.kind).index());
+        if let Decision::NameSetCard(partial_set) = state.decision {
+            let kind = self.info.actions.label(Action::Play(partial_set.kind).index());
             let kind = kind.expect("every action has a label");
-            write!(out, ", begun: {kind}, cards left {}", begun.left)?;
-        } else if let Decision::Back { victim } = state.decision {
+            write!(out, ", begun: {kind}, cards left {}", partial_set.left)?;
+        } else if let Decision::ChooseBack { victim } = state.decision {
             write!(out, ", robbing {victim}")?;
         } else if self.due(state) > 0 {
             write!(out, ", number {}", self.due(state))?;
         }
-        if state.wild > 0 || state.short > 0 {
-            write!(out, ", rights: {} wild pairs, {} short triplets", state.wild, state.short)?;
+        if state.wild_pair_rights > 0 || state.short_triplet_rights > 0 {
+            write!(
+                out,
+                ", rights: {} wild pairs, {} short triplets",
+                state.wild_pair_rights, state.short_triplet_rights
+            )?;
         }
         writeln!(out)?;
-        if viewer.is(state.active) && !state.just_drawn.is_empty() {
+        if viewer.is_seat(state.active) && !state.just_drawn.is_empty() {
             writeln!(out, "just drawn: {}", self.card_names(state.just_drawn.cards()))?;
         }
-        writeln!(out, "first {}, turns without a step {}", state.first, state.idle_turns)
+        writeln!(out, "first {}, turns without a step {}", state.first_seat, state.idle_turns)
     }
 
     fn card_names(&self, cards: impl Iterator<Item = CardId>) -> String {
-        listed(cards.map(|card| &self.printed().card(card).name), "none")
+        join_or(cards.map(|card| &self.catalogue().card(card).name), "none")
     }
 
     fn character(&self, id: Option<CharacterId>) -> String {
         let Some(id) = id else { return "none".into() };
-        let card = self.printed().character(id);
+        let card = self.catalogue().character(id);
         format!("{} ({} symbols: {})", card.name, card.magisterium, card.text)
     }
 
     fn text_dealt(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> Result {
-        let place = &state.places[viewer];
-        for (name, id) in ["first", "second"].iter().zip(place.dealt.into_iter().flatten()) {
+        let seat_state = &state.seats[viewer];
+        for (name, id) in ["first", "second"].iter().zip(seat_state.dealt.into_iter().flatten()) {
             writeln!(out, "your {name} character: {}", self.character(Some(id)))?;
         }
-        let kept = place.kept.map_or("nothing yet", |which| ["the first", "the second"][usize::from(which)]);
+        let kept = seat_state
+            .kept_index
+            .map_or("nothing yet", |which| ["the first", "the second"][usize::from(which)]);
         writeln!(out, "you keep: {kept}")
     }
 
     fn text_seat(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> Result {
-        let place = &state.places[seat];
-        let is_viewer = viewer.is(seat);
+        let seat_state = &state.seats[seat];
+        let is_viewer = viewer.is_seat(seat);
         writeln!(out, "{seat}{}:", if is_viewer { " (you)" } else { "" })?;
         if state.decision == Decision::Keep {
-            writeln!(out, "  ally: {}", if place.kept.is_some() { "chosen" } else { "not chosen" })?;
+            writeln!(
+                out,
+                "  ally: {}",
+                if seat_state.kept_index.is_some() { "chosen" } else { "not chosen" }
+            )?;
         } else {
-            let (ally, value) = (self.character(place.ally), self.magisterium(place));
+            let (ally, value) = (self.character(seat_state.ally), self.magisterium(seat_state));
             writeln!(out, "  ally: {ally}, Magisterium value {value}")?;
         }
-        if is_viewer && place.under.is_some() {
-            let passed = state.places[self.left_of(seat)].under;
-            writeln!(out, "  under it: {}", self.character(place.under))?;
+        if is_viewer && seat_state.card_under_ally.is_some() {
+            let passed = state.seats[self.left_of(seat)].card_under_ally;
+            writeln!(out, "  under it: {}", self.character(seat_state.card_under_ally))?;
             writeln!(out, "  passed on: {}", self.character(passed))?;
         }
         let airship = if state.airship == Some(seat) { ", airship" } else { "" };
-        let (supply, compass, dust) = (place.supply, place.compass, place.dust);
+        let (supply, compass, dust) = (seat_state.supply, seat_state.compass, seat_state.dust);
         writeln!(
             out,
             "  compass tiles: {supply} in supply, {compass} on the objective; dust {dust}{airship}"
         )?;
         if is_viewer {
-            writeln!(out, "  cards: {}", self.card_names(place.hand.cards()))?;
-            writeln!(out, "  tokens: {}", self.token_names(place.tokens))?;
+            writeln!(out, "  cards: {}", self.card_names(seat_state.hand.cards()))?;
+            writeln!(out, "  tokens: {}", self.token_names(seat_state.tokens))?;
         } else {
-            writeln!(out, "  cards: {}", place.hand.len())?;
-            let backs = place.backs.iter().zip(self.printed().collecting()).filter(|(count, _)| **count > 0);
+            writeln!(out, "  cards: {}", seat_state.hand.len())?;
+            let backs =
+                seat_state.backs.iter().zip(self.catalogue().collecting()).filter(|(count, _)| **count > 0);
             let backs = backs.map(|(count, city)| format!("{count} of {}", city.name));
-            writeln!(out, "  tokens: {}", listed(backs, "none"))?;
+            writeln!(out, "  tokens: {}", join_or(backs, "none"))?;
         }
-        if !place.laid.is_empty() {
-            writeln!(out, "  laid out: {}", self.token_names(place.laid))?;
+        if !seat_state.laid_out.is_empty() {
+            writeln!(out, "  laid out: {}", self.token_names(seat_state.laid_out))?;
         }
-        writeln!(out, "  truth tiles: {}", self.tile_names(&place.truth))
+        writeln!(out, "  truth tiles: {}", self.tile_names(&seat_state.truth))
     }
 
     /// Returns token names in the order of kinds, so that equal tokens look the same.
     fn token_names(&self, tokens: TokenSet) -> String {
         let mut kinds: Vec<TokenId> =
-            tokens_of(tokens).map(|token| self.printed().token(token).kind).collect();
+            tokens_of(tokens).map(|token| self.catalogue().token(token).kind).collect();
         kinds.sort_unstable();
-        listed(kinds.into_iter().map(|kind| &self.printed().token(kind).name), "none")
+        join_or(kinds.into_iter().map(|kind| &self.catalogue().token(kind).name), "none")
     }
 
     fn tile_names(&self, pile: &TilePile) -> String {
-        let tiles = self.printed().tiles.iter().zip(&pile.counts()[1..]).filter(|(_, count)| **count > 0);
-        listed(tiles.map(|(tile, count)| format!("{count} of {}", tile.value)), "none")
+        let tiles = self.catalogue().tiles.iter().zip(&pile.counts()[1..]).filter(|(_, count)| **count > 0);
+        join_or(tiles.map(|(tile, count)| format!("{count} of {}", tile.value)), "none")
     }
 
     fn text_board(&self, state: &State, out: &mut dyn Write) -> Result {
-        let catalogue = self.printed();
+        let catalogue = self.catalogue();
         write!(out, "board: draw pile {}, dust {}, tokens lying", state.deck.len(), state.dust)?;
-        for (city, lying) in catalogue.collecting().iter().zip(self.lying(state)) {
-            write!(out, " {} {lying}", city.name)?;
+        for (city, tokens_at_cities) in catalogue.collecting().iter().zip(self.tokens_at_cities(state)) {
+            write!(out, " {} {tokens_at_cities}", city.name)?;
         }
         for (city, circle) in catalogue.placing().iter().zip(state.circles) {
             write!(out, ", {} {} of {} circles taken", city.name, circle.len(), city.slots)?;
@@ -165,12 +176,12 @@ impl GoldenCompass {
         let discard =
             catalogue.cards.iter().zip(&state.discard.counts()[1..]).filter(|(_, count)| **count > 0);
         let discard = discard.map(|(card, count)| format!("{count} {}", card.name));
-        writeln!(out, "discard pile: {}", listed(discard, "empty"))?;
+        writeln!(out, "discard pile: {}", join_or(discard, "empty"))?;
         writeln!(out, "bag: {}; passage tiles drawn {}", self.tile_names(&state.bag), state.drawn_passages)?;
         if matches!(state.decision, Decision::Truth { .. }) {
             let order = &state.order[..usize::from(self.seats)];
-            let order = listed(order.iter().map(|seat| seat.number().to_string()), "none");
-            writeln!(out, "open tiles: {}; draft order: seats {order}", self.tile_names(&state.open))?;
+            let order = join_or(order.iter().map(|seat| seat.number().to_string()), "none");
+            writeln!(out, "open tiles: {}; draft order: seats {order}", self.tile_names(&state.open_tiles))?;
         }
         state.gave_up.map_or(Ok(()), |seat| writeln!(out, "{seat} gave up a tile"))
     }
@@ -179,15 +190,15 @@ impl GoldenCompass {
     fn text_hidden(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> Result {
         let memory = &state.memory[viewer];
         for taken in memory.taken() {
-            let card = &self.printed().card(CardId::new(taken.card)).name;
+            let card = &self.catalogue().card(CardId::new(taken.card)).name;
             writeln!(out, "taken from you: {card}, with {}", self.seat_names(taken.holders()))?;
         }
         for seat in viewer.round(self.seats).skip(1) {
-            let ages = memory.ages[seat].as_slice();
-            for run in ages.chunk_by(|one, other| one == other) {
+            let drawn_after = memory.drawn_after[seat].as_slice();
+            for run in drawn_after.chunk_by(|one, other| one == other) {
                 let hidden = (0u8..).zip(&self.blocks).flat_map(|(card, block)| {
-                    let stamps = memory.stamps(*block).iter();
-                    stamps.filter(|&&stamp| stamp != SEEN && stamp > run[0]).map(move |_| card)
+                    let last_seen = memory.last_seen(*block).iter();
+                    last_seen.filter(|&&seen_at| seen_at != NOT_HIDDEN && seen_at > run[0]).map(move |_| card)
                 });
                 let mut out_of_reach = hidden.map(CardId::new).peekable();
                 if out_of_reach.peek().is_some() {
@@ -204,14 +215,14 @@ impl GoldenCompass {
 
     fn text_tokens(&self, memory: &Memory, viewer: Seat, out: &mut dyn Write) -> Result {
         let mut lines: Vec<(TokenId, u8)> = Vec::new();
-        for (token, &places) in self.printed().tokens.iter().zip(&memory.tokens) {
-            if places != 0 && places & (TABLE | place_of(viewer)) == 0 {
+        for (token, &places) in self.catalogue().tokens.iter().zip(&memory.tokens) {
+            if places != 0 && places & (TABLE | seat_bit(viewer)) == 0 {
                 lines.push((token.kind, places));
             }
         }
         lines.sort_unstable();
         for (kind, places) in lines {
-            let name = &self.printed().token(kind).name;
+            let name = &self.catalogue().token(kind).name;
             writeln!(out, "known token: {name}, with {}", self.seat_names(places))?;
         }
         Ok(())
@@ -219,7 +230,7 @@ impl GoldenCompass {
 
     /// Returns the seats of a mask as text: `seat 1 or 3`.
     fn seat_names(&self, mask: u8) -> String {
-        let seats = self.all_seats().filter(|&seat| mask & place_of(seat) != 0);
+        let seats = self.all_seats().filter(|&seat| mask & seat_bit(seat) != 0);
         let numbers: Vec<_> = seats.map(|seat| seat.number().to_string()).collect();
         format!("seat {}", numbers.join(" or "))
     }

@@ -5,8 +5,8 @@
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
-use super::catalogue::{Catalogue, ENTITIES};
-use super::state::{BiomeId, CARDS, CELLS, EntityId};
+use super::catalogue::{Catalogue, ENTITY_COUNT};
+use super::state::{BiomeId, CARD_COUNT, CELL_COUNT, EntityId};
 
 /// An action. Cells are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,30 +49,32 @@ pub enum Action {
 
 /// Returns the actions that apply one verb to each cell.
 const fn cells(verb: &'static str, previous: &ActionRange) -> ActionRange {
-    ActionRange::numbers(verb, 0, CELLS - 1).after(previous)
+    ActionRange::numbers(verb, 0, CELL_COUNT - 1).after(previous)
 }
 
-pub(super) const DRAFT: ActionRange = ActionRange::rows("draft", "biomes", CARDS);
+pub(super) const DRAFT: ActionRange = ActionRange::rows("draft", "biomes", CARD_COUNT);
 pub(super) const PLACE: ActionRange = cells("place", &DRAFT);
 pub(super) const TAKE_CRYSTALS: ActionRange = ActionRange::single("take_crystals").after(&PLACE);
 pub(super) const TAKE_SPORE: ActionRange = cells("take_spore", &TAKE_CRYSTALS);
 pub(super) const ACTIVATE_CELL: ActionRange = cells("activate_cell", &TAKE_SPORE);
 pub(super) const ACTIVATE_ENTITY: ActionRange =
-    ActionRange::rows("activate_entity", "entities", ENTITIES).after(&ACTIVATE_CELL);
+    ActionRange::rows("activate_entity", "entities", ENTITY_COUNT).after(&ACTIVATE_CELL);
 pub(super) const PUT_SPORE: ActionRange = cells("put_spore", &ACTIVATE_ENTITY);
 pub(super) const END: ActionRange = ActionRange::single("end").after(&PUT_SPORE);
 
 /// Returns the whole action space.
 pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
     ActionSpace::new()
-        .with(DRAFT, |card| format!("draft {}", catalogue.code(BiomeId::new(card))))
-        .with(PLACE, |cell| format!("place on cell {cell}"))
-        .with(TAKE_CRYSTALS, |_| "discard for crystals".into())
-        .with(TAKE_SPORE, |cell| format!("discard for a Spore on cell {cell}"))
-        .with(ACTIVATE_CELL, |cell| format!("activate cell {cell}"))
-        .with(ACTIVATE_ENTITY, |entity| format!("activate {}", catalogue.entity(EntityId::new(entity)).name))
-        .with(PUT_SPORE, |cell| format!("put the Spore on cell {cell}"))
-        .with(END, |_| "end activation".into())
+        .add_range(DRAFT, |card| format!("draft {}", catalogue.code(BiomeId::new(card))))
+        .add_range(PLACE, |cell| format!("place on cell {cell}"))
+        .add_range(TAKE_CRYSTALS, |_| "discard for crystals".into())
+        .add_range(TAKE_SPORE, |cell| format!("discard for a Spore on cell {cell}"))
+        .add_range(ACTIVATE_CELL, |cell| format!("activate cell {cell}"))
+        .add_range(ACTIVATE_ENTITY, |entity| {
+            format!("activate {}", catalogue.entity(EntityId::new(entity)).name)
+        })
+        .add_range(PUT_SPORE, |cell| format!("put the Spore on cell {cell}"))
+        .add_range(END, |_| "end activation".into())
 }
 
 impl Action {

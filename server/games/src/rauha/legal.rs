@@ -7,7 +7,7 @@ use super::action::{
     ACTIVATE_CELL, ACTIVATE_ENTITY, Action, DRAFT, END, PLACE, PUT_SPORE, TAKE_CRYSTALS, TAKE_SPORE,
 };
 use super::catalogue::Ability;
-use super::state::{Activation, BiomeId, Board, CellSet, EntityId, Phase, State};
+use super::state::{ActivationSet, BiomeId, Board, CellSet, EntityId, Phase, State};
 use super::turn::set_of;
 
 impl Choices for Rauha {
@@ -22,50 +22,50 @@ impl Choices for Rauha {
     }
 
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        if !self.owes_choice(state, seat) {
+        if !self.must_decide(state, seat) {
             return ActionSet::EMPTY;
         }
         let board = &state.boards[seat];
         match state.phase {
-            Phase::Draft => DRAFT.on(set_of(self.hand(state, seat))),
-            Phase::Main => {
+            Phase::Draft => DRAFT.actions_for(set_of(self.hand(state, seat))),
+            Phase::UseCard => {
                 let kept = state.kept[seat].expect("step 2 begins with a kept card");
-                let mut legal = PLACE.on(self.cells_for(board, kept));
+                let mut legal = PLACE.actions_for(self.cells_for(board, kept));
                 legal.insert(TAKE_CRYSTALS.index(0));
-                legal.union(TAKE_SPORE.on(board.cells_without_spore()))
+                legal.union(TAKE_SPORE.actions_for(board.cells_without_spore()))
             }
             Phase::Activate => {
                 let possible = self.activatable(state);
-                let mut legal = ACTIVATE_CELL.on(possible.cells);
+                let mut legal = ACTIVATE_CELL.actions_for(possible.cells);
                 legal.insert(END.index(0));
-                legal.union(ACTIVATE_ENTITY.on(possible.entities))
+                legal.union(ACTIVATE_ENTITY.actions_for(possible.entities))
             }
-            Phase::Spore => PUT_SPORE.on(board.cells_without_spore()),
-            Phase::Between | Phase::Over => ActionSet::EMPTY,
+            Phase::Spore => PUT_SPORE.actions_for(board.cells_without_spore()),
+            Phase::StopFinished | Phase::Over => ActionSet::EMPTY,
         }
     }
 
     fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
-        if !self.owes_choice(state, seat) {
+        if !self.must_decide(state, seat) {
             return false;
         }
         let board = &state.boards[seat];
         match action {
             Action::Draft { card } => self.hand(state, seat).contains(&card),
             Action::Place { cell } => {
-                state.phase == Phase::Main
+                state.phase == Phase::UseCard
                     && state.kept[seat].is_some_and(|card| self.cells_for(board, card).contains(cell))
             }
-            Action::TakeCrystals => state.phase == Phase::Main,
-            Action::TakeSpore { cell } => state.phase == Phase::Main && !board.spores.contains(cell),
+            Action::TakeCrystals => state.phase == Phase::UseCard,
+            Action::TakeSpore { cell } => state.phase == Phase::UseCard && !board.spores.contains(cell),
             Action::ActivateCell { cell } => {
                 state.phase == Phase::Activate
-                    && self.in_play(state).cells.contains(cell)
+                    && self.unused_items(state).cells.contains(cell)
                     && can_activate(self.biome(board.at(cell)).ability, board)
             }
             Action::ActivateEntity { entity } => {
                 state.phase == Phase::Activate
-                    && self.in_play(state).entities.contains(entity)
+                    && self.unused_items(state).entities.contains(entity)
                     && can_activate(self.ability_of(entity), board)
             }
             Action::PutSpore { cell } => state.phase == Phase::Spore && !board.spores.contains(cell),
@@ -76,12 +76,12 @@ impl Choices for Rauha {
 
 impl Rauha {
     /// Returns whether the table has this seat and the seat has a pending decision.
-    fn owes_choice(&self, state: &State, seat: Seat) -> bool {
+    fn must_decide(&self, state: &State, seat: Seat) -> bool {
         seat.number() < self.seats
             && match state.phase {
                 Phase::Draft => state.kept[seat].is_none(),
-                Phase::Main | Phase::Activate | Phase::Spore => seat == self.actor(state),
-                Phase::Between | Phase::Over => false,
+                Phase::UseCard | Phase::Activate | Phase::Spore => seat == self.acting_seat(state),
+                Phase::StopFinished | Phase::Over => false,
             }
     }
 
@@ -91,44 +91,44 @@ impl Rauha {
         if board.crystals >= u16::from(biome.cost) { biome.cells } else { CellSet::EMPTY }
     }
 
-    /// Returns the unused cells and Entities of the acting seat's activation.
-    pub(super) fn in_play(&self, state: &State) -> Activation {
+    /// Returns the cells and Entities of the acting seat's activation that are not activated yet.
+    pub(super) fn unused_items(&self, state: &State) -> ActivationSet {
         match state.phase {
-            Phase::Activate | Phase::Spore => self.taking_part(state).without(state.used),
-            Phase::Draft | Phase::Main | Phase::Between | Phase::Over => Activation::default(),
+            Phase::Activate | Phase::Spore => self.activation_items(state).without(state.activated),
+            Phase::Draft | Phase::UseCard | Phase::StopFinished | Phase::Over => ActivationSet::default(),
         }
     }
 
-    /// Returns all cells and Entities of the acting seat's activation, used or not.
-    pub(super) fn taking_part(&self, state: &State) -> Activation {
+    /// Returns all cells and Entities of the acting seat's activation, activated or not.
+    pub(super) fn activation_items(&self, state: &State) -> ActivationSet {
         if state.is_scoring() {
-            let board = &state.boards[self.actor(state)];
-            Activation { cells: board.spores, entities: board.entities }
+            let board = &state.boards[self.acting_seat(state)];
+            ActivationSet { cells: board.spores, entities: board.entities }
         } else {
-            Activation { cells: self.stop(state).line, entities: state.welcomed }
+            ActivationSet { cells: self.stop(state).line, entities: state.welcomed }
         }
     }
 
     /// Returns the cells and Entities that the acting seat can activate now.
-    pub(super) fn activatable(&self, state: &State) -> Activation {
-        self.possible(&state.boards[self.actor(state)], self.in_play(state))
+    pub(super) fn activatable(&self, state: &State) -> ActivationSet {
+        self.possible_now(&state.boards[self.acting_seat(state)], self.unused_items(state))
     }
 
-    /// Returns those cells and Entities in `some` whose effect is possible on this board now.
-    pub(super) fn possible(&self, board: &Board, some: Activation) -> Activation {
+    /// Returns the cells and Entities of `items` whose effect is possible on this board now.
+    pub(super) fn possible_now(&self, board: &Board, items: ActivationSet) -> ActivationSet {
         let cell = |&cell: &u8| can_activate(self.biome(board.at(cell)).ability, board);
         let entity = |&entity: &u8| can_activate(self.ability_of(EntityId::new(entity)), board);
-        Activation {
-            cells: some.cells.iter().filter(cell).collect(),
-            entities: some.entities.iter().filter(entity).collect(),
+        ActivationSet {
+            cells: items.cells.iter().filter(cell).collect(),
+            entities: items.entities.iter().filter(entity).collect(),
         }
     }
 
     /// Returns whether the acting seat can activate anything now.
     pub(super) fn can_activate_something(&self, state: &State) -> bool {
-        let (board, some) = (&state.boards[self.actor(state)], self.in_play(state));
-        some.cells.iter().any(|cell| can_activate(self.biome(board.at(cell)).ability, board))
-            || some.entities.iter().any(|entity| can_activate(self.ability_of(EntityId::new(entity)), board))
+        let (board, items) = (&state.boards[self.acting_seat(state)], self.unused_items(state));
+        items.cells.iter().any(|cell| can_activate(self.biome(board.at(cell)).ability, board))
+            || items.entities.iter().any(|entity| can_activate(self.ability_of(EntityId::new(entity)), board))
     }
 }
 

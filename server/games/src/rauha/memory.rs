@@ -8,21 +8,21 @@
 use boardwire_kernel::{Seat, Viewer};
 
 use super::Rauha;
-use super::state::{BiomeId, ByBiome, PACK, State};
+use super::state::{BiomeId, ByBiome, PACK_SIZE, State};
 
 /// What a seat knows of one place of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// The card in this place. For a card still in the pack: that it is in the pack.
     Exactly,
-    /// Only that the card is one of those in all places marked `Among`.
-    Among,
-    /// Nothing.
-    Nothing,
+    /// Only that the card is one of those in all places with this mark.
+    OneOfMarked,
+    /// Nothing is known.
+    Unknown,
 }
 
 /// What a viewer can know of a biome card, by value.
-pub(super) const WHEREABOUTS: [&str; 6] =
+pub(super) const CARD_LOCATIONS: [&str; 6] =
     ["unknown", "in hand", "kept", "on a board", "passed on", "out of play"];
 const IN_HAND: u8 = 1;
 const KEPT: u8 = 2;
@@ -30,28 +30,38 @@ const ON_A_BOARD: u8 = 3;
 pub(super) const PASSED_ON: u8 = 4;
 pub(super) const OUT_OF_PLAY: u8 = 5;
 
-/// The whereabouts of each card, as indices into [`WHEREABOUTS`].
+/// The location of each card, as an index into [`CARD_LOCATIONS`].
 pub(super) type Memory = ByBiome<u8>;
 
 impl Rauha {
     /// Returns what `viewer` knows of the cards dealt on `satellite` in `round`, which has begun.
-    pub(super) fn known(&self, state: &State, viewer: Seat, round: u8, satellite: Seat) -> [Known; PACK] {
-        use Known::{Among, Exactly, Nothing};
+    pub(super) fn known(
+        &self,
+        state: &State,
+        viewer: Seat,
+        round: u8,
+        satellite: Seat,
+    ) -> [Known; PACK_SIZE] {
+        use Known::{Exactly, OneOfMarked, Unknown};
         let [first, second] = self.readers(round, satellite);
         let (turn, picks) = if round == state.round() { (state.turn(), state.picks()) } else { (4, 3) };
         let pack = state.pack(round, satellite);
         let is_placed = |place: usize| state.placed.contains(pack[place]);
-        let seen_when_placed = |place| if is_placed(place) { Exactly } else { Nothing };
+        let seen_when_placed = |place| if is_placed(place) { Exactly } else { Unknown };
         if viewer == first {
             // The second reader has picked one of three cards. The viewer has not looked at the rest yet.
             let unseen_pick = turn == 2 && picks == 2 && !is_placed(1);
-            return if unseen_pick { [Exactly, Among, Among, Among] } else { [Exactly; PACK] };
+            return if unseen_pick {
+                [Exactly, OneOfMarked, OneOfMarked, OneOfMarked]
+            } else {
+                [Exactly; PACK_SIZE]
+            };
         }
         if viewer != second || turn == 1 {
             return [0, 1, 2, 3].map(seen_when_placed);
         }
         if picks == 3 && !is_placed(2) {
-            [seen_when_placed(0), Exactly, Among, Among]
+            [seen_when_placed(0), Exactly, OneOfMarked, OneOfMarked]
         } else {
             [seen_when_placed(0), Exactly, Exactly, Exactly]
         }
@@ -78,12 +88,12 @@ impl Rauha {
 
     /// Returns the ids of the cards that `seat` has passed on and picks from next, ascending. The other reader takes one of
     /// them unseen; the list omits that card after it is placed.
-    pub(super) fn coming_back(&self, state: &State, seat: Seat) -> impl Iterator<Item = u8> {
+    pub(super) fn returning_cards(&self, state: &State, seat: Seat) -> impl Iterator<Item = u8> {
         let [first, _] = self.satellites(state.round(), seat);
         // The seat picks from this pack at turn 1 and again at turn 3.
         let is_passed_on = state.picks() > 0 && state.turn() < 3;
         let passed_on: &[BiomeId] = if is_passed_on { &state.pack(state.round(), first)[1..] } else { &[] };
-        let mut cards = [u8::MAX; PACK - 1];
+        let mut cards = [u8::MAX; PACK_SIZE - 1];
         let left = passed_on.iter().filter(|&&card| !state.placed.contains(card));
         cards.iter_mut().zip(left).for_each(|(place, card)| *place = card.get());
         cards.sort_unstable();
@@ -104,7 +114,7 @@ impl Rauha {
         let settled = match picks {
             // At turn 2 the pick of the other reader is one of the three cards passed on.
             2 if turn == 2 => 1,
-            3 => PACK,
+            3 => PACK_SIZE,
             picks => picks,
         };
         mark(memory, *first, PASSED_ON);
@@ -121,10 +131,10 @@ impl Rauha {
     }
 }
 
-/// Sets the whereabouts of some cards.
+/// Sets the location of some cards.
 #[inline]
-fn mark(memory: &mut Memory, cards: impl IntoIterator<Item = BiomeId>, whereabouts: u8) {
+fn mark(memory: &mut Memory, cards: impl IntoIterator<Item = BiomeId>, location: u8) {
     for card in cards {
-        memory[card] = whereabouts;
+        memory[card] = location;
     }
 }

@@ -24,27 +24,29 @@ mod view;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Setup, SetupError};
+use boardwire_kernel::{
+    GameInfo, GameType, LoadedCatalogue, OptionKind, OptionSpec, Options, Setup, SetupError,
+};
 
 pub use action::Action;
 pub use catalogue::{Catalogue, Per};
 pub use state::{
-    Activation, BiomeId, Board, CardSet, CellSet, EntityId, EntitySet, Pack, Phase, Source, State,
+    ActivationSet, BiomeId, Board, CardSet, CellSet, EntityId, EntitySet, Pack, Phase, Source, State,
 };
 
-use catalogue::{AGE, STOPS, Stop, printed};
-use state::{CARDS, ROUNDS};
+use catalogue::{CARDS_PER_AGE, STOP_COUNT, Stop, printed};
+use state::{CARD_COUNT, ROUND_COUNT};
 use turn::Drafts;
 use view::Maxima;
 
 /// The rules with one seat count, option and catalogue. It also caches the catalogue data that every ply needs.
 #[derive(Debug)]
 pub struct Rauha {
-    catalogue: Arc<Loaded<Catalogue>>,
+    catalogue: Arc<LoadedCatalogue<Catalogue>>,
     info: GameInfo,
     seats: u8,
-    track: [Stop; STOPS as usize],
-    drafts: [Drafts; ROUNDS],
+    track: [Stop; STOP_COUNT as usize],
+    drafts: [Drafts; ROUND_COUNT],
     /// The cards of each Age.
     ages: [CardSet; 2],
     /// The initial board of every seat.
@@ -56,7 +58,7 @@ const SIDE: OptionSpec = OptionSpec {
     name: "side",
     kind: OptionKind::Choice(&["A", "B"]),
     default: "A",
-    doc: "The side of the player boards everybody plays on.",
+    doc: "The side of the player boards, the same for all seats.",
 };
 
 /// The most decisions of one seat in a game: 12 drafts and 12 kept cards; in each turn three cells, seven Entities
@@ -78,8 +80,12 @@ impl Setup for Rauha {
         catalogue: include_str!("../../catalogues/rauha.json"),
     };
 
-    fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
-        let facts = &catalogue.value;
+    fn new(
+        catalogue: Arc<LoadedCatalogue<Catalogue>>,
+        seats: u8,
+        options: &Options,
+    ) -> Result<Self, SetupError> {
+        let facts = &catalogue.components;
         let maxima = Maxima::new(facts);
         let (layout, public_layout) = view::layouts(seats, maxima);
         let info = GameInfo {
@@ -98,7 +104,7 @@ impl Setup for Rauha {
             seats,
             track: facts.track,
             drafts: std::array::from_fn(|round| Drafts::new(&facts.track[4 * round..], seats)),
-            ages: [(1..=AGE).collect(), (AGE + 1..=CARDS).collect()],
+            ages: [(1..=CARDS_PER_AGE).collect(), (CARDS_PER_AGE + 1..=CARD_COUNT).collect()],
             opening_board: Board::new(cells, facts.start.into()),
             maxima,
             catalogue,

@@ -10,17 +10,17 @@
 use boardwire_kernel::{BitSet, BySeat, Hidden, RngStream, Seat};
 
 use super::Rauha;
-use super::catalogue::AGE;
+use super::catalogue::CARDS_PER_AGE;
 use super::memory::Known;
-use super::state::{BiomeId, PACK, Phase, ROUNDS, SEATS, State};
+use super::state::{BiomeId, MAX_SEATS, PACK_SIZE, Phase, ROUND_COUNT, State};
 use super::turn::{age_of, set_of};
 
 /// What a seat knows of every place of every pack.
-type KnownPacks = [BySeat<[Known; PACK], SEATS>; ROUNDS];
+type PackKnowledge = [BySeat<[Known; PACK_SIZE], MAX_SEATS>; ROUND_COUNT];
 
 impl Hidden for Rauha {
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let mut known: KnownPacks = [BySeat::new([[Known::Nothing; PACK]; SEATS]); ROUNDS];
+        let mut known: PackKnowledge = [BySeat::new([[Known::Unknown; PACK_SIZE]; MAX_SEATS]); ROUND_COUNT];
         for (round, known) in (1..=state.round()).zip(&mut known) {
             for (satellite, known) in Seat::all(self.seats).zip(known.of_mut(self.seats)) {
                 *known = self.known(state, viewer, round, satellite);
@@ -31,11 +31,11 @@ impl Hidden for Rauha {
         self.deal_unknown_cards(state, 3, second_age, rng);
         for (round, known) in (1..=state.round()).zip(&known) {
             for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
-                if let Some(first) = known.iter().position(|&known| known == Known::Among) {
-                    let among = &mut state.pack_mut(round, satellite)[first..];
+                if let Some(first) = known.iter().position(|&known| known == Known::OneOfMarked) {
+                    let marked = &mut state.pack_mut(round, satellite)[first..];
                     // The viewer does not know their order.
-                    among.sort_unstable();
-                    rng.shuffle(among);
+                    marked.sort_unstable();
+                    rng.shuffle(marked);
                 }
             }
         }
@@ -43,7 +43,7 @@ impl Hidden for Rauha {
         for satellite in Seat::all(self.seats) {
             state.pack_mut(round, satellite)[picks..].sort_unstable();
         }
-        self.redraw_kept_cards(state, viewer, rng);
+        self.resample_kept_cards(state, viewer, rng);
     }
 }
 
@@ -53,7 +53,7 @@ impl Rauha {
         &self,
         state: &mut State,
         first_round: u8,
-        known: &[BySeat<[Known; PACK], SEATS>],
+        known: &[BySeat<[Known; PACK_SIZE], MAX_SEATS>],
         rng: &mut RngStream,
     ) {
         if state.round() < first_round {
@@ -62,15 +62,15 @@ impl Rauha {
         let age = age_of(first_round);
         let undealt = state.undealt.intersection(self.ages[age]);
         // The cards of one Age, counted from 1, fit one word.
-        let before = if age == 0 { 0 } else { AGE };
-        let mut pool: BitSet<1> = undealt.shifted(before + 1, 1);
+        let before = if age == 0 { 0 } else { CARDS_PER_AGE };
+        let mut pool: BitSet<1> = undealt.renumbered(before + 1, 1);
         state.undealt = state.undealt.difference(undealt);
         let rounds = || (first_round..=state.round()).zip(known);
-        let mut places = [(0, Seat::FIRST, 0); 2 * SEATS * PACK];
+        let mut places = [(0, Seat::FIRST, 0); 2 * MAX_SEATS * PACK_SIZE];
         let mut unknown = 0;
         for (round, known) in rounds() {
             for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
-                for place in (0..PACK).filter(|&place| known[place] == Known::Nothing) {
+                for place in (0..PACK_SIZE).filter(|&place| known[place] == Known::Unknown) {
                     pool.insert(state.pack(round, satellite)[place].get() - before);
                     places[unknown] = (round, satellite, place);
                     unknown += 1;
@@ -80,11 +80,11 @@ impl Rauha {
         for &(round, satellite, place) in &places[..unknown] {
             state.pack_mut(round, satellite)[place] = BiomeId::new(before + rng.draw(&mut pool));
         }
-        state.undealt = state.undealt.union(pool.shifted(1, before + 1));
+        state.undealt = state.undealt.union(pool.renumbered(1, before + 1));
     }
 
     /// Resamples the hidden picks, and takes the kept cards from the packs.
-    fn redraw_kept_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample_kept_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         for seat in Seat::all(self.seats).filter(|&seat| seat != viewer) {
             if state.kept[seat].is_none() {
                 continue;

@@ -4,7 +4,7 @@ use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
 use super::Rauha;
 use super::catalogue::{Ability, Biome, Effect, Per, Symbols};
-use super::state::{BiomeId, Board, EntityId, Phase, SEATS, Source, State};
+use super::state::{BiomeId, Board, EntityId, MAX_SEATS, Phase, Source, State};
 
 impl Scoring for Rauha {
     fn outcome(&self, state: &State) -> Option<Outcome> {
@@ -13,7 +13,7 @@ impl Scoring for Rauha {
         }
         let scores = state.boards.all().map(|board| i32::from(board.points()));
         let seats = usize::from(self.seats);
-        Some(Outcome::ranked(&scores[..seats], &[0; SEATS][..seats]))
+        Some(Outcome::ranked(&scores[..seats], &[0; MAX_SEATS][..seats]))
     }
 
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
@@ -28,12 +28,12 @@ impl Scoring for Rauha {
 impl Rauha {
     #[inline]
     pub(super) fn biome(&self, id: BiomeId) -> &Biome {
-        &self.catalogue.value.biomes[id]
+        &self.catalogue.components.biomes[id]
     }
 
     #[inline]
     pub(super) fn ability_of(&self, entity: EntityId) -> Ability {
-        self.catalogue.value.abilities[entity.index()]
+        self.catalogue.components.abilities[entity.index()]
     }
 
     /// Performs an effect. The seat must meet its cost.
@@ -91,6 +91,6 @@ impl Rauha {
     pub fn water_points(&self, state: &State, seat: Seat) -> u16 {
         let own = self.water(&state.boards[seat]);
         let fewest = state.boards.of(self.seats).iter().fold(own, |few, board| few.min(self.water(board)));
-        self.catalogue.value.water[usize::from(own - fewest).min(5)].into()
+        self.catalogue.components.water[usize::from(own - fewest).min(5)].into()
     }
 }

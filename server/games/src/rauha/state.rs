@@ -4,15 +4,15 @@ use boardwire_kernel::{BitSet, BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The maximum number of seats.
-pub(super) const SEATS: usize = 5;
+pub(super) const MAX_SEATS: usize = 5;
 /// The number of rounds.
-pub(super) const ROUNDS: usize = 4;
+pub(super) const ROUND_COUNT: usize = 4;
 /// The number of cards dealt on a Satellite at the start of a round.
-pub(super) const PACK: usize = 4;
+pub(super) const PACK_SIZE: usize = 4;
 /// The number of cells of a player board. Cells are numbered from 0 row by row.
-pub(super) const CELLS: u8 = 9;
-/// The number of biome cards of both Ages: the biomes 1 to `CARDS`.
-pub(super) const CARDS: u8 = 80;
+pub(super) const CELL_COUNT: u8 = 9;
+/// The number of biome cards of both Ages: the biomes 1 to `CARD_COUNT`.
+pub(super) const CARD_COUNT: u8 = 80;
 
 boardwire_kernel::ids! {
     /// A biome, identified by its row in the table `biomes`. 1 to 80 are the cards (catalogue id + 1); 81 to 89 are the
@@ -25,7 +25,7 @@ boardwire_kernel::ids! {
 impl BiomeId {
     /// Returns whether it is a card rather than a printed cell.
     pub(super) fn is_card(self) -> bool {
-        self.get() <= CARDS
+        self.get() <= CARD_COUNT
     }
 }
 
@@ -74,7 +74,7 @@ pub type CellSet = BitSet<1>;
 /// A set of Divine Entities.
 pub type EntitySet = BitSet<1>;
 /// The cards dealt on a Satellite: first the picked ones in the order of turns, then the others, ascending.
-pub type Pack = [BiomeId; PACK];
+pub type Pack = [BiomeId; PACK_SIZE];
 
 /// A state of Rauha as a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
@@ -86,19 +86,19 @@ pub struct State {
     /// The leader: the seat whose token is on top on the furthest occupied space.
     pub leader: Seat,
     /// The seat that acts first at this stop: the leader at the start of the stop.
-    pub first: Seat,
+    pub first_seat: Seat,
     /// The number of seats that have finished at this stop.
-    pub done: u8,
+    pub seats_done: u8,
     /// The cells and Entities the acting seat has activated.
-    pub used: Activation,
+    pub activated: ActivationSet,
     /// The Entities the acting seat has welcomed in this turn.
     pub welcomed: EntitySet,
     /// The board of every seat. Boards of unused seats stay as they were at the start.
-    pub boards: BySeat<Board, SEATS>,
+    pub boards: BySeat<Board, MAX_SEATS>,
     /// The card chosen in this draft; after the draft, the card kept until step 2.
-    pub kept: BySeat<Option<BiomeId>, SEATS>,
+    pub kept: BySeat<Option<BiomeId>, MAX_SEATS>,
     /// The packs by round, then by the seat whose star the Satellite is. They contain what seats remember of the drafts.
-    pub packs: [BySeat<Option<Pack>, SEATS>; ROUNDS],
+    pub packs: [BySeat<Option<Pack>, MAX_SEATS>; ROUND_COUNT],
     /// The cards of both Ages that are not dealt.
     pub undealt: CardSet,
     /// All cards that were ever placed. All seats have seen them.
@@ -111,27 +111,27 @@ pub enum Phase {
     /// Every seat chooses a card of its pack.
     Draft,
     /// The acting seat places or discards its kept card.
-    Main,
+    UseCard,
     /// The acting seat activates cells and Entities.
     Activate,
     /// The acting seat puts the Spore it has bought on a cell.
     Spore,
     /// All seats have finished at this stop. No decision is due.
-    Between,
+    StopFinished,
     /// The game is over.
     Over,
 }
 
 /// A set of cells and Entities, such as those activated already or those possible now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
-pub struct Activation {
+pub struct ActivationSet {
     /// The cells.
     pub cells: CellSet,
     /// The Entities.
     pub entities: EntitySet,
 }
 
-impl Activation {
+impl ActivationSet {
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty() && self.entities.is_empty()
     }
@@ -146,7 +146,7 @@ impl Activation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Board {
     /// The visible biomes.
-    pub cells: [BiomeId; CELLS as usize],
+    pub cells: [BiomeId; CELL_COUNT as usize],
     /// The cells with a Spore.
     pub spores: CellSet,
     /// The crystals.
@@ -173,7 +173,7 @@ pub enum Source {
 impl Board {
     /// Creates a board in its initial state.
     #[must_use]
-    pub fn new(cells: [BiomeId; CELLS as usize], crystals: u16) -> Self {
+    pub fn new(cells: [BiomeId; CELL_COUNT as usize], crystals: u16) -> Self {
         Self { cells, spores: CellSet::EMPTY, crystals, gained: [0; 4], entities: EntitySet::EMPTY }
     }
 
@@ -189,7 +189,7 @@ impl Board {
     }
 
     pub(super) fn cells_without_spore(&self) -> CellSet {
-        CellSet::first(CELLS.into()).difference(self.spores)
+        CellSet::below(CELL_COUNT.into()).difference(self.spores)
     }
 }
 
@@ -214,7 +214,9 @@ impl State {
         let turn = usize::from(self.turn());
         match self.phase {
             Phase::Draft => turn - 1,
-            Phase::Main | Phase::Activate | Phase::Spore | Phase::Between | Phase::Over => turn.min(3),
+            Phase::UseCard | Phase::Activate | Phase::Spore | Phase::StopFinished | Phase::Over => {
+                turn.min(3)
+            }
         }
     }
 

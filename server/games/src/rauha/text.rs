@@ -5,9 +5,9 @@ use std::fmt::{self, Write};
 use boardwire_kernel::{Seat, Texts, Turns, Viewer};
 
 use super::Rauha;
-use super::catalogue::ENTITIES;
+use super::catalogue::ENTITY_COUNT;
 use super::memory::{Memory, OUT_OF_PLAY, PASSED_ON};
-use super::state::{Activation, BiomeId, CARDS, CELLS, CellSet, EntityId, Phase, State};
+use super::state::{ActivationSet, BiomeId, CARD_COUNT, CELL_COUNT, CellSet, EntityId, Phase, State};
 
 impl Texts for Rauha {
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
@@ -37,12 +37,12 @@ impl Rauha {
             write!(out, "turn {}: the Avatars activate cells", state.turn())?;
             self.stop(state).line.iter().try_for_each(|cell| write!(out, " {cell}"))?;
         }
-        writeln!(out, ". The leader is {}; {} goes first.", state.leader, state.first)
+        writeln!(out, ". The leader is {}; {} goes first.", state.leader, state.first_seat)
     }
 
     /// Writes whose decision is due, its kind, and what the viewer knows of the cards.
     fn write_due(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
-        let actor = self.actor(state);
+        let acting_seat = self.acting_seat(state);
         match state.phase {
             Phase::Draft => {
                 write!(out, "Each seat keeps a card; still to choose:")?;
@@ -51,13 +51,13 @@ impl Rauha {
                 let hand = viewer.seat().map_or(&[][..], |seat| self.hand(state, seat));
                 hand.iter().try_for_each(|&card| self.write_card(card, out))?;
             }
-            Phase::Main => writeln!(out, "{actor} places or discards its kept card.")?,
-            Phase::Activate => self.write_activation(&format!("{actor} may activate:"), state, out)?,
+            Phase::UseCard => writeln!(out, "{acting_seat} places or discards its kept card.")?,
+            Phase::Activate => self.write_activation(&format!("{acting_seat} may activate:"), state, out)?,
             Phase::Spore => {
-                writeln!(out, "{actor} puts the Spore it has bought on a cell without one.")?;
+                writeln!(out, "{acting_seat} puts the Spore it has bought on a cell without one.")?;
                 self.write_activation("Otherwise possible:", state, out)?;
             }
-            Phase::Between | Phase::Over => writeln!(out, "The game is over.")?,
+            Phase::StopFinished | Phase::Over => writeln!(out, "The game is over.")?,
         }
         if let Some(card) = viewer.seat().and_then(|seat| state.kept[seat]) {
             writeln!(out, "You keep:")?;
@@ -70,60 +70,62 @@ impl Rauha {
 
     /// Writes the status of the cells and Entities in the current activation; `title` is for the possible ones.
     fn write_activation(&self, title: &str, state: &State, out: &mut dyn Write) -> fmt::Result {
-        let in_play = self.in_play(state);
-        let possible = self.possible(&state.boards[self.actor(state)], in_play);
-        self.write_some(title, possible, out)?;
-        self.write_some("Not possible now:", in_play.without(possible), out)?;
-        self.write_some("Activated already:", state.used, out)
+        let unused_items = self.unused_items(state);
+        let possible = self.possible_now(&state.boards[self.acting_seat(state)], unused_items);
+        self.write_items(title, possible, out)?;
+        self.write_items("Not possible now:", unused_items.without(possible), out)?;
+        self.write_items("Activated already:", state.activated, out)
     }
 
-    fn write_some(&self, title: &str, some: Activation, out: &mut dyn Write) -> fmt::Result {
-        if some.is_empty() {
+    fn write_items(&self, title: &str, items: ActivationSet, out: &mut dyn Write) -> fmt::Result {
+        if items.is_empty() {
             return Ok(());
         }
         write!(out, "{title}")?;
-        some.cells.iter().try_for_each(|cell| write!(out, " cell {cell}"))?;
-        for entity in some.entities {
-            write!(out, " {}", self.catalogue.value.entity(EntityId::new(entity)).name)?;
+        items.cells.iter().try_for_each(|cell| write!(out, " cell {cell}"))?;
+        for entity in items.entities {
+            write!(out, " {}", self.catalogue.components.entity(EntityId::new(entity)).name)?;
         }
         writeln!(out, ".")
     }
 
     /// Writes the cards that the viewer knows to be in one place.
     fn write_memory(&self, title: &str, memory: &Memory, place: u8, out: &mut dyn Write) -> fmt::Result {
-        let mut cards = (1..).zip(memory.up_to(CARDS)).filter(|&(_, &at)| at == place).peekable();
+        let mut cards = (1..).zip(memory.up_to(CARD_COUNT)).filter(|&(_, &at)| at == place).peekable();
         if cards.peek().is_none() {
             return Ok(());
         }
         write!(out, "{title}")?;
-        cards.try_for_each(|(card, _)| write!(out, " {}", self.catalogue.value.code(BiomeId::new(card))))?;
+        cards.try_for_each(|(card, _)| {
+            write!(out, " {}", self.catalogue.components.code(BiomeId::new(card)))
+        })?;
         writeln!(out, ".")
     }
 
     fn write_entities(&self, state: &State, out: &mut dyn Write) -> fmt::Result {
         write!(out, "Entities:")?;
-        for (number, entity) in (1..).zip(&self.catalogue.value.entities) {
+        for (number, entity) in (1..).zip(&self.catalogue.components.entities) {
             write!(out, " {} ({}: {})", entity.name, entity.called_by.name(), entity.effect)?;
             match Seat::all(self.seats).find(|&seat| state.boards[seat].entities.contains(number)) {
                 Some(seat) => write!(out, " {seat}")?,
                 None => write!(out, " free")?,
             }
-            write!(out, "{}", if number == ENTITIES { ".\n" } else { ";" })?;
+            write!(out, "{}", if number == ENTITY_COUNT { ".\n" } else { ";" })?;
         }
         Ok(())
     }
 
     fn write_board(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> fmt::Result {
         let board = &state.boards[seat];
-        let you = if viewer.is(seat) { " (you)" } else { "" };
+        let you = if viewer.is_seat(seat) { " (you)" } else { "" };
         let (points, crystals, water) = (board.points(), board.crystals, self.water(board));
         writeln!(out, "{seat}{you}: {points} points, {crystals} crystals, {water} water")?;
-        for cell in 0..CELLS {
+        for cell in 0..CELL_COUNT {
             let spore = if board.spores.contains(cell) { "*" } else { "" };
             write!(out, " {cell}{spore} ")?;
-            out.write_str(self.catalogue.value.code(board.at(cell)))?;
+            out.write_str(self.catalogue.components.code(board.at(cell)))?;
             out.write_str(" ")?;
-            out.write_str(self.catalogue.value.in_words(board.at(cell)))?;
+            out.write_str(self.catalogue.components.description(board.at(cell)))?;
             out.write_str(if cell % 3 == 2 { "\n" } else { " |" })?;
         }
         Ok(())
@@ -132,8 +134,13 @@ impl Rauha {
     /// Writes a card with everything printed on it, on a separate line.
     fn write_card(&self, card: BiomeId, out: &mut dyn Write) -> fmt::Result {
         let biome = self.biome(card);
-        write!(out, " {}: {}", self.catalogue.value.code(card), self.catalogue.value.in_words(card))?;
-        if biome.cells != CellSet::first(CELLS.into()) {
+        write!(
+            out,
+            " {}: {}",
+            self.catalogue.components.code(card),
+            self.catalogue.components.description(card)
+        )?;
+        if biome.cells != CellSet::below(CELL_COUNT.into()) {
             write!(out, "; only on cell")?;
             biome.cells.iter().try_for_each(|cell| write!(out, " {cell}"))?;
         } else if biome.cost > 0 {

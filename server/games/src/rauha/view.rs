@@ -1,13 +1,13 @@
 //! The observation of a viewer, encoded as bytes.
 
 use boardwire_kernel::{
-    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, ViewLayout, ViewWriter, Viewer, Views, with_seats,
+    Axis, FieldSink, FieldSpec, LayoutBuilder, SeatOrder, ViewLayout, ViewWriter, Viewer, Views, with_seats,
 };
 
 use super::Rauha;
-use super::catalogue::{BIOMES, Catalogue, ENTITIES, STOPS};
-use super::memory::WHEREABOUTS;
-use super::state::{Activation, BiomeId, CARDS, CELLS, CellSet, PACK, Phase, State};
+use super::catalogue::{BIOME_COUNT, Catalogue, ENTITY_COUNT, STOP_COUNT};
+use super::memory::CARD_LOCATIONS;
+use super::state::{ActivationSet, BiomeId, CARD_COUNT, CELL_COUNT, CellSet, PACK_SIZE, Phase, State};
 
 /// The names of the phases, by the value of the field `phase`.
 const PHASES: [&str; 5] = ["draft", "place or discard", "activate", "spore", "over"];
@@ -15,13 +15,13 @@ const PHASES: [&str; 5] = ["draft", "place or discard", "activate", "spore", "ov
 const USES: [&str; 4] = ["not in it", "used", "not possible now", "possible"];
 
 /// A state with what the observation of one viewer needs.
-struct Sight<'a, const N: usize> {
+struct ViewContext<'a, const N: usize> {
     game: &'a Rauha,
     state: &'a State,
-    around: Around<N>,
+    seat_order: SeatOrder<N>,
     counts: Counts,
-    in_play: Activation,
-    possible: Activation,
+    unused_items: ActivationSet,
+    possible: ActivationSet,
 }
 
 /// The numbers of hidden cards, by place.
@@ -69,16 +69,16 @@ impl Views for Rauha {
 
 impl Rauha {
     fn write_view<const N: usize>(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
-        let in_play = self.in_play(state);
-        let shown = Sight {
+        let unused_items = self.unused_items(state);
+        let context = ViewContext {
             game: self,
             state,
-            around: Around::<N>::new(viewer),
+            seat_order: SeatOrder::<N>::new(viewer),
             counts: self.counts(state),
-            in_play,
-            possible: self.possible(&state.boards[self.actor(state)], in_play),
+            unused_items,
+            possible: self.possible_now(&state.boards[self.acting_seat(state)], unused_items),
         };
-        let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
+        let mut writer = ViewWriter::new(&context, viewer == Viewer::Public, out);
         fields(self.maxima, &mut writer);
         writer.finish();
     }
@@ -89,7 +89,7 @@ impl Rauha {
         let out_of_packs = if picks == 3 { 4 } else { picks };
         let kept = match state.phase {
             Phase::Draft => 0,
-            Phase::Main | Phase::Activate | Phase::Spore | Phase::Between | Phase::Over => {
+            Phase::UseCard | Phase::Activate | Phase::Spore | Phase::StopFinished | Phase::Over => {
                 state.kept.of(self.seats).iter().map(|kept| u8::from(kept.is_some())).sum()
             }
         };
@@ -106,16 +106,16 @@ impl Rauha {
 }
 
 /// Declares every field of an observation.
-fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: &mut S) {
-    position(sink);
-    cards(sink);
-    boards(maxima, sink);
-    activation(sink);
+fn fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(maxima: Maxima, sink: &mut S) {
+    position_fields(sink);
+    cards_fields(sink);
+    boards_fields(maxima, sink);
+    activation_fields(sink);
 }
 
 /// Returns the axis of the Divine Entities.
 const fn by_entity() -> Axis {
-    Axis::rows("entity", "entities", ENTITIES)
+    Axis::rows("entity", "entities", ENTITY_COUNT)
 }
 
 /// Returns a small number as a byte.
@@ -126,145 +126,152 @@ const fn count<const N: usize>() -> u8 {
 }
 
 #[inline]
-fn position<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
+fn position_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sink: &mut S) {
     let seats = const { count::<N>() };
-    sink.field(FieldSpec::id("stop", "track", STOPS, "The stop of all Avatars."), |shown, out| {
-        out.put(shown.state.stop);
+    sink.field(FieldSpec::id("stop", "track", STOP_COUNT, "The stop of all Avatars."), |context, out| {
+        out.write_byte(context.state.stop);
     });
-    sink.field(FieldSpec::category("phase", &PHASES, "What is due."), |shown, out| {
-        out.put(match shown.state.phase {
-            Phase::Draft => 0,
-            Phase::Main => 1,
-            Phase::Activate => 2,
-            Phase::Spore => 3,
-            Phase::Between | Phase::Over => 4,
-        });
-    });
-    let leader = FieldSpec::seat("leader", seats, "Whose token is on top of the furthest ones.");
-    sink.field(leader, |shown, out| out.put(shown.around.relative(shown.state.leader)));
+    sink.field(
+        FieldSpec::category("phase", &PHASES, "The phase: the decision that is due."),
+        |context, out| {
+            out.write_byte(match context.state.phase {
+                Phase::Draft => 0,
+                Phase::UseCard => 1,
+                Phase::Activate => 2,
+                Phase::Spore => 3,
+                Phase::StopFinished | Phase::Over => 4,
+            });
+        },
+    );
+    let leader =
+        FieldSpec::seat("leader", seats, "The leader: the token on top of the furthest occupied space.");
+    sink.field(leader, |context, out| out.write_byte(context.seat_order.relative(context.state.leader)));
     let first = FieldSpec::seat("first", seats, "Who goes first at this stop.");
-    sink.field(first, |shown, out| out.put(shown.around.relative(shown.state.first)));
+    sink.field(first, |context, out| out.write_byte(context.seat_order.relative(context.state.first_seat)));
     let acting = FieldSpec::seat("acting", seats, "Whose turn it is; none in a draft.");
-    sink.field(acting, |shown, out| {
-        out.put(match shown.state.phase {
+    sink.field(acting, |context, out| {
+        out.write_byte(match context.state.phase {
             Phase::Draft | Phase::Over => 0,
-            Phase::Main | Phase::Activate | Phase::Spore | Phase::Between => {
-                shown.around.relative(shown.game.actor(shown.state))
+            Phase::UseCard | Phase::Activate | Phase::Spore | Phase::StopFinished => {
+                context.seat_order.relative(context.game.acting_seat(context.state))
             }
         });
     });
     let chosen = FieldSpec::flag("chosen", "Which seats have chosen in this draft.");
-    sink.field(chosen.by(Axis::seats(seats)), |shown, out| {
-        let is_draft = shown.state.phase == Phase::Draft;
-        for &seat in shown.around.seats() {
-            out.put(u8::from(is_draft && shown.state.kept[seat].is_some()));
+    sink.field(chosen.axis(Axis::seats(seats)), |context, out| {
+        let is_draft = context.state.phase == Phase::Draft;
+        for &seat in context.seat_order.seats() {
+            out.write_byte(u8::from(is_draft && context.state.kept[seat].is_some()));
         }
     });
 }
 
 #[inline]
-fn cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
+fn cards_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sink: &mut S) {
     let doc = "The card the viewer has chosen and not yet placed or discarded.";
-    sink.field(FieldSpec::id("kept", "biomes", BIOMES, doc).own(), |shown, out| {
-        out.put(BiomeId::row(shown.state.kept[shown.around.viewer().first()]));
+    sink.field(FieldSpec::id("kept", "biomes", BIOME_COUNT, doc).private(), |context, out| {
+        out.write_byte(BiomeId::to_row(context.state.kept[context.seat_order.viewer().first()]));
     });
     let doc = "The pack the viewer chooses from, ascending; none outside a draft.";
-    let pack = FieldSpec::id("pack", "biomes", BIOMES, doc)
-        .by(Axis::unordered("card", const { count::<PACK>() }))
-        .own();
-    sink.field(pack, |shown, out| {
-        let hand = shown.game.hand(shown.state, shown.around.viewer().first());
-        out.put_ids(hand.iter().map(|card| card.get()));
+    let pack = FieldSpec::id("pack", "biomes", BIOME_COUNT, doc)
+        .axis(Axis::unordered("card", const { count::<PACK_SIZE>() }))
+        .private();
+    sink.field(pack, |context, out| {
+        let hand = context.game.hand(context.state, context.seat_order.viewer().first());
+        out.write_ids(hand.iter().map(|card| card.get()));
     });
     if N == 2 {
         // With more seats each pack has a different pair of readers, so the observations of all seats together contain this.
-        let doc = "The cards passed on that the viewer picks from next, ascending; of three one may be gone by then.";
-        let coming = FieldSpec::id("coming_back", "biomes", BIOMES, doc)
-            .by(Axis::unordered("card", const { count::<PACK>() } - 1))
-            .own();
-        sink.field(coming, |shown, out| {
-            out.put_ids(shown.game.coming_back(shown.state, shown.around.viewer().first()));
+        let doc = "The cards the viewer passed on and picks from next, ascending. The other seat takes one of them.";
+        let coming = FieldSpec::id("coming_back", "biomes", BIOME_COUNT, doc)
+            .axis(Axis::unordered("card", const { count::<PACK_SIZE>() } - 1))
+            .private();
+        sink.field(coming, |context, out| {
+            out.write_ids(context.game.returning_cards(context.state, context.seat_order.viewer().first()));
         });
     }
     let doc = "Cards on each Satellite or, in a draft, in each hand.";
-    sink.field(FieldSpec::count("pack_size", 4, doc), |shown, out| out.put(shown.counts.pack));
+    sink.field(FieldSpec::count("pack_size", 4, doc), |context, out| out.write_byte(context.counts.pack));
     let undealt = FieldSpec::count("undealt", 40, "Cards left in the decks of Age 1 and 2.");
-    sink.field(undealt.by(Axis::sequence("age", 2)), |shown, out| out.put_all(&shown.counts.undealt));
-    let black_hole = FieldSpec::count("black_hole", CARDS.into(), "Cards in the Black Hole.");
-    sink.field(black_hole, |shown, out| out.put(shown.counts.black_hole));
+    sink.field(undealt.axis(Axis::sequence("age", 2)), |context, out| {
+        out.write_bytes(&context.counts.undealt);
+    });
+    let black_hole = FieldSpec::count("black_hole", CARD_COUNT.into(), "Cards in the Black Hole.");
+    sink.field(black_hole, |context, out| out.write_byte(context.counts.black_hole));
 }
 
 #[inline]
-fn boards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: &mut S) {
+fn boards_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(maxima: Maxima, sink: &mut S) {
     let seats = const { count::<N>() };
-    let (by_seat, by_cell) = (Axis::seats(seats), Axis::new("cell", CELLS));
-    let cells = FieldSpec::id("cells", "biomes", BIOMES, "The visible biomes of every seat.");
-    sink.field(cells.by(by_seat).by(by_cell), |shown, out| {
-        for (shown, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(shown.boards()) {
-            shown.iter_mut().zip(&board.cells).for_each(|(shown, id)| *shown = id.get());
+    let (by_seat, by_cell) = (Axis::seats(seats), Axis::new("cell", CELL_COUNT));
+    let cells = FieldSpec::id("cells", "biomes", BIOME_COUNT, "The visible biomes of every seat.");
+    sink.field(cells.axis(by_seat).axis(by_cell), |context, out| {
+        for (row, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(context.boards()) {
+            row.iter_mut().zip(&board.cells).for_each(|(cell, id)| *cell = id.get());
         }
     });
     let spores = FieldSpec::flag("spores", "Which cells have a Spore.");
-    sink.field(spores.by(by_seat).by(by_cell), |shown, out| {
-        for (flags, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(shown.boards()) {
+    sink.field(spores.axis(by_seat).axis(by_cell), |context, out| {
+        for (flags, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(context.boards()) {
             board.spores.write_flags(flags);
         }
     });
     // `usually` is what strong and random play seldom exceed; the maxima are bounds that no game comes near.
-    let crystals = FieldSpec::count("crystals", maxima.crystals, "Crystals by seat.").usually(40);
-    sink.field(crystals.by(by_seat), |shown, out| {
-        shown.boards().for_each(|board| out.put_number(board.crystals));
+    let crystals = FieldSpec::count("crystals", maxima.crystals, "Crystals by seat.").usual_max(40);
+    sink.field(crystals.axis(by_seat), |context, out| {
+        context.boards().for_each(|board| out.write_value(board.crystals));
     });
-    let points = FieldSpec::count("points", maxima.points, "Life Energy by seat.").usually(120);
-    sink.field(points.by(by_seat), |shown, out| {
-        shown.boards().for_each(|board| out.put_number(board.points()));
+    let points = FieldSpec::count("points", maxima.points, "Life Energy by seat.").usual_max(120);
+    sink.field(points.axis(by_seat), |context, out| {
+        context.boards().for_each(|board| out.write_value(board.points()));
     });
     let doc = "Water Sources by seat, those of Entities included.";
-    sink.field(FieldSpec::count("water", maxima.water, doc).by(by_seat), |shown, out| {
-        shown.boards().for_each(|board| out.put_number(shown.game.water(board).into()));
+    sink.field(FieldSpec::count("water", maxima.water, doc).axis(by_seat), |context, out| {
+        context.boards().for_each(|board| out.write_value(context.game.water(board).into()));
     });
     let entities = FieldSpec::seat("entities", seats, "Who holds each Divine Entity.");
-    sink.field(entities.by(by_entity()), |shown, out| {
-        for (&seat, board) in shown.around.seats().iter().zip(shown.boards()) {
+    sink.field(entities.axis(by_entity()), |context, out| {
+        for (&seat, board) in context.seat_order.seats().iter().zip(context.boards()) {
             for entity in board.entities {
-                out.rest()[usize::from(entity - 1)] = shown.around.relative(seat);
+                out.rest()[usize::from(entity - 1)] = context.seat_order.relative(seat);
             }
         }
     });
 }
 
 #[inline]
-fn activation<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
-    let doc = "How the acting seat's cells stand in its activation.";
-    let cells = FieldSpec::category("cell_use", &USES, doc).by(Axis::new("cell", CELLS));
-    sink.field(cells, |shown, out| {
-        let Sight { state, in_play, possible, .. } = shown;
-        put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.cells), 0);
+fn activation_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sink: &mut S) {
+    let doc = "The status of each cell in the acting seat's activation.";
+    let cells = FieldSpec::category("cell_use", &USES, doc).axis(Axis::new("cell", CELL_COUNT));
+    sink.field(cells, |context, out| {
+        let ViewContext { state, unused_items, possible, .. } = context;
+        put_uses(out.rest(), [state.activated, *unused_items, *possible].map(|items| items.cells), 0);
     });
-    let doc = "How the acting seat's Entities stand in its activation.";
-    let entities = FieldSpec::category("entity_use", &USES, doc).by(by_entity());
-    sink.field(entities, |shown, out| {
-        let Sight { state, in_play, possible, .. } = shown;
-        put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.entities), 1);
+    let doc = "The status of each Entity in the acting seat's activation.";
+    let entities = FieldSpec::category("entity_use", &USES, doc).axis(by_entity());
+    sink.field(entities, |context, out| {
+        let ViewContext { state, unused_items, possible, .. } = context;
+        put_uses(out.rest(), [state.activated, *unused_items, *possible].map(|items| items.entities), 1);
     });
     let doc = "What the viewer knows of each card, by id from 1.";
-    let memory = FieldSpec::category("memory", &WHEREABOUTS, doc).by(Axis::rows("card", "biomes", CARDS));
-    sink.field(memory, |shown, out| {
-        out.put_all(shown.game.memory(shown.state, shown.around.viewer()).up_to(CARDS));
+    let memory =
+        FieldSpec::category("memory", &CARD_LOCATIONS, doc).axis(Axis::rows("card", "biomes", CARD_COUNT));
+    sink.field(memory, |context, out| {
+        out.write_bytes(context.game.memory(context.state, context.seat_order.viewer()).up_to(CARD_COUNT));
     });
 }
 
-impl<const N: usize> Sight<'_, N> {
+impl<const N: usize> ViewContext<'_, N> {
     /// Returns the boards, the viewer's first.
     fn boards(&self) -> impl Iterator<Item = &super::state::Board> {
-        self.around.seats().iter().map(|&seat| &self.state.boards[seat])
+        self.seat_order.seats().iter().map(|&seat| &self.state.boards[seat])
     }
 }
 
 /// Writes the status of each cell, or of each Entity by id, in an activation.
 #[inline]
-fn put_uses(out: &mut [u8], [used, in_play, possible]: [CellSet; 3], first: u8) {
-    for (set, value) in [(used, 1), (in_play, 2), (possible, 3)] {
+fn put_uses(out: &mut [u8], [activated, unused_items, possible]: [CellSet; 3], first: u8) {
+    for (set, value) in [(activated, 1), (unused_items, 2), (possible, 3)] {
         for number in set {
             out[usize::from(number - first)] = value;
         }

@@ -65,7 +65,7 @@ fn test_functions(source: &str) -> String {
 }
 
 #[test]
-fn what_stands_outside_of_tests_is_not_counted() {
+fn citations_outside_tests_do_not_count() {
     let source =
         "// AA-1\nfn helper() {\n    // AA-2\n}\n\n/// AA-3\n#[test]\nfn one() {\n    // AA-4\n}\n// AA-5\n";
     assert_eq!(cited(&test_functions(source)), BTreeSet::from(["AA-3", "AA-4"]));

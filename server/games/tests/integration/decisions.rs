@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{Episode, Estimate, FieldKind, Game, Seat, testkit};
 
-/// The search ends after this number of games in a row without a new kind.
-const PATIENCE: u64 = 25;
+/// The search for kinds ends after this number of games in a row without a new one.
+const MAX_GAMES_WITHOUT_NEW_KIND: u64 = 25;
 
 struct Decisions;
 
@@ -28,15 +28,15 @@ impl Visitor for Decisions {
                 continue;
             }
             let (mut seed, mut last) = (1, 1);
-            while seed < last + PATIENCE {
+            while seed < last + MAX_GAMES_WITHOUT_NEW_KIND {
                 testkit::random_game(&game, seed, |episode| {
-                    let seat = episode.pending().lowest().expect("somebody is to choose");
+                    let seat = episode.pending().lowest().expect("a seat must decide");
                     let kind = kind(episode, seat);
                     if kinds.insert(kind.clone()) {
                         last = seed;
                         let ply = episode.ply();
                         let _ = writeln!(out, "== {kind} ({seats} seats, seed {seed}, ply {ply}, {seat})");
-                        shown(&mut out, episode, seat);
+                        write_decision(&mut out, episode, seat);
                     }
                 });
                 seed += 1;
@@ -56,11 +56,11 @@ fn kind<G: Game>(episode: &Episode<G>, seat: Seat) -> String {
         FieldKind::Category { names } if field.axes.is_empty() => names.get(usize::from(view[offset])),
         _ => None,
     });
-    categories.next().expect("a game says what is to be decided").clone()
+    categories.next().expect("the view has a category field for the decision").clone()
 }
 
 /// Appends the text, the view and the legal actions of a seat to `out`.
-fn shown<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
+fn write_decision<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
     let (game, state) = (episode.game(), episode.state());
     game.text(state, seat.into(), out).expect("writing to a string does not fail");
     let layout = &game.info().layout;
@@ -79,16 +79,16 @@ fn shown<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
 }
 
 #[test]
-fn every_kind_of_decision_is_first_shown_as_it_was() {
+fn the_first_decision_of_every_kind_equals_the_golden_file() {
     let only = std::env::var("GAME").ok();
     for id in IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
-        let (path, shown) = visit(id, Decisions).expect("the registry knows its own ids");
+        let (path, decisions) = visit(id, Decisions).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
-            std::fs::write(&path, &shown).expect("the golden can be written");
+            std::fs::write(&path, &decisions).expect("the golden can be written");
         }
         let golden = std::fs::read_to_string(&path).unwrap_or_default();
-        let differs = shown.lines().zip(golden.lines()).position(|(new, old)| new != old);
+        let differs = decisions.lines().zip(golden.lines()).position(|(new, old)| new != old);
         let line = differs.map_or(golden.lines().count(), |line| line + 1);
-        assert!(shown == golden, "{} differs from line {line}", path.display());
+        assert!(decisions == golden, "{} differs from line {line}", path.display());
     }
 }

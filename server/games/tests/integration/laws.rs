@@ -16,13 +16,13 @@ impl Visitor for Laws {
 
     fn visit<G: Estimate>(self) {
         for game in testkit::every_table::<G>() {
-            testkit::obeys_the_laws(&game, 0..games_per_table());
+            testkit::check_laws(&game, 0..games_per_table());
         }
     }
 }
 
 /// Tests one game. Each game has its own test, so that the games run in parallel.
-fn obeys_the_laws(id: &str) {
+fn check_game(id: &str) {
     if std::env::var("GAME").ok().is_none_or(|only| only == id) {
         visit(id, Laws).expect("the registry knows its own ids");
     }
@@ -30,17 +30,17 @@ fn obeys_the_laws(id: &str) {
 
 #[test]
 fn faraway_obeys_the_laws() {
-    obeys_the_laws("faraway");
+    check_game("faraway");
 }
 
 #[test]
 fn rauha_obeys_the_laws() {
-    obeys_the_laws("rauha");
+    check_game("rauha");
 }
 
 #[test]
 fn the_golden_compass_obeys_the_laws() {
-    obeys_the_laws("golden_compass");
+    check_game("golden_compass");
 }
 
 #[test]

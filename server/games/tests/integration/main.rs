@@ -2,8 +2,8 @@
 
 mod clauses;
 mod decisions;
+mod digests;
 mod golden;
 mod laws;
 mod perft;
-mod shown;
 mod usual;

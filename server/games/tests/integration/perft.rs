@@ -25,7 +25,7 @@ impl Visitor for Perft {
             let small = |number| u8::try_from(number).expect("seats and depths are small");
             let game = testkit::table::<G>(small(seats), &[]);
             let start = Episode::seeded(Arc::clone(&game), seed);
-            let got = testkit::perft(&*game, start.state(), start.chance(), small(depth).into());
+            let got = testkit::perft(&*game, start.state(), start.random_source(), small(depth).into());
             assert_eq!(got, count, "{}: {line}", path.display());
             counted += 1;
         }

@@ -8,23 +8,23 @@ use boardwire_kernel::{Episode, Estimate, Field, Game, Seat, testkit};
 /// The number of random games per table.
 const GAMES: u64 = 10;
 
-struct Usual;
+struct UsualMax;
 
-impl Visitor for Usual {
+impl Visitor for UsualMax {
     type Output = ();
 
     fn visit<G: Estimate>(self) {
         for game in testkit::every_table::<G>() {
             for (offset, field) in game.info().layout.with_offsets() {
                 if field.usual_max < field.max {
-                    keeps_to_what_is_usual(&game, offset, field);
+                    check_usual_max(&game, offset, field);
                 }
             }
         }
     }
 }
 
-fn keeps_to_what_is_usual<G: Game>(game: &Arc<G>, offset: usize, field: &Field) {
+fn check_usual_max<G: Game>(game: &Arc<G>, offset: usize, field: &Field) {
     let mut seen: Vec<u16> = Vec::new();
     for seed in 0..GAMES {
         let mut view = vec![0; game.info().layout.bytes()];
@@ -44,8 +44,8 @@ fn keeps_to_what_is_usual<G: Game>(game: &Arc<G>, offset: usize, field: &Field) 
 }
 
 #[test]
-fn few_values_exceed_what_is_usual() {
+fn few_values_exceed_usual_max() {
     for id in IDS {
-        visit(id, Usual).expect("the registry knows its own ids");
+        visit(id, UsualMax).expect("the registry knows its own ids");
     }
 }

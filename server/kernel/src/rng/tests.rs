@@ -18,7 +18,7 @@ fn all_bits_of_a_key_count() {
 }
 
 #[test]
-fn a_resumed_stream_goes_on_where_it_stopped() {
+fn a_resumed_stream_continues_where_it_stopped() {
     let mut rng = RngStream::new(99, 1);
     for _ in 0..77 {
         rng.below(45);
@@ -28,15 +28,15 @@ fn a_resumed_stream_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_rewound_stream_gives_the_same_again_however_far_it_came() {
+fn rewind_repeats_words_at_every_distance() {
     let all: Vec<u32> = {
         let mut rng = RngStream::new(99, 1);
         (0..200).map(|_| rng.word()).collect()
     };
-    let kept = KEPT as u64;
-    for resumed in [0, 3, kept, kept + 1, 70] {
+    let cached = CACHED_WORDS as u64;
+    for resumed in [0, 3, cached, cached + 1, 70] {
         let mut rng = RngStream::resume(99.into(), 1, resumed);
-        for far in [0, 1, kept - 1, kept, kept + 1, 3, 150, 2] {
+        for far in [0, 1, cached - 1, cached, cached + 1, 3, 150, 2] {
             rng.rewind();
             assert_eq!(rng.words(), 0);
             let again: Vec<u32> = (0..far).map(|_| rng.word()).collect();
@@ -50,16 +50,16 @@ fn a_rewound_stream_gives_the_same_again_however_far_it_came() {
 }
 
 #[test]
-fn a_marked_stream_comes_back_to_the_mark_which_lies_after_all_words_given() {
+fn rewind_returns_to_the_mark_after_all_words_produced() {
     let mut fresh = RngStream::new(99, 1);
     let all: Vec<u32> = (0..200).map(|_| fresh.word()).collect();
-    let (kept, mut rng) = (KEPT, RngStream::new(99, 1));
+    let (cached, mut rng) = (CACHED_WORDS, RngStream::new(99, 1));
     let mut mark = 0;
-    for (far, back) in [(3, 1), (0, 0), (kept, kept - 1), (kept + 1, 2), (70, 0), (1, 1)] {
+    for (far, back) in [(3, 1), (0, 0), (cached, cached - 1), (cached + 1, 2), (70, 0), (1, 1)] {
         for far in [far, back] {
             rng.rewind();
-            let given: Vec<u32> = (0..far).map(|_| rng.word()).collect();
-            assert_eq!(given, all[mark..mark + far], "{far} words from {mark} on");
+            let produced: Vec<u32> = (0..far).map(|_| rng.word()).collect();
+            assert_eq!(produced, all[mark..mark + far], "{far} words from {mark} on");
         }
         mark += far.max(back);
         rng.mark();
@@ -68,7 +68,7 @@ fn a_marked_stream_comes_back_to_the_mark_which_lies_after_all_words_given() {
 }
 
 #[test]
-fn below_is_even_within_chance() {
+fn below_is_uniform() {
     let mut rng = RngStream::new(1, 0);
     let mut counts = [0u32; 7];
     for _ in 0..70_000 {
@@ -88,7 +88,7 @@ fn below_rejects_words_that_would_favour_small_numbers() {
 }
 
 #[test]
-fn a_shuffle_is_a_permutation_and_every_order_comes() {
+fn shuffle_reaches_every_permutation() {
     let mut rng = RngStream::new(11, 0);
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..200 {

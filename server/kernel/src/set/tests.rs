@@ -20,14 +20,14 @@ fn every_member_has_its_rank() {
 }
 
 #[test]
-fn first_fills_whole_and_partial_words() {
-    assert_eq!(BitSet::<2>::first(128).len(), 128);
-    assert_eq!(BitSet::<2>::first(65).iter().last(), Some(64));
-    assert!(BitSet::<1>::first(0).is_empty());
+fn below_fills_whole_and_partial_words() {
+    assert_eq!(BitSet::<2>::below(128).len(), 128);
+    assert_eq!(BitSet::<2>::below(65).iter().last(), Some(64));
+    assert!(BitSet::<1>::below(0).is_empty());
 }
 
 #[test]
-fn a_fold_goes_on_where_the_iteration_stopped() {
+fn fold_continues_where_next_stopped() {
     let set: BitSet<4> = [200, 3, 64, 63, 255].into_iter().collect();
     let mut members = set.iter();
     assert_eq!((members.next(), members.next()), (Some(3), Some(63)));
@@ -37,17 +37,17 @@ fn a_fold_goes_on_where_the_iteration_stopped() {
 #[test]
 fn renumbering_moves_every_member() {
     let set: BitSet<2> = [1, 64, 68, 100].into_iter().collect();
-    let members = |from, to| set.shifted::<4>(from, to).iter().collect::<Vec<_>>();
+    let members = |from, to| set.renumbered::<4>(from, to).iter().collect::<Vec<_>>();
     assert_eq!(members(1, 0), [0, 63, 67, 99]);
     assert_eq!(members(0, 68), [69, 132, 136, 168]);
     assert_eq!(members(1, 1), [1, 64, 68, 100]);
-    assert_eq!(BitSet::<1>::single(45).shifted::<2>(1, 68), BitSet::single(112));
+    assert_eq!(BitSet::<1>::single(45).renumbered::<2>(1, 68), BitSet::single(112));
 }
 
 #[test]
 #[should_panic(expected = "does not fit")]
 fn a_member_below_its_new_first_number_does_not_fit() {
-    let _: BitSet<1> = BitSet::<1>::single(3).shifted(4, 0);
+    let _: BitSet<1> = BitSet::<1>::single(3).renumbered(4, 0);
 }
 
 #[test]
@@ -69,14 +69,13 @@ fn flags_are_written_a_byte_each() {
     let mut out = [0xff; 67];
     set.write_flags(&mut out);
     assert!((0..67).all(|id| out[usize::from(id)] == u8::from(set.contains(id))));
-    assert!(
-        (0..=255)
-            .all(|bits: u8| spread(bits).to_le_bytes() == [0, 1, 2, 3, 4, 5, 6, 7].map(|at| bits >> at & 1))
-    );
+    assert!((0..=255).all(
+        |bits: u8| bits_to_bytes(bits).to_le_bytes() == [0, 1, 2, 3, 4, 5, 6, 7].map(|at| bits >> at & 1)
+    ));
 }
 
 #[test]
-fn an_id_that_does_not_fit_is_no_member() {
-    let mut set = BitSet::<1>::first(64);
+fn an_id_that_does_not_fit_is_not_a_member() {
+    let mut set = BitSet::<1>::below(64);
     assert!(!set.contains(64) && !set.remove(200));
 }

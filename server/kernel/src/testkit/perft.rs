@@ -1,6 +1,6 @@
 //! Perft-like counts: the number of action sequences.
 
-use crate::{Chance, Game, apply};
+use crate::{Game, RandomSource, apply};
 
 /// Counts the action sequences of `depth` plies from `state`; a sequence ends early with the game.
 ///
@@ -8,7 +8,7 @@ use crate::{Chance, Game, apply};
 ///
 /// # Panics
 /// When the game refuses a legal action.
-pub fn perft<G: Game>(game: &G, state: &G::State, chance: &Chance, depth: u32) -> u64 {
+pub fn perft<G: Game>(game: &G, state: &G::State, chance: &RandomSource, depth: u32) -> u64 {
     let Some(seat) = game.pending(state).lowest() else {
         return 1;
     };

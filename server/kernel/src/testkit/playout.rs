@@ -6,7 +6,7 @@ use crate::{Episode, Game, RngStream, Seat};
 
 /// A game played to its end, with every choice.
 #[derive(Debug)]
-pub struct Played<G: Game> {
+pub struct FinishedGame<G: Game> {
     /// The episode at its end.
     pub end: Episode<G>,
     /// The seat and the action of each ply.
@@ -20,19 +20,23 @@ pub struct Played<G: Game> {
 ///
 /// # Panics
 /// When the game refuses a legal action, or a pending seat has none.
-pub fn random_play<G: Game>(game: &Arc<G>, seed: u64, mut before: impl FnMut(&Episode<G>)) -> Played<G> {
+pub fn random_play<G: Game>(
+    game: &Arc<G>,
+    seed: u64,
+    mut before: impl FnMut(&Episode<G>),
+) -> FinishedGame<G> {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng = RngStream::new(seed, crate::BOT_STREAM);
     let mut choices = Vec::new();
     while let Some(seat) = episode.pending().lowest() {
         before(&episode);
         let mut legal = game.legal(episode.state(), seat);
-        assert!(!legal.is_empty(), "{seat} owes a choice and has none");
+        assert!(!legal.is_empty(), "{seat} has a pending decision but no legal action");
         let action = rng.draw(&mut legal);
         episode.apply(seat, action.into()).expect("a legal action is accepted");
         choices.push((seat, action));
     }
-    Played { end: episode, choices }
+    FinishedGame { end: episode, choices }
 }
 
 /// Returns the end of a game [played at random](random_play).

@@ -19,7 +19,7 @@ pub struct FieldSpec<'a> {
     max: u16,
     usual_max: u16,
     copies: u8,
-    is_own: bool,
+    is_private: bool,
     doc: &'static str,
 }
 
@@ -37,7 +37,7 @@ impl<'a> FieldSpec<'a> {
     #[inline]
     const fn new(name: &'static str, kind: Kind<'a>, max: u16, doc: &'static str) -> Self {
         let axes = [Axis::new("", 1); MAX_AXES];
-        Self { name, axes, rank: 0, kind, max, usual_max: max, copies: 1, is_own: false, doc }
+        Self { name, axes, rank: 0, kind, max, usual_max: max, copies: 1, is_private: false, doc }
     }
 
     /// Describes rows of a table that has `last` rows besides row 0; 0 is none.
@@ -96,7 +96,7 @@ impl<'a> FieldSpec<'a> {
     /// When the field already has two.
     #[must_use]
     #[inline]
-    pub const fn by(mut self, axis: Axis) -> Self {
+    pub const fn axis(mut self, axis: Axis) -> Self {
         self.axes[self.rank] = axis;
         self.rank += 1;
         self
@@ -105,7 +105,7 @@ impl<'a> FieldSpec<'a> {
     /// Sets the value that ordinary play seldom exceeds. Use it if the maximum is much greater.
     #[must_use]
     #[inline]
-    pub const fn usually(mut self, most: u16) -> Self {
+    pub const fn usual_max(mut self, most: u16) -> Self {
         self.usual_max = if most < self.max { most } else { self.max };
         self
     }
@@ -113,7 +113,7 @@ impl<'a> FieldSpec<'a> {
     /// Sets how many values of one seat can be the same row at once. The default is 1.
     #[must_use]
     #[inline]
-    pub const fn copies(mut self, most: u8) -> Self {
+    pub const fn max_copies(mut self, most: u8) -> Self {
         self.copies = most;
         self
     }
@@ -121,8 +121,8 @@ impl<'a> FieldSpec<'a> {
     /// Marks the field as known only to the viewer: the public has no such field.
     #[must_use]
     #[inline]
-    pub const fn own(mut self) -> Self {
-        self.is_own = true;
+    pub const fn private(mut self) -> Self {
+        self.is_private = true;
         self
     }
 
@@ -207,7 +207,7 @@ impl LayoutBuilder {
 
 impl<P> FieldSink<P> for LayoutBuilder {
     fn field(&mut self, spec: FieldSpec<'_>, _: impl FnOnce(&P, &mut FieldWriter<'_>)) {
-        if !(self.is_public && spec.is_own) {
+        if !(self.is_public && spec.is_private) {
             self.fields.push(spec.field());
         }
     }
@@ -245,7 +245,7 @@ impl<P> FieldSink<P> for ViewWriter<'_, P> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "with the description inlined, only the writing is left of it")]
     fn field(&mut self, spec: FieldSpec<'_>, write: impl FnOnce(&P, &mut FieldWriter<'_>)) {
-        if self.is_public && spec.is_own {
+        if self.is_public && spec.is_private {
             return;
         }
         let (bytes, rest) = std::mem::take(&mut self.rest).split_at_mut(spec.bytes());
@@ -256,7 +256,7 @@ impl<P> FieldSink<P> for ViewWriter<'_, P> {
 
 /// Writes the values of one field in order. Values that are not written are zero.
 ///
-/// Every method panics when there are more values than the field has. With debug assertions, all but `put_number` also
+/// Every method panics when there are more values than the field has. With debug assertions, all but `write_value` also
 /// panic in a field of two-byte values. Both are bugs of the game.
 #[derive(Debug)]
 pub struct FieldWriter<'a> {
@@ -274,30 +274,30 @@ impl FieldWriter<'_> {
 
     /// Writes a one-byte value.
     #[inline]
-    pub fn put(&mut self, value: u8) {
-        self.put_all(&[value]);
+    pub fn write_byte(&mut self, value: u8) {
+        self.write_bytes(&[value]);
     }
 
     /// Writes a value in as many bytes as the field's maximum needs.
     #[inline]
-    pub fn put_number(&mut self, value: u16) {
+    pub fn write_value(&mut self, value: u16) {
         if self.is_wide {
             self.write(&value.to_le_bytes());
         } else {
-            self.put(u8::try_from(value).expect("a value above 255 in a field of bytes"));
+            self.write_byte(u8::try_from(value).expect("a value above 255 in a field of bytes"));
         }
     }
 
     /// Writes one-byte values.
     #[inline]
-    pub fn put_all(&mut self, values: &[u8]) {
+    pub fn write_bytes(&mut self, values: &[u8]) {
         self.check_narrow();
         self.write(values);
     }
 
     #[inline]
     fn check_narrow(&self) {
-        debug_assert!(!self.is_wide, "a field of two-byte values is written by put_number");
+        debug_assert!(!self.is_wide, "a field of two-byte values needs write_value");
     }
 
     #[inline]
@@ -309,7 +309,7 @@ impl FieldWriter<'_> {
 
     /// Writes ids in order.
     #[inline]
-    pub fn put_ids(&mut self, ids: impl IntoIterator<Item = u8>) {
+    pub fn write_ids(&mut self, ids: impl IntoIterator<Item = u8>) {
         self.check_narrow();
         let mut written = 0;
         for id in ids {

@@ -7,12 +7,12 @@ struct Position {
 }
 
 fn fields<S: FieldSink<Position>>(sink: &mut S) {
-    sink.field(FieldSpec::count("round", 8, "The round."), |at: &Position, out| out.put(at.round));
-    sink.field(FieldSpec::count("fame", 300, "By seat.").by(Axis::seats(2)), |at, out| {
-        at.fame.iter().for_each(|&fame| out.put_number(fame));
+    sink.field(FieldSpec::count("round", 8, "The round."), |at: &Position, out| out.write_byte(at.round));
+    sink.field(FieldSpec::count("fame", 300, "By seat.").axis(Axis::seats(2)), |at, out| {
+        at.fame.iter().for_each(|&fame| out.write_value(fame));
     });
-    let hand = FieldSpec::id("hand", "cards", 9, "The hand.").by(Axis::unordered("place", 3)).own();
-    sink.field(hand, |at, out| out.put_ids(at.hand.iter().copied()));
+    let hand = FieldSpec::id("hand", "cards", 9, "The hand.").axis(Axis::unordered("place", 3)).private();
+    sink.field(hand, |at, out| out.write_ids(at.hand.iter().copied()));
 }
 
 fn layout(mut builder: LayoutBuilder) -> ViewLayout {
@@ -38,7 +38,7 @@ fn wide_values_take_two_bytes_low_first() {
 }
 
 #[test]
-fn the_public_has_no_field_of_a_seats_own() {
+fn the_public_has_no_private_field() {
     let layout = layout(LayoutBuilder::for_public());
     let position = Position { round: 1, fame: [1, 2], hand: vec![1, 2, 3] };
     assert_eq!(view(&position, true, layout.bytes()), [1, 1, 0, 2, 0]);
@@ -53,7 +53,7 @@ fn a_value_above_its_maximum_is_named() {
 }
 
 #[test]
-fn what_has_no_order_ascends() {
+fn unordered_values_ascend() {
     let layout = layout(LayoutBuilder::for_seats());
     let check = |hand: &[u8]| {
         let position = Position { round: 1, fame: [0; 2], hand: hand.to_vec() };
@@ -67,9 +67,9 @@ fn what_has_no_order_ascends() {
 
 #[test]
 fn every_seat_has_copies_of_its_own() {
-    let lines = FieldSpec::id("lines", "cards", 9, "By round and seat.").copies(2);
+    let lines = FieldSpec::id("lines", "cards", 9, "By round and seat.").max_copies(2);
     let axes = [Axis::new("round", 3), Axis::seats(2)];
-    let lines = axes.into_iter().fold(lines, FieldSpec::by);
+    let lines = axes.into_iter().fold(lines, FieldSpec::axis);
     let mut builder = LayoutBuilder::for_seats();
     builder.field(lines, |(): &(), _| ());
     let layout = builder.finish();
@@ -79,20 +79,20 @@ fn every_seat_has_copies_of_its_own() {
 
 #[test]
 #[should_panic(expected = "index out of bounds")]
-fn more_ids_than_places_are_a_mistake() {
+fn more_ids_than_positions_panic() {
     view(&Position { round: 1, fame: [0; 2], hand: vec![1; 4] }, false, 8);
 }
 
 #[test]
 #[should_panic(expected = "1 bytes shorter")]
-fn memory_that_does_not_fit_is_a_mistake() {
+fn a_buffer_of_the_wrong_length_panics() {
     view(&Position { round: 1, fame: [0; 2], hand: vec![] }, false, 9);
 }
 
 #[test]
 #[should_panic(expected = "two-byte values")]
-fn a_byte_in_a_field_of_two_byte_values_is_a_mistake() {
+fn write_byte_in_a_field_of_two_byte_values_panics() {
     let mut view = [0; 2];
     let mut writer = ViewWriter::new(&(), false, &mut view);
-    writer.field(FieldSpec::count("fame", 300, "Fame."), |(), out| out.put(1));
+    writer.field(FieldSpec::count("fame", 300, "Fame."), |(), out| out.write_byte(1));
 }

@@ -22,13 +22,13 @@ fn file(network: &Linear) -> (tempfile::TempDir, PathBuf) {
 }
 
 /// Returns the network of this file, or why it is refused.
-fn load(network: &Linear, patience: Duration) -> Result<Arc<Network>, String> {
+fn load(network: &Linear, timeout: Duration) -> Result<Arc<Network>, String> {
     let (_folder, path) = file(network);
-    Network::new("lion".to_owned(), Model::load(&path)?, Arc::new(Workers::new(patience)))
+    Network::new("lion".to_owned(), Model::load(&path)?, Arc::new(Workers::new(timeout)))
 }
 
-fn uneven(view_bytes: usize, actions: usize) -> Linear {
-    Linear::new(SPEC, view_bytes, actions).uneven(7)
+fn random_network(view_bytes: usize, actions: usize) -> Linear {
+    Linear::new(SPEC, view_bytes, actions).with_random_weights(7)
 }
 
 /// Returns a different view for each number.
@@ -42,39 +42,39 @@ fn all(actions: u8) -> ActionSet {
 }
 
 /// Advances a question until it has an answer.
-fn finish(mut question: Box<dyn Question>) -> Answer {
+fn finish(mut request: Box<dyn PolicyRequest>) -> Response {
     loop {
-        if let Some(preference) = question.advance()? {
-            return Ok(preference);
+        if let Some(weights) = request.advance()? {
+            return Ok(weights);
         }
     }
 }
 
 #[test]
-fn an_answer_depends_neither_on_who_else_asks_nor_on_when() {
+fn responses_do_not_depend_on_other_requests() {
     const BYTES: usize = 313;
     const ACTIONS: u8 = 37;
-    let network = load(&uneven(BYTES, ACTIONS.into()), Duration::from_mins(1)).expect("it can play");
-    let ask = |number| Arc::clone(&network).ask(view(number, BYTES), all(ACTIONS));
-    let alone: Vec<_> = (0..100).map(|number| finish(ask(number)).expect("an answer")).collect();
-    assert!(alone.iter().any(|answer| answer.best != alone[0].best), "all views are alike");
+    let network = load(&random_network(BYTES, ACTIONS.into()), Duration::from_mins(1)).expect("it can play");
+    let submit = |number| Arc::clone(&network).submit(view(number, BYTES), all(ACTIONS));
+    let reference: Vec<_> = (0..100).map(|number| finish(submit(number)).expect("an answer")).collect();
+    assert!(reference.iter().any(|answer| answer.best != reference[0].best), "all views are alike");
     for together in [2, 16, 17, 100] {
-        let mut asked: Vec<_> = (0..together).map(ask).collect();
+        let mut asked: Vec<_> = (0..together).map(submit).collect();
         // Drop one question: other questions then use its row.
         asked.remove(1);
-        let expected = alone[..together].iter().enumerate().filter(|(number, _)| *number != 1);
-        for ((number, alone), question) in expected.zip(asked) {
-            assert_eq!(finish(question).as_ref(), Ok(alone), "{number} of {together}");
+        let expected = reference[..together].iter().enumerate().filter(|(number, _)| *number != 1);
+        for ((number, reference), request) in expected.zip(asked) {
+            assert_eq!(finish(request).as_ref(), Ok(reference), "{number} of {together}");
         }
     }
     let barrier = Barrier::new(4);
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let (alone, ask, barrier) = (&alone, &ask, &barrier);
+            let (reference, submit, barrier) = (&reference, &submit, &barrier);
             scope.spawn(move || {
                 barrier.wait();
                 for number in (thread..100).step_by(4) {
-                    assert_eq!(finish(ask(number)).as_ref(), Ok(&alone[number]), "{number}");
+                    assert_eq!(finish(submit(number)).as_ref(), Ok(&reference[number]), "{number}");
                 }
             });
         }
@@ -83,67 +83,66 @@ fn an_answer_depends_neither_on_who_else_asks_nor_on_when() {
 }
 
 #[test]
-fn what_is_no_number_spoils_its_own_answer_alone() {
+fn nan_fails_only_its_own_response() {
     let mut network = Linear::new(SPEC, 2, 3);
     network.weights = vec![0.0, 0.0, 0.0, f32::INFINITY, 0.0, 0.0];
     let network = load(&network, Duration::from_mins(1)).expect("it can play");
     // Infinity times zero is NaN.
-    let [bad, good] = [[1, 0], [1, 1]].map(|view| Arc::clone(&network).ask(view.to_vec(), all(3)));
-    assert_eq!(finish(bad), Err("policy `lion`: it gave NaN for action 0".to_owned()));
-    assert_eq!(finish(good), Err("policy `lion`: it gave inf for action 0".to_owned()));
-    let without = Arc::clone(&network).ask(vec![1, 0], ActionSet::from_iter([1_u8, 2]));
+    let [bad, good] = [[1, 0], [1, 1]].map(|view| Arc::clone(&network).submit(view.to_vec(), all(3)));
+    assert_eq!(finish(bad), Err("policy `lion`: logit of action 0 is NaN".to_owned()));
+    assert_eq!(finish(good), Err("policy `lion`: logit of action 0 is inf".to_owned()));
+    let without = Arc::clone(&network).submit(vec![1, 0], ActionSet::from_iter([1_u8, 2]));
     assert_eq!(finish(without).map(|answer| answer.best), Ok(1));
 }
 
 #[test]
-fn a_network_that_is_slow_is_given_up_and_asked_again_once_it_has_ended() {
-    let slow = load(&uneven(300, 20), Duration::ZERO);
+fn a_slow_network_fails_until_its_evaluation_ends() {
+    let slow = load(&random_network(300, 20), Duration::ZERO);
     assert_eq!(slow.expect_err("no time at all"), "an evaluation takes longer than 0ns");
-    let network = load(&uneven(300, 20), Duration::from_mins(1)).expect("it can play");
+    let network = load(&random_network(300, 20), Duration::from_mins(1)).expect("it can play");
     let running = Arc::new(());
-    network.late.lock().expect("nobody else").push(Arc::downgrade(&running));
-    let ask = || Arc::clone(&network).ask(view(0, 300), all(20));
+    network.timed_out.lock().expect("the lock is not poisoned").push(Arc::downgrade(&running));
+    let submit = || Arc::clone(&network).submit(view(0, 300), all(20));
     let expected = "policy `lion`: an evaluation takes longer than 60s".to_owned();
-    assert_eq!(finish(ask()), Err(expected));
+    assert_eq!(finish(submit()), Err(expected));
     drop(running);
-    finish(ask()).expect("it is asked again");
+    finish(submit()).expect("it is asked again");
 }
 
 #[test]
-fn a_network_whose_rows_look_at_one_another_is_refused() {
-    let centred = Linear { centred: true, ..uneven(300, 20) };
-    let expected = "`logits` of a row follow from its view alone, not from its place or the rows beside it: rows \
-                    must not depend on one another";
-    assert_eq!(load(&centred, Duration::from_mins(1)).expect_err("it looks at other rows"), expected);
-    load(&uneven(300, 20), Duration::from_mins(1)).expect("the same without that can play");
+fn a_network_with_dependent_rows_is_refused() {
+    let dependent = Linear { subtracts_row_mean: true, ..random_network(300, 20) };
+    let expected = "`logits` of a row must depend only on its view, not on its position or on other rows";
+    assert_eq!(load(&dependent, Duration::from_mins(1)).expect_err("its rows are dependent"), expected);
+    load(&random_network(300, 20), Duration::from_mins(1)).expect("the same without that can play");
 }
 
 /// The only thread of the pool is busy, so an evaluation that stays in the pool must wait.
 #[test]
 fn an_evaluation_stays_in_the_pool_that_it_was_given() {
-    let (_folder, path) = file(&uneven(300, 20));
+    let (_folder, path) = file(&random_network(300, 20));
     let model = Model::load(&path).expect("it can play");
     let pool = Arc::new(ThreadPool::with_num_threads(1));
-    let ((done, evaluated), (taken, is_taken), (release, held)) = (channel(), channel(), channel::<()>());
+    let ((done, evaluated), (taken, is_taken), (release, released)) = (channel(), channel(), channel::<()>());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             pool.run(move || {
-                taken.send(()).expect("it is waited for");
+                taken.send(()).expect("the test waits for it");
                 // Blocks until the test releases it.
-                let _ = held.recv();
+                let _ = released.recv();
             });
         });
         is_taken.recv().expect("the pool has a thread");
         scope.spawn(|| done.send(model.logits(vec![0; 300], &pool)));
         let early = evaluated.recv_timeout(Duration::from_millis(300));
         drop(release);
-        assert_eq!(early, Err(RecvTimeoutError::Timeout), "it went elsewhere");
-        evaluated.recv().expect("it goes on").expect("it can play");
+        assert_eq!(early, Err(RecvTimeoutError::Timeout), "the evaluation left the pool");
+        evaluated.recv().expect("the evaluation ends").expect("it can play");
     });
 }
 
 #[test]
-fn a_file_is_told_what_is_wrong_with_it() {
+fn errors_name_the_problem_of_a_file() {
     let problem = |network: &Linear| load(network, Duration::from_mins(1)).expect_err("it is wrong");
     let good = Linear::new(SPEC, 4, 3);
     for (key, value, expected) in [
@@ -152,10 +151,10 @@ fn a_file_is_told_what_is_wrong_with_it() {
             None,
             "its metadata lacks `boardwire.spec`: the spec digest of its table, 64 hexadecimal digits",
         ),
-        ("spec", Some("abc"), "`boardwire.spec` is a spec digest, 64 hexadecimal digits, not `abc`"),
+        ("spec", Some("abc"), "`boardwire.spec` must be a spec digest, 64 hexadecimal digits; got `abc`"),
         ("encoding", None, "its metadata lacks `boardwire.encoding`: it must be `bytes`"),
-        ("encoding", Some("features"), "`boardwire.encoding` is `bytes`, not `features`"),
-        ("outputs", Some("q"), "`boardwire.outputs` is `logits`, not `q`"),
+        ("encoding", Some("features"), "`boardwire.encoding` must be `bytes`; got `features`"),
+        ("outputs", Some("q"), "`boardwire.outputs` must be `logits`; got `q`"),
     ] {
         let mut network = good.clone();
         network.metadata.retain(|(known, _)| known != &format!("boardwire.{key}"));
@@ -172,23 +171,25 @@ fn a_file_is_told_what_is_wrong_with_it() {
     };
     let unreadable = load("lion", path.clone());
     assert!(
-        unreadable.contains("policy lion: ") && unreadable.contains("no network can be read"),
+        unreadable.contains("policy lion: ") && unreadable.contains("cannot read the network"),
         "{unreadable}"
     );
     assert!(load("lion", path.with_file_name("none.onnx")).contains("No such file"));
-    assert!(load("li:on", path).ends_with("a name is 1 to 63 of a-z, 0-9, `_`, `-` and `.`, not `li:on`"));
+    assert!(
+        load("li:on", path).ends_with("a name must be 1 to 63 of a-z, 0-9, `_`, `-` and `.`; got `li:on`")
+    );
 }
 
 /// One file has only a field that claims to be longer than any file. The other takes longer than its timeout.
 #[test]
-fn a_file_that_cannot_be_read_to_its_end_is_given_up() {
+fn reading_a_file_has_a_timeout() {
     let folder = tempfile::tempdir().expect("a folder");
     let endless = folder.path().join("endless.onnx");
     std::fs::write(&endless, [&[0x3a][..], &[0xff; 9], &[1]].concat()).expect("room");
-    let (_folder, sound) = file(&uneven(8, 4));
-    for (path, patience) in [(endless, Duration::from_mins(1)), (sound, Duration::ZERO)] {
-        let refused = Policies::load([("lion".to_owned(), path)], patience).expect_err("it is given up");
-        assert!(refused.to_string().contains("no network can be read"), "{refused}");
+    let (_folder, sound) = file(&random_network(8, 4));
+    for (path, timeout) in [(endless, Duration::from_mins(1)), (sound, Duration::ZERO)] {
+        let refused = Policies::load([("lion".to_owned(), path)], timeout).expect_err("reading times out");
+        assert!(refused.to_string().contains("cannot read the network"), "{refused}");
     }
 }
 
@@ -216,15 +217,15 @@ fn a_policy_is_found_for_the_table_that_it_reads() {
     let (own, other) = (two.info().digest(), three.info().digest());
     let expected = format!("policies that read spec digest {other}; `policy:cat` reads {own}");
     assert_eq!(find("cat", three.info()), Err(expected));
-    let odd = find("odd", three.info()).expect_err("it states what is not so");
+    let odd = find("odd", three.info()).expect_err("its shape is wrong");
     assert!(odd.contains("`policy:odd` states the spec digest of this table, but reads"), "{odd}");
     let none = Policies::default().find("lion", two.info(), own).expect_err("there is none");
-    assert_eq!(none, "no policy: none is registered");
+    assert_eq!(none, "bots without a policy (no policy is registered)");
     let four = table(4);
     let none = find("tiger", four.info()).expect_err("none fits");
-    assert_eq!(none, "no policy: none that is registered reads this table");
+    assert_eq!(none, "bots without a policy (no registered policy reads this table)");
     let twice = files(&[("lion", &for_two), ("lion", &for_two)]).expect_err("which of them?").to_string();
-    assert!(twice.contains("a file of this name reads the table"), "{twice}");
+    assert!(twice.contains("another file of this name already reads the table"), "{twice}");
 }
 
 fn table(seats: u8) -> Arc<boardwire_games::faraway::Faraway> {
@@ -257,9 +258,9 @@ fn play(policies: &Policies, name: &str, seats: u8) -> (Vec<(Seat, u8)>, Digest)
 }
 
 #[test]
-fn a_policy_plays_the_same_game_again_sampled_or_by_its_best_action() {
+fn a_policy_repeats_its_game_sampled_or_argmax() {
     let info = table(3).info().clone();
-    let mut network = uneven(info.layout.bytes(), info.actions.count());
+    let mut network = random_network(info.layout.bytes(), info.actions.count());
     network.metadata[0].1 = info.digest().to_string();
     let (_folder, path) = file(&network);
     let load =

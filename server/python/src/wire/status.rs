@@ -71,7 +71,7 @@ pub(crate) fn raised(py: Python<'_>, status: &Status, known: Known) -> PyErr {
 
 /// Returns the exception for a refusal that arrived inside a response.
 pub(crate) fn refusal(py: Python<'_>, error: &rpc::Status) -> PyErr {
-    raised(py, &client::refusal(error), Known { is_met: true, has_identity: false })
+    raised(py, &client::stream_error_status(error), Known { is_met: true, has_identity: false })
 }
 
 /// Returns the name of a code as gRPC writes it, such as `NOT_FOUND`.

@@ -10,15 +10,16 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{Player, messages};
 use boardwire_bots::{Bot, UnknownBot};
 
-use crate::convert::{duration, time};
+use crate::convert::{duration, duration_message};
 use crate::record::DecisionTime;
 
 /// The maximum limit, bank and increment of a clock.
 pub(super) const MAX_CLOCK: Duration = Duration::from_hours(24);
 const MAX_STRIKES: u32 = 100;
-/// The quota for network time as a multiple of `Clock::gain`: at the start of an episode, and at most.
-const FIRST_GAINS: u32 = 3;
-const MAX_GAINS: u32 = 7;
+/// The quota for network time, in decisions (multiples of `Clock::network_allowance`): at the start of an episode, and the
+/// maximum.
+const INITIAL_QUOTA_DECISIONS: u32 = 3;
+const MAX_QUOTA_DECISIONS: u32 = 7;
 
 /// How long a seat may think, and what the engine does at a timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +50,8 @@ pub enum OnTimeout {
 }
 
 impl OnTimeout {
-    fn read(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
-        let policy: TimeoutPolicy = messages::known("clocks.on_timeout", given.on_timeout)?;
+    fn from_message(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
+        let policy: TimeoutPolicy = messages::enum_or_default("clocks.on_timeout", given.on_timeout)?;
         if let (Some(bot), true) = (&given.bot, policy != TimeoutPolicy::Bot) {
             let value = format!("{} with bot {}", policy.as_str_name(), messages::player_name(bot));
             return Err(Error::field("clocks.on_timeout", value, "TIMEOUT_POLICY_BOT with a bot"));
@@ -73,7 +74,7 @@ impl OnTimeout {
 pub(super) struct TimeBank {
     pub(super) bank: Duration,
     /// The maximum network time that the clock still refunds.
-    pub(super) quota: Duration,
+    pub(super) network_quota: Duration,
     pub(super) strikes: u32,
 }
 
@@ -82,7 +83,7 @@ impl Clock {
     ///
     /// # Errors
     /// The list has another length; a time is out of range; the bot does not exist.
-    pub(super) fn read_all(
+    pub(super) fn from_messages(
         given: &[v1::Clock],
         players: &[Player],
         tables: &Tables,
@@ -96,31 +97,31 @@ impl Clock {
         }
         let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
         let clock = |(player, given): (&Player, &v1::Clock)| match player {
-            Player::Agent if !is_none(given) => Self::read(given, tables, table).map(Some),
+            Player::Agent if !is_none(given) => Self::from_message(given, tables, table).map(Some),
             Player::Agent | Player::Bot(_) => Ok(None),
         };
         players.iter().zip(given.iter().cycle()).map(clock).collect()
     }
 
-    fn read(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
+    fn from_message(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Self, Error> {
         let clock = Self {
             limit: duration("clocks.limit", given.limit, MAX_CLOCK)?,
             bank: duration("clocks.bank", given.bank, MAX_CLOCK)?,
             increment: duration("clocks.increment", given.increment, MAX_CLOCK)?,
             strikes: given.strikes,
-            on_timeout: OnTimeout::read(given, tables, table)?,
+            on_timeout: OnTimeout::from_message(given, tables, table)?,
         };
         clock.check()?;
         Ok(clock)
     }
 
     pub(super) fn to_message(&self) -> v1::Clock {
-        let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(time);
+        let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(duration_message);
         let (policy, bot) = match &self.on_timeout {
             OnTimeout::Forfeit => (TimeoutPolicy::Forfeit, None),
             OnTimeout::FirstLegal => (TimeoutPolicy::FirstLegal, None),
             OnTimeout::SeededLegal => (TimeoutPolicy::SeededLegal, None),
-            OnTimeout::Bot(bot) => (TimeoutPolicy::Bot, Some(messages::bot_to(bot))),
+            OnTimeout::Bot(bot) => (TimeoutPolicy::Bot, Some(messages::bot_message(bot))),
         };
         v1::Clock { limit, bank, increment, strikes: self.strikes, on_timeout: policy.into(), bot }
     }
@@ -132,11 +133,11 @@ impl Clock {
     pub fn check(&self) -> Result<(), Error> {
         let Self { limit, bank, increment, strikes, .. } = self;
         if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > MAX_CLOCK) {
-            let expected = format!("times of at most {} s", MAX_CLOCK.as_secs());
+            let expected = format!("limit, bank and increment of at most {} s", MAX_CLOCK.as_secs());
             return Err(Error::field("clocks", format!("{} s", long.as_secs()), expected));
         }
         if (*limit + *bank).is_zero() {
-            return Err(Error::field("clocks", "no limit and no bank", "some time to think"));
+            return Err(Error::field("clocks", "limit 0 s and bank 0 s", "limit + bank above 0 s"));
         }
         if *strikes > MAX_STRIKES {
             let expected = format!("at most {MAX_STRIKES} strikes");
@@ -147,7 +148,7 @@ impl Clock {
 
     /// Returns the network time that each decision adds to the seat's quota. The rule is lichess's lag compensation, with
     /// smaller amounts.
-    fn gain(&self) -> Duration {
+    fn network_allowance(&self) -> Duration {
         let expected = self.bank + 40 * (self.limit + self.increment);
         (Duration::from_millis(50) + expected / 250).min(Duration::from_secs(1))
     }
@@ -158,20 +159,21 @@ impl TimeBank {
     pub(super) fn new(clock: Option<&Clock>) -> Self {
         clock.map_or_else(Self::default, |clock| Self {
             bank: clock.bank,
-            quota: FIRST_GAINS * clock.gain(),
+            network_quota: INITIAL_QUOTA_DECISIONS * clock.network_allowance(),
             strikes: clock.strikes,
         })
     }
 
     /// Charges the time of a decision made in time, then adds the increment and the network quota.
-    pub(super) fn charge(&mut self, clock: &Clock, took: DecisionTime) {
-        let beyond = took.charged().saturating_sub(clock.limit);
+    pub(super) fn apply_decision(&mut self, clock: &Clock, time: DecisionTime) {
+        let beyond = time.counted().saturating_sub(clock.limit);
         self.bank = (self.bank.saturating_sub(beyond) + clock.increment).min(MAX_CLOCK);
-        self.quota = (self.quota.saturating_sub(took.refund) + clock.gain()).min(MAX_GAINS * clock.gain());
+        self.network_quota = (self.network_quota.saturating_sub(time.network) + clock.network_allowance())
+            .min(MAX_QUOTA_DECISIONS * clock.network_allowance());
     }
 
     /// Uses one strike after a timeout and returns true. If no strike is left, empties the bank and returns false.
-    pub(super) fn forgive(&mut self) -> bool {
+    pub(super) fn use_strike(&mut self) -> bool {
         let is_forgiven = self.strikes > 0;
         if is_forgiven {
             self.strikes -= 1;

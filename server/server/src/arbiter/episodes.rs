@@ -19,7 +19,7 @@ pub struct Reset {
     /// The seed of the next episode, if the seat may give one.
     pub seed: Option<u64>,
     /// The episode that the seat leaves, by default the present one. If it is given, a retry starts no further episode.
-    pub leave: Option<u32>,
+    pub from_episode: Option<u32>,
     /// Whether the call waits until the seat owes a decision, or the episode is over.
     pub wait: bool,
     /// The optional parts of the observation to return.
@@ -42,7 +42,8 @@ pub enum CloseReason {
         /// The bot's seat.
         seat: Seat,
         /// The problem.
-        what: String,
+        #[serde(rename = "what")]
+        problem: String,
     },
     /// Agents did not open (reveal) their secrets for the deal in time, so they forfeit the match.
     Withheld {
@@ -85,25 +86,25 @@ impl Arbiter {
         self: &Arc<Self>,
         auth: impl Into<Auth>,
         seed: Option<u64>,
-        leave: Option<u32>,
+        from_episode: Option<u32>,
     ) -> Result<(), Error> {
-        let ready = |inner: &mut Inner, role| {
+        let try_respond = |inner: &mut Inner, role| {
             if role != Role::Host {
                 return Err(self.host_only());
             }
             let state = &inner.state;
-            let is_left = leave.is_some_and(|episode| episode < state.present.episode);
-            let have_asked = state.votes == self.settings.agents() || state.closed.is_some();
-            if self.settings.host_begins && !is_left && state.is_over() && !have_asked {
+            let has_left = from_episode.is_some_and(|episode| episode < state.present.episode);
+            let have_asked = state.asked_seats == self.settings.agents() || state.closed.is_some();
+            if self.settings.host_begins && !has_left && state.is_over() && !have_asked {
                 return Ok(None);
             }
-            if !self.is_left(inner, seed, leave)? {
-                inner.state.check_leave()?;
-                self.begin_next(inner, seed)?;
+            if !self.has_left(inner, seed, from_episode)? {
+                inner.state.require_leave_allowed()?;
+                self.start_next(inner, seed)?;
             }
             Ok(Some(()))
         };
-        self.respond_when(auth, false, ready).await
+        self.respond_when(auth, false, try_respond).await
     }
 
     /// Asks for the next episode for a seat, waits until it starts, and returns its first observation as
@@ -116,16 +117,16 @@ impl Arbiter {
     pub async fn reset(
         self: &Arc<Self>,
         auth: impl Into<Auth>,
-        Reset { seed, leave, wait, extras }: Reset,
+        Reset { seed, from_episode, wait, extras }: Reset,
     ) -> Result<Observation, Error> {
         let mut left_episode = None;
-        let ready = |inner: &mut Inner, role| {
+        let try_respond = |inner: &mut Inner, role| {
             let seat = self.seat_of(role)?;
             if left_episode.is_none() {
-                left_episode = leave.or(Some(inner.state.present.episode));
-                // A vote counts once, and the last vote starts the next episode.
-                if !self.is_left(inner, seed, leave)? && self.count_vote(inner, seat, seed)? {
-                    self.begin_next(inner, seed)?;
+                left_episode = from_episode.or(Some(inner.state.present.episode));
+                // A seat counts once, and the last seat starts the next episode.
+                if !self.has_left(inner, seed, from_episode)? && self.ask_for_next(inner, seat, seed)? {
+                    self.start_next(inner, seed)?;
                 }
             }
             if Some(inner.state.present.episode) <= left_episode {
@@ -133,34 +134,34 @@ impl Arbiter {
             }
             self.observe_if_ready(inner, seat, wait, extras)
         };
-        self.respond_when(auth, true, ready).await
+        self.respond_when(auth, true, try_respond).await
     }
 
-    /// Returns whether the match has already left the episode `leave`. If not, checks that a next episode may start.
-    fn is_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, Error> {
+    /// Returns whether the match has already left the episode `from_episode`. If not, checks that a next episode may start.
+    fn has_left(&self, inner: &Inner, seed: Option<u64>, from_episode: Option<u32>) -> Result<bool, Error> {
         let present = inner.state.present.episode;
-        if let Some(episode) = leave {
+        if let Some(episode) = from_episode {
             check_at_most(present, episode)?;
             if episode < present {
                 return Ok(true);
             }
         }
-        self.check_open(inner)?;
-        inner.state.check_dealt()?;
-        inner.state.check_next(seed)?;
+        self.require_open(inner)?;
+        inner.state.require_dealt()?;
+        inner.state.require_next_allowed(seed)?;
         Ok(false)
     }
 
-    fn begin_next(&self, inner: &mut Inner, seed: Option<u64>) -> Result<(), Error> {
-        let dealt = inner.state.deal(seed);
+    fn start_next(&self, inner: &mut Inner, seed: Option<u64>) -> Result<(), Error> {
+        let dealt = inner.state.deal_event(seed);
         self.commit(inner, [dealt])?;
         inner.clocks.restart_all();
-        self.settle(inner);
+        self.play_automatic_steps(inner);
         Ok(())
     }
 
-    /// Counts the vote of `seat` for the next episode. Returns whether that episode may start now.
-    fn count_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
+    /// Records that `seat` asks for the next episode. Returns whether that episode may start now.
+    fn ask_for_next(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, Error> {
         let Settings { seat_may_seed, host_begins, .. } = self.settings;
         let agents = self.settings.agents();
         let alone = agents.len() == 1;
@@ -169,13 +170,13 @@ impl Arbiter {
             return Err(self.host_only());
         }
         // Where episodes are counted, an agent must not abandon an episode that goes badly.
-        if alone && self.settings.may_leave() {
+        if alone && self.settings.may_reset_early() {
             return Ok(true);
         }
-        inner.state.check_over()?;
-        let is_new = !inner.state.votes.contains(seat);
-        self.commit(inner, is_new.then_some(EventKind::Voted { seat }))?;
-        Ok(!host_begins && inner.state.votes == agents)
+        inner.state.require_over()?;
+        let is_new = !inner.state.asked_seats.contains(seat);
+        self.commit(inner, is_new.then_some(EventKind::AskedForNext { seat }))?;
+        Ok(!host_begins && inner.state.asked_seats == agents)
     }
 
     /// Ends the present episode as soon as no bot thinks: the calling seat resigns, or the host names a seat that loses.
@@ -191,11 +192,11 @@ impl Arbiter {
         episode: Option<u32>,
         extras: Extras,
     ) -> Result<Option<Observation>, Error> {
-        let ready = |inner: &mut Inner, role| {
+        let try_respond = |inner: &mut Inner, role| {
             let forfeited = match role {
-                Role::Host => Forfeited { seat: self.settings.agent_seat(named)?, why: Forfeit::Host },
+                Role::Host => Forfeited { seat: self.settings.agent_seat(named)?, reason: Forfeit::Host },
                 Role::Seat(seat) if named.is_none_or(|named| named == u32::from(seat.number())) => {
-                    Forfeited { seat, why: Forfeit::Resigned }
+                    Forfeited { seat, reason: Forfeit::Resigned }
                 }
                 Role::Seat(_) => return Err(self.host_only()),
             };
@@ -203,15 +204,15 @@ impl Arbiter {
                 return Ok(None);
             }
             let episode = episode.unwrap_or(inner.state.present.episode);
-            let event = inner.state.forfeit(episode, forfeited)?;
+            let event = inner.state.forfeit_event(episode, forfeited)?;
             self.commit(inner, event)?;
-            self.settle(inner);
+            self.play_automatic_steps(inner);
             Ok(Some(match role {
                 Role::Seat(seat) => self.observe_if_ready(inner, seat, false, extras)?,
                 Role::Host => None,
             }))
         };
-        self.respond_when(auth, false, ready).await
+        self.respond_when(auth, false, try_respond).await
     }
 
     fn host_only(&self) -> Error {
@@ -220,9 +221,9 @@ impl Arbiter {
 
     /// Closes the match, unless it is closed already. Waiting calls fail.
     pub fn close(self: &Arc<Self>, reason: CloseReason) {
-        self.change(|inner| self.end(inner, reason));
-        self.round.store(0, Ordering::Relaxed);
-        self.owner.cancel();
+        self.update(|inner| self.close_with(inner, reason));
+        self.current_bot_round.store(0, Ordering::Relaxed);
+        self.work_queue.cancel();
     }
 
     /// Returns whether the match is closed and no server will continue it. From then on nothing about it is secret.
@@ -231,21 +232,21 @@ impl Arbiter {
         self.lock().state.has_ended()
     }
 
-    pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
+    pub(super) fn close_with(&self, inner: &mut Inner, reason: CloseReason) {
         if inner.state.closed.is_none() {
             self.commit_event(inner, EventKind::Closed(reason)).expect("any open match can be closed");
         }
     }
 
     /// Returns an error if the match is closed.
-    pub(super) fn check_open(&self, inner: &Inner) -> Result<(), Error> {
+    pub(super) fn require_open(&self, inner: &Inner) -> Result<(), Error> {
         let Some(reason) = &inner.state.closed else { return Ok(()) };
         let id = self.identity.id.clone();
         Err(match reason {
             CloseReason::Host | CloseReason::Finished => Error::MatchClosed { match_id: id },
             CloseReason::Idle { limit } => Error::MatchExpired { match_id: id, seconds: limit.as_secs() },
-            CloseReason::BotFailed { seat, what } => {
-                Error::BotFailed { id, seat: seat.number(), problem: what.clone() }
+            CloseReason::BotFailed { seat, problem } => {
+                Error::BotFailed { id, seat: seat.number(), problem: problem.clone() }
             }
             CloseReason::Withheld { seats } => Error::DealWithheld { match_id: id, seats: seats.to_string() },
             CloseReason::ShuttingDown => Error::ShuttingDown,

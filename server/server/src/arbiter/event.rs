@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{CloseReason, EpisodeKey};
-use crate::forms;
-use crate::record::fair::Contribution;
+use crate::record::fair::{DealCommitment, DealSecret};
 use crate::record::{Cause, DecisionTime, Forfeited};
 use crate::secret::Seeds;
+use crate::serde_formats;
 
 /// An event and its time.
 ///
@@ -18,9 +18,10 @@ use crate::secret::Seeds;
 /// bot and every time is part of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Event {
-    #[serde(with = "forms::time")]
+    #[serde(with = "serde_formats::time")]
     pub(super) at: SystemTime,
-    pub(super) what: EventKind,
+    #[serde(rename = "what")]
+    pub(super) kind: EventKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,44 +31,55 @@ pub(super) enum EventKind {
     Joined {
         seat: Seat,
         /// The digest of the seat's token.
-        #[serde(with = "forms::hex")]
+        #[serde(with = "serde_formats::hex")]
         token: [u8; 32],
         /// The id of the join request.
         request: Option<Uuid>,
         /// The agent's commitment, if deals are fair.
-        #[serde(default, with = "forms::hex_option", skip_serializing_if = "Option::is_none")]
-        bound: Option<Contribution>,
+        #[serde(
+            default,
+            with = "serde_formats::hex_option",
+            skip_serializing_if = "Option::is_none",
+            rename = "bound"
+        )]
+        commitment: Option<DealCommitment>,
     },
     /// The host gave a seat to another agent; the former agent lost it.
     Invited {
         seat: Seat,
         /// The digest of the new invitation.
-        #[serde(with = "forms::hex")]
+        #[serde(with = "serde_formats::hex")]
         invitation: [u8; 32],
     },
     /// A seat opened (revealed) its secret for the deals.
     Opened {
         seat: Seat,
-        #[serde(with = "forms::hex")]
-        part: Contribution,
+        #[serde(with = "serde_formats::hex", rename = "part")]
+        secret: DealSecret,
     },
-    /// An episode was dealt from the key `opened`; the key of the next one comes from `seeds`.
-    Dealt { opened: EpisodeKey, seeds: Seeds },
+    /// An episode was dealt from `key`; the key of the next one comes from `seeds`.
+    Dealt {
+        #[serde(rename = "opened")]
+        key: EpisodeKey,
+        seeds: Seeds,
+    },
     /// An action was played.
     Played {
         seat: Seat,
         action: u8,
         cause: Cause,
         /// How long the seat thought, if it has a clock.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        took: Option<DecisionTime>,
+        #[serde(default, skip_serializing_if = "Option::is_none", rename = "took")]
+        decision_time: Option<DecisionTime>,
     },
     /// A seat's time ran out.
-    RanOut { seat: Seat },
+    #[serde(rename = "ran_out")]
+    TimedOut { seat: Seat },
     /// An episode was forfeited; `given` is the illegal action, if one was the reason.
     Forfeited { forfeited: Forfeited, given: Option<u32> },
     /// A seat asked for the next episode.
-    Voted { seat: Seat },
+    #[serde(rename = "voted")]
+    AskedForNext { seat: Seat },
     /// The match was closed.
     Closed(CloseReason),
 }
@@ -79,8 +91,8 @@ impl EventKind {
             | Self::Invited { seat, .. }
             | Self::Opened { seat, .. }
             | Self::Played { seat, .. }
-            | Self::RanOut { seat }
-            | Self::Voted { seat } => Some(*seat),
+            | Self::TimedOut { seat }
+            | Self::AskedForNext { seat } => Some(*seat),
             Self::Forfeited { forfeited, .. } => Some(forfeited.seat),
             Self::Dealt { .. } | Self::Closed(_) => None,
         }

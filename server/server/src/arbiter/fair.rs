@@ -17,7 +17,7 @@ use super::event::EventKind;
 use super::state::State;
 use super::{EpisodeKey, SeedSource, Settings};
 use crate::record::InvalidEvent;
-use crate::record::fair::{Contribution, EPISODES, commitment_to, hashed, key};
+use crate::record::fair::{DealCommitment, DealSecret, EPISODES, commitment_to, hashed, key};
 use crate::secret::{self, Seeds};
 
 /// The default timeout for agents to open their secrets, after all have joined.
@@ -25,17 +25,17 @@ pub const OPENING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The secret from which the server derives all its secrets for a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Root(#[serde(with = "crate::forms::hex")] Contribution);
+pub(super) struct ServerSecretRoot(#[serde(with = "crate::serde_formats::hex")] DealSecret);
 
-/// The contributions of all parties to the deals of a match.
+/// The secrets of all parties for the deals of a match, and the commitments to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fair {
-    root: Root,
-    server_commitment: Contribution,
+    root: ServerSecretRoot,
+    server_commitment: DealCommitment,
     /// The commitment of each seat.
-    bound: Vec<Option<Contribution>>,
-    /// The secret of each seat.
-    opened: Vec<Option<Contribution>>,
+    commitments: Vec<Option<DealCommitment>>,
+    /// The secret of each seat that has opened it.
+    secrets: Vec<Option<DealSecret>>,
 }
 
 /// How a match is dealt: with fair deals, or by the server alone (`None`). Only this file reads the field.
@@ -46,56 +46,60 @@ impl Deals {
     /// Returns the deals of a new match, the key of its first episode, and the source of later keys.
     pub(super) fn first(settings: &Settings) -> (Self, EpisodeKey, Seeds) {
         if settings.fair_deals {
-            let deals = Self::restored(Some(Root(secret::random())), settings.players.len());
-            return (deals, EpisodeKey::nothing(), Seeds::Drawn);
+            let deals = Self::restore(Some(ServerSecretRoot(secret::random())), settings.players.len());
+            return (deals, EpisodeKey::placeholder(), Seeds::Drawn);
         }
-        let (seeds, key, source) = Seeds::begin(settings.seed);
+        let (seeds, key, source) = Seeds::first(settings.seed);
         (Self(None), EpisodeKey::new(key, source), seeds)
     }
 
     /// Returns the deals of a match from a journal, before any agent has joined.
-    pub(super) fn restored(root: Option<Root>, seats: usize) -> Self {
+    pub(super) fn restore(root: Option<ServerSecretRoot>, seats: usize) -> Self {
         Self(root.map(|root| Fair {
             root,
             server_commitment: hashed(root.0, EPISODES),
-            bound: vec![None; seats],
-            opened: vec![None; seats],
+            commitments: vec![None; seats],
+            secrets: vec![None; seats],
         }))
     }
 
     /// Returns the root secret, which the journal stores for a restart; `None` where the server deals alone.
-    pub(super) fn root(&self) -> Option<Root> {
+    pub(super) fn root(&self) -> Option<ServerSecretRoot> {
         self.0.as_ref().map(|fair| fair.root)
     }
 
     /// Stores the commitment of an agent that has joined, or removes it when the agent loses its seat.
-    pub(super) fn bind(&mut self, seat: Seat, bound: Option<Contribution>) {
+    pub(super) fn set_commitment(&mut self, seat: Seat, commitment: Option<DealCommitment>) {
         if let Some(fair) = &mut self.0 {
-            fair.bound[seat.index()] = bound;
+            fair.commitments[seat.index()] = commitment;
         }
     }
 
     /// Returns the commitment of a seat.
-    pub(super) fn bound(&self, seat: Seat) -> Option<Contribution> {
-        self.0.as_ref().and_then(|fair| fair.bound[seat.index()])
+    pub(super) fn commitment(&self, seat: Seat) -> Option<DealCommitment> {
+        self.0.as_ref().and_then(|fair| fair.commitments[seat.index()])
     }
 
     /// Returns the commitment to store for an agent that joins with `given`.
     ///
     /// # Errors
     /// Deals are fair, and `given` has no commitment.
-    pub(super) fn binding(&self, given: Option<Contribution>) -> Result<Option<Contribution>, Error> {
+    pub(super) fn commitment_to_store(
+        &self,
+        given: Option<DealCommitment>,
+    ) -> Result<Option<DealCommitment>, Error> {
         if self.0.is_some() && given.is_none() {
             let expected = "the SHA-256 of 32 secret bytes, since the deals of this match are fair";
-            return Err(Error::field("commitment", "nothing", expected));
+            return Err(Error::field("commitment", "no commitment", expected));
         }
         Ok(given.filter(|_| self.0.is_some()))
     }
 
     /// Stores the secret of a seat.
-    pub(super) fn open(&mut self, seat: Seat, part: Contribution) -> Result<(), InvalidEvent> {
-        let fair = self.0.as_mut().ok_or_else(|| InvalidEvent("its deals are not fair".to_owned()))?;
-        fair.opened[seat.index()] = Some(part);
+    pub(super) fn set_secret(&mut self, seat: Seat, secret: DealSecret) -> Result<(), InvalidEvent> {
+        let problem = "`fair_deals` is false: the match takes no secrets";
+        let fair = self.0.as_mut().ok_or_else(|| InvalidEvent(problem.to_owned()))?;
+        fair.secrets[seat.index()] = Some(secret);
         Ok(())
     }
 
@@ -103,7 +107,7 @@ impl Deals {
     ///
     /// # Errors
     /// Deals are fair, and the server has no secret for so late an episode.
-    pub(super) fn server_part(&self, episode: u32) -> Result<Option<Contribution>, InvalidEvent> {
+    pub(super) fn server_secret(&self, episode: u32) -> Result<Option<DealSecret>, InvalidEvent> {
         let Some(fair) = &self.0 else { return Ok(None) };
         let later = EPISODES.checked_sub(episode + 1);
         let later = later.ok_or_else(|| {
@@ -114,16 +118,17 @@ impl Deals {
 
     /// Returns the key of an episode, derived from the secrets of all parties; `None` where the server deals alone.
     pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<EpisodeKey> {
-        let opened = (0..).zip(&self.0.as_ref()?.opened);
-        let agents: Vec<_> = opened.filter_map(|(seat, part)| Some((Seat::new(seat), (*part)?))).collect();
-        let key = key(match_id, episode, &self.server_part(episode).ok()??, &agents);
+        let secrets = (0..).zip(&self.0.as_ref()?.secrets);
+        let agents: Vec<_> =
+            secrets.filter_map(|(seat, secret)| Some((Seat::new(seat), (*secret)?))).collect();
+        let key = key(match_id, episode, &self.server_secret(episode).ok()??, &agents);
         Some(EpisodeKey::new(key, SeedSource::Drawn))
     }
 }
 
 impl Settings {
     /// Returns whether an agent that plays against bots alone may leave an episode before its end.
-    pub(super) fn may_leave(&self) -> bool {
+    pub(super) fn may_reset_early(&self) -> bool {
         !self.fair_deals && !self.host_begins && self.episodes == 0
     }
 
@@ -147,61 +152,69 @@ impl State {
     /// Returns what callers may know about a fair deal, without agents' secrets before the deal; `None` without fair deals.
     pub(super) fn fair_deal(&self) -> Option<v1::FairDeal> {
         let fair = self.deals.0.as_ref()?;
-        let bytes = |part: &Option<Contribution>| part.map(|part| part.to_vec().into()).unwrap_or_default();
-        let secret = |part: &Option<Contribution>| bytes(&part.filter(|_| !self.is_gathering()));
+        let bytes = |value: &Option<[u8; 32]>| value.map(|value| value.to_vec().into()).unwrap_or_default();
+        let secret = |secret: &Option<DealSecret>| bytes(&secret.filter(|_| !self.is_before_first_deal()));
         Some(v1::FairDeal {
             server_commitment: fair.server_commitment.to_vec().into(),
-            seat_commitments: fair.bound.iter().map(bytes).collect(),
-            seat_secrets: fair.opened.iter().map(secret).collect(),
+            seat_commitments: fair.commitments.iter().map(bytes).collect(),
+            seat_secrets: fair.secrets.iter().map(secret).collect(),
         })
     }
 
     /// Returns whether agents must still join or open their secrets before the first deal.
-    pub(super) fn is_gathering(&self) -> bool {
-        self.present.dealt.is_none()
+    pub(super) fn is_before_first_deal(&self) -> bool {
+        self.present.dealt_at.is_none()
     }
 
     /// Returns the agents' seats that have not joined. When all have joined: the seats that have not opened their secrets.
-    pub(super) fn missing(&self) -> SeatSet {
+    pub(super) fn seats_to_join_or_open(&self) -> SeatSet {
         let Some(fair) = &self.deals.0 else { return SeatSet::EMPTY };
-        let without = |parts: &[Option<Contribution>]| -> SeatSet {
-            self.agents.iter().filter(|seat| parts[seat.index()].is_none()).collect()
+        let without = |values: &[Option<[u8; 32]>]| -> SeatSet {
+            self.agents.iter().filter(|seat| values[seat.index()].is_none()).collect()
         };
-        let unbound = without(&fair.bound);
-        if unbound.is_empty() { without(&fair.opened) } else { unbound }
+        let without_commitment = without(&fair.commitments);
+        if without_commitment.is_empty() { without(&fair.secrets) } else { without_commitment }
     }
 
     /// Returns whether all agents have joined, and the first episode is not dealt yet.
-    pub(super) fn is_opening(&self) -> bool {
-        self.is_gathering() && self.agents.iter().all(|seat| self.deals.bound(seat).is_some())
+    pub(super) fn waits_for_secrets(&self) -> bool {
+        self.is_before_first_deal() && self.agents.iter().all(|seat| self.deals.commitment(seat).is_some())
     }
 
     /// Returns an error before the first deal.
-    pub(super) fn check_dealt(&self) -> Result<(), Error> {
-        if !self.is_gathering() {
+    pub(super) fn require_dealt(&self) -> Result<(), Error> {
+        if !self.is_before_first_deal() {
             return Ok(());
         }
-        let to = if self.is_opening() { "open their part of the deal" } else { "join" };
-        Err(Error::NotDealt { missing: self.missing().to_string(), to })
+        let to = if self.waits_for_secrets() { "call OpenDeal" } else { "call JoinMatch" };
+        Err(Error::NotDealt { missing: self.seats_to_join_or_open().to_string(), to })
     }
 
     /// Returns the events of a seat that opens its secret; empty for a retry. `None` until all agents have joined.
-    pub(super) fn open(&self, seat: Seat, part: Contribution) -> Result<Option<Vec<EventKind>>, Error> {
+    pub(super) fn open_events(
+        &self,
+        seat: Seat,
+        secret: DealSecret,
+    ) -> Result<Option<Vec<EventKind>>, Error> {
         let Some(fair) = &self.deals.0 else {
             return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
         };
-        if fair.bound[seat.index()] != Some(commitment_to(&part)) {
-            let expected = "the 32 bytes whose SHA-256 the seat has joined with";
-            return Err(Error::field("secret", "another secret", expected));
+        if fair.commitments[seat.index()] != Some(commitment_to(&secret)) {
+            let expected = "the 32 bytes whose SHA-256 was the `commitment` in JoinMatch";
+            return Err(Error::field(
+                "secret",
+                "a secret that does not match the seat's commitment",
+                expected,
+            ));
         }
-        if fair.opened[seat.index()].is_some() {
+        if fair.secrets[seat.index()].is_some() {
             return Ok(Some(Vec::new()));
         }
-        Ok(self.is_opening().then(|| vec![EventKind::Opened { seat, part }]))
+        Ok(self.waits_for_secrets().then(|| vec![EventKind::Opened { seat, secret }]))
     }
 
     /// With fair deals, returns an error if a seed is given or no further episode is possible.
-    pub(super) fn check_next(&self, seed: Option<u64>) -> Result<(), Error> {
+    pub(super) fn require_next_allowed(&self, seed: Option<u64>) -> Result<(), Error> {
         if self.deals.0.is_none() {
             return Ok(());
         }
@@ -216,7 +229,7 @@ impl State {
     }
 
     /// With fair deals, returns an error if the episode is not over: the host must not discard a deal that it dislikes.
-    pub(super) fn check_leave(&self) -> Result<(), Error> {
-        if self.deals.0.is_some() { self.check_over() } else { Ok(()) }
+    pub(super) fn require_leave_allowed(&self) -> Result<(), Error> {
+        if self.deals.0.is_some() { self.require_over() } else { Ok(()) }
     }
 }

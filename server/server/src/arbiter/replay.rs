@@ -8,7 +8,7 @@ use boardwire_batch::release::Release;
 use super::decide::check_at_most;
 use super::state::State;
 use super::{Arbiter, Audience, CloseReason};
-use crate::record::{Record, Replayer, ShownDecisions};
+use crate::record::{Record, Replayer, VisibleDecisions};
 use crate::secret::{EpisodeKey, SeedSource};
 
 /// How many past episodes of a match the server keeps.
@@ -25,8 +25,8 @@ impl State {
     pub(super) fn revealed(&self, record: &Record, to: Audience) -> Option<EpisodeKey> {
         let is_over = record.episode < self.present.episode || self.is_over();
         let may_know = to == Audience::Host || record.key.source == SeedSource::Drawn;
-        let is_shown = self.has_ended() || (is_over && may_know && to.belongs());
-        (is_shown && record.dealt.is_some()).then_some(record.key)
+        let is_revealed = self.has_ended() || (is_over && may_know && to.is_participant());
+        (is_revealed && record.dealt_at.is_some()).then_some(record.key)
     }
 
     /// Returns whether the match is closed and no server will continue it.
@@ -41,7 +41,7 @@ impl Arbiter {
     pub fn replay_bytes(&self) -> usize {
         /// The bytes of a frame without its view.
         const FRAME: usize = 128;
-        let info = self.table.rules.info();
+        let info = self.table.game.info();
         (info.max_plies as usize + 2) * (info.layout.bytes() + FRAME)
     }
 
@@ -55,11 +55,12 @@ impl Arbiter {
         let (record, over, key, fair) = {
             let inner = self.lock();
             let state = &inner.state;
-            let shown = state.shown(self.settings.watch_delay).filter(|_| !audience.belongs());
-            let latest = shown.as_ref().map_or(state.present.episode, |record| record.episode);
-            let episode = episode.unwrap_or(latest);
-            check_at_most(latest, episode)?;
-            state.check_dealt()?;
+            let visible =
+                state.visible_record(self.settings.watch_delay).filter(|_| !audience.is_participant());
+            let latest_episode = visible.as_ref().map_or(state.present.episode, |record| record.episode);
+            let episode = episode.unwrap_or(latest_episode);
+            check_at_most(latest_episode, episode)?;
+            state.require_dealt()?;
             let record = state.records().find(|record| record.episode == episode);
             let mut record = record.cloned().ok_or_else(|| {
                 let oldest = state.past.front().map_or(state.present.episode, |record| record.episode);
@@ -67,16 +68,17 @@ impl Arbiter {
                 Error::field("episode", episode, expected)
             })?;
             let over = state.has_ended() || episode < state.present.episode || state.is_over();
-            let is_cut = shown.is_some() && record.cut(SystemTime::now() - self.settings.watch_delay);
+            let hides_frames =
+                visible.is_some() && record.truncate_after(SystemTime::now() - self.settings.watch_delay);
             // A given seed also reveals the episodes after this one.
             let reveals_later = record.key.source != SeedSource::Drawn;
-            let is_held_back = is_cut || (reveals_later && shown.is_some());
+            let is_held_back = hides_frames || (reveals_later && visible.is_some());
             let key = state.revealed(&record, audience).filter(|_| !is_held_back);
-            (record, over && !is_cut, key, state.fair_deal())
+            (record, over && !hides_frames, key, state.fair_deal())
         };
-        let shown = if over { ShownDecisions::All } else { ShownDecisions::Own };
+        let visible = if over { VisibleDecisions::All } else { VisibleDecisions::Own };
         let mut replayer = Replayer::new(&self.table, &record);
-        let advance = || replayer.advance(&self.table, &record, viewer, shown).transpose();
+        let advance = || replayer.advance(&self.table, &record, viewer, visible).transpose();
         let frames: Result<_, _> = std::iter::from_fn(advance).collect();
         Ok(v1::Replay {
             match_id: self.identity.id.clone(),
@@ -85,7 +87,7 @@ impl Arbiter {
             episode: record.episode,
             seed_commitment: record.commitment.to_vec().into(),
             seed_source: record.key.source.to_message().into(),
-            seed_opening: key.map(|key| key.to_message(record.server_part)),
+            seed_opening: key.map(|key| key.to_message(record.server_secret)),
             fair,
             viewer: viewer.seat().map(|seat| seat.number().into()),
             over,

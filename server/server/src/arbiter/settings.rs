@@ -11,7 +11,7 @@ use boardwire_batch::{Player, messages};
 use boardwire_kernel::{Seat, SeatSet};
 
 use super::{Clock, OPENING_TIMEOUT};
-use crate::convert::{duration, time};
+use crate::convert::{duration, duration_message};
 
 /// The settings of a match, without its table.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own in the protocol")]
@@ -38,7 +38,7 @@ pub struct Settings {
     /// Whether deals are fair: every agent contributes a secret to them.
     pub fair_deals: bool,
     /// How long agents may take to open their secrets for fair deals, after all have joined.
-    pub opening: Duration,
+    pub opening_timeout: Duration,
     /// The labels that the host gives the match.
     pub labels: BTreeMap<String, String>,
     /// The number of episodes after which the match closes; 0 for no limit. With a limit, no seat leaves an episode early.
@@ -69,7 +69,7 @@ impl Settings {
             watch_delay: Duration::ZERO,
             clocks: Vec::new(),
             fair_deals: false,
-            opening: OPENING_TIMEOUT,
+            opening_timeout: OPENING_TIMEOUT,
             labels: BTreeMap::new(),
             episodes: 0,
             host_begins: false,
@@ -88,10 +88,10 @@ impl Settings {
         let players = players.map(|(seat, given)| messages::player(tables, &table, seat, given));
         let players = players.collect::<Result<Vec<_>, _>>()?;
         let settings = Self {
-            clocks: Clock::read_all(&config.clocks, &players, tables, &table)?,
-            reward: messages::known("reward", config.reward)?,
+            clocks: Clock::from_messages(&config.clocks, &players, tables, &table)?,
+            reward: messages::enum_or_default("reward", config.reward)?,
             skip_forced: config.skip_forced,
-            illegal_actions: messages::known("illegal_actions", config.illegal_actions)?,
+            illegal_actions: messages::enum_or_default("illegal_actions", config.illegal_actions)?,
             seat_may_seed: config.seat_may_seed,
             fair_deals: config.fair_deals,
             private: config.private,
@@ -107,11 +107,11 @@ impl Settings {
     /// Returns the configuration of a match with these settings at a table.
     #[must_use]
     pub fn config(&self, table: &Table) -> v1::MatchConfig {
-        let info = table.rules.info();
+        let info = table.game.info();
         let clock = |clock: &Option<Clock>| clock.as_ref().map(Clock::to_message).unwrap_or_default();
         v1::MatchConfig {
             game: info.id.to_owned(),
-            players: self.players.iter().map(messages::player_to).collect(),
+            players: self.players.iter().map(messages::player_message).collect(),
             options: messages::options(info),
             reward: self.reward.into(),
             skip_forced: self.skip_forced,
@@ -119,7 +119,7 @@ impl Settings {
             seat_may_seed: self.seat_may_seed,
             private: self.private,
             labels: self.labels.clone(),
-            watch_delay: time(self.watch_delay),
+            watch_delay: duration_message(self.watch_delay),
             clocks: self.clocks.iter().map(clock).collect(),
             fair_deals: self.fair_deals,
             episodes: self.episodes,
@@ -134,20 +134,21 @@ impl Settings {
     /// settings exclude each other.
     pub fn check(&self) -> Result<(), Error> {
         check_labels(&self.labels)?;
-        for (field, time, most) in
-            [("watch_delay", self.watch_delay, MAX_WATCH_DELAY), ("opening", self.opening, MAX_TIMEOUT)]
-        {
+        for (field, time, most) in [
+            ("watch_delay", self.watch_delay, MAX_WATCH_DELAY),
+            ("opening", self.opening_timeout, MAX_TIMEOUT),
+        ] {
             if time > most {
                 let expected = format!("from 0 to {} seconds", most.as_secs());
                 return Err(Error::field(field, format!("{time:?}"), expected));
             }
         }
-        let is_of_agent = |(seat, clock): (usize, &Option<Clock>)| {
-            clock.is_none() || self.players.get(seat) == Some(&Player::Agent)
+        let has_no_agent = |(seat, clock): &(usize, &Option<Clock>)| {
+            clock.is_some() && self.players.get(*seat) != Some(&Player::Agent)
         };
-        if !self.clocks.iter().enumerate().all(is_of_agent) {
-            let value = format!("{} clocks", self.clocks.len());
-            return Err(Error::field("clocks", value, "clocks of agents' seats only"));
+        if let Some((seat, _)) = self.clocks.iter().enumerate().find(has_no_agent) {
+            let value = format!("a clock at seat {seat}");
+            return Err(Error::field("clocks", value, "a clock only at seats with an agent"));
         }
         self.check_fair()?;
         if self.host_begins && self.seat_may_seed {
@@ -156,7 +157,8 @@ impl Settings {
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.agents().len() > 1 {
             // A ply that no agent chose reveals that a hidden hand left only one legal action.
-            let expected = "false when several agents play, since it would reveal what a hidden hand allows";
+            let expected = "false with more than one agent (a skipped decision reveals that a hidden hand has one legal \
+                action)";
             return Err(Error::field("skip_forced", "true", expected));
         }
         Ok(())
@@ -189,7 +191,7 @@ impl Settings {
         let agents = self.agents();
         let seat = agents.iter().find(|seat| Some(u32::from(seat.number())) == number);
         seat.ok_or_else(|| {
-            let given = number.map_or_else(|| "nothing".to_owned(), |number| number.to_string());
+            let given = number.map_or_else(|| "no value".to_owned(), |number| number.to_string());
             Error::field("seat", given, format!("an agent's seat: {agents}"))
         })
     }
@@ -203,7 +205,9 @@ fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Error> {
     for (name, value) in labels {
         let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
         if !(1..=MAX_LABEL_NAME_BYTES).contains(&name.len()) || !name.bytes().all(is_allowed) {
-            let expected = format!("named by 1 to {MAX_LABEL_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`");
+            let expected = format!(
+                "label names of 1 to {MAX_LABEL_NAME_BYTES} characters from a-z, 0-9, `_`, `-` and `.`"
+            );
             return Err(Error::field("labels", name, expected));
         }
         if value.len() > MAX_LABEL_VALUE_BYTES {

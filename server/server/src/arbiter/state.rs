@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use boardwire_batch::play::Play;
+use boardwire_batch::play::AnyEpisode;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) agents: SeatSet,
     pub(super) clocks: Vec<Option<Clock>>,
     /// The game of the present episode.
-    pub(super) play: Box<dyn Play>,
+    pub(super) play: Box<dyn AnyEpisode>,
     /// The record of the present episode.
     pub(super) present: Record,
     /// The records of the latest past episodes, the oldest first.
@@ -36,7 +36,7 @@ pub(super) struct State {
     pub(super) invited: Vec<Option<[u8; 32]>>,
     pub(super) holders: Vec<Option<Holder>>,
     /// The seats that have asked for the next episode.
-    pub(super) votes: SeatSet,
+    pub(super) asked_seats: SeatSet,
     pub(super) closed: Option<CloseReason>,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct SeatState {
     /// Whether the engine replaced the action of its last decision.
     pub(super) substituted: bool,
     /// Whether the engine made its last decision for it after a timeout.
-    pub(super) timed_out: bool,
+    pub(super) last_timed_out: bool,
     /// The number of the last decision that the engine made after a timeout.
-    pub(super) late: Option<u32>,
+    pub(super) timed_out_decision: Option<u32>,
     /// Whether its time has run out for the present decision, so that the engine must decide for it.
-    pub(super) is_expired: bool,
+    pub(super) has_timed_out: bool,
     pub(super) time: TimeBank,
     /// The last decision of its agent, which the agent may repeat.
     pub(super) last: Option<Decision>,
@@ -94,14 +94,14 @@ impl State {
             deals,
             agents: settings.agents(),
             clocks: settings.clocks.clone(),
-            play: table.rules.clone().deal(key.key),
+            play: table.game.clone().deal(key.key),
             present,
             past: VecDeque::new(),
             by_seat: settings.seats().map(|seat| SeatState::new(settings.clock(seat))).collect(),
             seeds,
             invited: vec![None; settings.players.len()],
             holders: vec![None; settings.players.len()],
-            votes: SeatSet::EMPTY,
+            asked_seats: SeatSet::EMPTY,
             closed: None,
         }
     }
@@ -111,43 +111,43 @@ impl State {
     /// # Errors
     /// The event cannot follow the events before it; then the state does not change.
     pub(super) fn apply(&mut self, table: &Table, event: &Event) -> Result<(), InvalidEvent> {
-        if let Some(seat) = event.what.seat()
+        if let Some(seat) = event.kind.seat()
             && seat.index() >= self.by_seat.len()
         {
             return Err(InvalidEvent(format!("there is no seat {}", seat.number())));
         }
-        match &event.what {
-            EventKind::Joined { seat, token, request, bound } => {
+        match &event.kind {
+            EventKind::Joined { seat, token, request, commitment } => {
                 // After the deal the commitments stay, even if another agent takes the seat.
-                if self.is_gathering() {
-                    self.deals.bind(*seat, *bound);
+                if self.is_before_first_deal() {
+                    self.deals.set_commitment(*seat, *commitment);
                 }
                 self.holders[seat.index()] = Some(Holder { token: *token, request: *request });
             }
             EventKind::Invited { seat, invitation } => {
                 self.holders[seat.index()] = None;
                 self.invited[seat.index()] = Some(*invitation);
-                if self.is_gathering() {
-                    self.deals.bind(*seat, None);
+                if self.is_before_first_deal() {
+                    self.deals.set_commitment(*seat, None);
                 }
             }
-            EventKind::Opened { seat, part } => self.deals.open(*seat, *part)?,
-            EventKind::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone())?,
-            &EventKind::Played { seat, action, cause, took } => {
-                self.played(Move { seat, action, cause, took, at: event.at })?;
+            EventKind::Opened { seat, secret } => self.deals.set_secret(*seat, *secret)?,
+            EventKind::Dealt { key, seeds } => self.dealt(table, event.at, *key, seeds.clone())?,
+            &EventKind::Played { seat, action, cause, decision_time } => {
+                self.played(Move { seat, action, cause, decision_time, at: event.at })?;
             }
             EventKind::Forfeited { forfeited, given } => {
                 if let Some(given) = given {
                     self.by_seat[forfeited.seat.index()].decide(self.present.episode, *given, false);
                 }
                 self.present.forfeited = Some(*forfeited);
-                self.present.acted = event.at;
+                self.present.last_action_at = event.at;
             }
-            EventKind::RanOut { seat } => {
+            EventKind::TimedOut { seat } => {
                 let seat = &mut self.by_seat[seat.index()];
-                seat.is_expired = !seat.time.forgive();
+                seat.has_timed_out = !seat.time.use_strike();
             }
-            EventKind::Voted { seat } => self.votes.insert(*seat),
+            EventKind::AskedForNext { seat } => self.asked_seats.insert(*seat),
             EventKind::Closed(reason) => self.closed = Some(reason.clone()),
         }
         Ok(())
@@ -160,12 +160,13 @@ impl State {
         key: EpisodeKey,
         seeds: Seeds,
     ) -> Result<(), InvalidEvent> {
-        let is_first = self.is_gathering();
-        let (episode, first) = if is_first { (0, 1) } else { (self.present.episode + 1, self.present.end()) };
+        let is_first = self.is_before_first_deal();
+        let (episode, first) =
+            if is_first { (0, 1) } else { (self.present.episode + 1, self.present.next_sequence()) };
         let mut record = Record::new((&*self.id, &table.digest), episode, first, key, at);
-        record.server_part = self.deals.server_part(episode)?;
+        record.server_secret = self.deals.server_secret(episode)?;
         let former = std::mem::replace(&mut self.present, record);
-        self.play = table.rules.clone().deal(key.key);
+        self.play = table.game.clone().deal(key.key);
         self.seeds = seeds;
         if is_first {
             return Ok(());
@@ -177,24 +178,24 @@ impl State {
         for (seat, index) in self.by_seat.iter_mut().zip(0..) {
             *seat = SeatState::new(self.clocks.get(index).and_then(Option::as_ref));
         }
-        self.votes = SeatSet::EMPTY;
+        self.asked_seats = SeatSet::EMPTY;
         Ok(())
     }
 
     fn played(&mut self, played: Move) -> Result<(), InvalidEvent> {
-        let Move { seat, action, cause, took, at } = played;
-        if let Cause::Bot { words } | Cause::Substituted { words, .. } | Cause::Late { words, .. } = cause
+        let Move { seat, action, cause, decision_time, at } = played;
+        if let Cause::Bot { words } | Cause::Substituted { words, .. } | Cause::TimedOut { words, .. } = cause
             && words > MAX_WORDS
         {
             return Err(InvalidEvent(format!("`words` must be at most {MAX_WORDS}; got {words}")));
         }
         let refused = |error| InvalidEvent(format!("action {action}: {error}"));
         self.play.apply(seat, action.into()).map_err(refused)?;
-        self.present.acted = at;
+        self.present.last_action_at = at;
         self.present.moves.push(played);
         let seat_state = &mut self.by_seat[seat.index()];
-        if let (Some(took), Some(Some(clock))) = (took, self.clocks.get(seat.index())) {
-            seat_state.time.charge(clock, took);
+        if let (Some(time), Some(Some(clock))) = (decision_time, self.clocks.get(seat.index())) {
+            seat_state.time.apply_decision(clock, time);
         }
         let episode = self.present.episode;
         match cause {
@@ -205,13 +206,13 @@ impl State {
             }
             Cause::Bot { words } => seat_state.bot_words = words,
             Cause::Forced => {}
-            Cause::Late { words, bot } => seat_state.decide_late(words, bot),
+            Cause::TimedOut { words, bot } => seat_state.decide_after_timeout(words, bot),
         }
         Ok(())
     }
 
     pub(super) fn pending(&self) -> SeatSet {
-        if self.present.forfeited.is_some() || self.is_gathering() {
+        if self.present.forfeited.is_some() || self.is_before_first_deal() {
             SeatSet::EMPTY
         } else {
             self.play.pending()
@@ -219,7 +220,7 @@ impl State {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        !self.is_gathering() && self.pending().is_empty()
+        !self.is_before_first_deal() && self.pending().is_empty()
     }
 
     /// Returns the stream of random numbers of a seat's bot.
@@ -252,7 +253,7 @@ impl State {
             seeds: self.seeds.clone(),
             invited: self.invited.clone(),
             holders: self.holders.clone(),
-            votes: self.votes,
+            asked_seats: self.asked_seats,
             closed: self.closed.clone(),
         }
     }
@@ -264,16 +265,16 @@ impl SeatState {
     }
 
     /// Records a decision that the engine made for the seat after a timeout.
-    fn decide_late(&mut self, words: u64, bot: bool) {
+    fn decide_after_timeout(&mut self, words: u64, bot: bool) {
         *(if bot { &mut self.bot_words } else { &mut self.substitute_words }) = words;
-        (self.is_expired, self.timed_out, self.substituted) = (false, true, false);
-        (self.late, self.last) = (Some(self.decision), None);
+        (self.has_timed_out, self.last_timed_out, self.substituted) = (false, true, false);
+        (self.timed_out_decision, self.last) = (Some(self.decision), None);
         self.decision += 1;
     }
 
     fn decide(&mut self, episode: u32, action: u32, substituted: bool) {
         self.last = Some(Decision { episode, number: self.decision, action });
         self.decision += 1;
-        (self.substituted, self.timed_out) = (substituted, false);
+        (self.substituted, self.last_timed_out) = (substituted, false);
     }
 }

@@ -3,14 +3,14 @@
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::v1;
-use boardwire_batch::messages::count;
+use boardwire_batch::messages::to_u32;
 use boardwire_batch::reward;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, Digest, Seat, SeatSet};
 
 use super::state::State;
 use super::{Arbiter, Audience, CloseReason, Inner, Settings};
-use crate::convert::{numbers, to_the_second};
+use crate::convert::{seat_numbers, whole_seconds};
 use crate::record::{Forfeited, Record, outcome};
 
 /// The phase of a match.
@@ -67,17 +67,17 @@ impl Arbiter {
     pub fn describe(&self, audience: Audience) -> v1::Match {
         let inner = self.lock();
         let (phase, state) = (inner.phase(), &inner.state);
-        let shown = state.shown(self.settings.watch_delay).filter(|_| !audience.belongs());
-        let is_delayed = shown.is_some();
-        let record = shown.as_ref().unwrap_or(&state.present);
+        let visible = state.visible_record(self.settings.watch_delay).filter(|_| !audience.is_participant());
+        let is_delayed = visible.is_some();
+        let record = visible.as_ref().unwrap_or(&state.present);
         let key = state.revealed(record, audience).filter(|_| !is_delayed);
         let agents = self.settings.agents();
         let has_joined = |seat: &Seat| !agents.contains(*seat) || state.holders[seat.index()].is_some();
         let waiting_for = match &phase {
             _ if is_delayed => SeatSet::EMPTY,
-            Phase::Gathering => state.missing(),
+            Phase::Gathering => state.seats_to_join_or_open(),
             Phase::Playing => state.pending(),
-            Phase::Over => agents.iter().filter(|seat| !state.votes.contains(*seat)).collect(),
+            Phase::Over => agents.iter().filter(|seat| !state.asked_seats.contains(*seat)).collect(),
             Phase::Closed(_) => SeatSet::EMPTY,
         };
         let close_reason = match &phase {
@@ -85,31 +85,35 @@ impl Arbiter {
             _ => v1::CloseReason::Unspecified,
         };
         let last_move = record.moves.last().map(|played| played.at);
-        let shown_action = last_move.or(record.dealt).unwrap_or(self.identity.created);
+        let last_visible_action = last_move.or(record.dealt_at).unwrap_or(self.identity.created);
         v1::Match {
             id: self.identity.id.clone(),
             config: Some(self.settings.config(&self.table)),
             spec_digest: self.table.digest.to_string(),
             state: if is_delayed { v1::MatchState::Playing } else { phase.to_message() }.into(),
             close_reason: close_reason.into(),
-            joined: numbers(self.settings.seats().filter(has_joined).collect()),
-            waiting_for: numbers(waiting_for),
+            joined: seat_numbers(self.settings.seats().filter(has_joined).collect()),
+            waiting_for: seat_numbers(waiting_for),
             episode: record.episode,
-            ply: if is_delayed { count(record.moves.len()) } else { state.play.ply() },
-            create_time: Some(to_the_second(self.identity.created)),
-            last_action_time: Some(to_the_second(if is_delayed { shown_action } else { record.acted })),
-            seed_commitment: record.dealt.map(|_| record.commitment.to_vec().into()).unwrap_or_default(),
+            ply: if is_delayed { to_u32(record.moves.len()) } else { state.play.ply() },
+            create_time: Some(whole_seconds(self.identity.created)),
+            last_action_time: Some(whole_seconds(if is_delayed {
+                last_visible_action
+            } else {
+                record.last_action_at
+            })),
+            seed_commitment: record.dealt_at.map(|_| record.commitment.to_vec().into()).unwrap_or_default(),
             fair: state.fair_deal(),
             seed_source: record.key.source.to_message().into(),
-            seed_opening: key.map(|key| key.to_message(record.server_part)),
+            seed_opening: key.map(|key| key.to_message(record.server_secret)),
         }
     }
 
     /// Returns the phase that spectators may see.
-    pub(crate) fn shown_state(&self) -> v1::MatchState {
+    pub(crate) fn visible_state(&self) -> v1::MatchState {
         let inner = self.lock();
-        let shown = inner.state.shown(self.settings.watch_delay);
-        if shown.is_some() { v1::MatchState::Playing } else { inner.phase().to_message() }
+        let visible = inner.state.visible_record(self.settings.watch_delay);
+        if visible.is_some() { v1::MatchState::Playing } else { inner.phase().to_message() }
     }
 }
 
@@ -122,7 +126,7 @@ impl State {
         seat: Seat,
         extras: v1::Extras,
     ) -> v1::Observation {
-        let info = table.rules.info();
+        let info = table.game.info();
         let mut view = vec![0; info.layout.bytes()];
         self.play.view(seat.into(), &mut view);
         let mut mask = vec![0; info.actions.mask_bytes()];
@@ -149,12 +153,12 @@ impl State {
             decision: seat_state.decision,
             view: view.into(),
             mask: mask.into(),
-            pending: numbers(self.pending()),
+            pending: seat_numbers(self.pending()),
             reward,
             terminated: outcome.is_some() && !truncated,
             truncated,
             substituted: seat_state.substituted,
-            timed_out: seat_state.timed_out,
+            timed_out: seat_state.last_timed_out,
             clocks: Vec::new(),
             outcome,
             text: if extras.text { self.play.text(seat.into()) } else { String::new() },
@@ -165,14 +169,15 @@ impl State {
 
     /// Returns the last episode that spectators may see with this delay, cut after its last visible position. `None` if they
     /// may see everything, and before the first deal.
-    pub(super) fn shown(&self, delay: Duration) -> Option<Record> {
+    pub(super) fn visible_record(&self, delay: Duration) -> Option<Record> {
         let time = SystemTime::now().checked_sub(delay).filter(|_| !delay.is_zero())?;
-        self.present.dealt?;
-        let is_dealt = |record: &&Record| record.dealt.is_none_or(|dealt| dealt <= time);
+        self.present.dealt_at?;
+        let is_dealt = |record: &&Record| record.dealt_at.is_none_or(|dealt| dealt <= time);
         let last = self.records().rev().find(is_dealt).or_else(|| self.records().next());
         let mut record = last.expect("there is always the present one").clone();
-        let is_cut = record.cut(time);
-        let is_all = !is_cut && record.episode == self.present.episode && self.present.acted <= time;
+        let hides_frames = record.truncate_after(time);
+        let is_all =
+            !hides_frames && record.episode == self.present.episode && self.present.last_action_at <= time;
         (!is_all).then_some(record)
     }
 }
@@ -181,7 +186,7 @@ impl Inner {
     fn phase(&self) -> Phase {
         match &self.state.closed {
             Some(reason) => Phase::Closed(reason.clone()),
-            None if self.state.is_gathering() => Phase::Gathering,
+            None if self.state.is_before_first_deal() => Phase::Gathering,
             None if self.state.is_over() => Phase::Over,
             None => Phase::Playing,
         }

@@ -24,7 +24,7 @@ use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
 
 use super::*;
-use crate::record::fair::{Contribution, commitment_to};
+use crate::record::fair::{DealSecret, commitment_to};
 use crate::record::{Cause, DecisionTime, Forfeited, Mismatch, verify};
 
 fn tables() -> Tables {
@@ -46,8 +46,8 @@ fn pool() -> &'static Pool {
 }
 
 fn arbiter(table: Arc<Table>, settings: Settings) -> Arc<Arbiter> {
-    let arbiter = Arc::new(Arbiter::new(table, settings, pool().alone().owner(), 3));
-    arbiter.begin();
+    let arbiter = Arc::new(Arbiter::new(table, settings, pool().new_group().work_queue(), 3));
+    arbiter.start();
     arbiter
 }
 
@@ -55,11 +55,11 @@ const AGENT: Player = Player::Agent;
 const RANDOM: Player = Player::Bot(Bot::Random);
 
 fn faraway(settings: Settings) -> Arc<Arbiter> {
-    let seats = u32::try_from(settings.players.len()).expect("a match has few seats");
+    let seats = u32::try_from(settings.players.len()).expect("the number fits u32");
     arbiter(table("faraway", seats), settings)
 }
 
-async fn look(arbiter: &Arc<Arbiter>, seat: Seat) -> Observation {
+async fn observe(arbiter: &Arc<Arbiter>, seat: Seat) -> Observation {
     arbiter.observe(seat, false, Extras::default()).await.expect("the match is open")
 }
 
@@ -68,9 +68,9 @@ async fn reset(
     arbiter: &Arc<Arbiter>,
     seat: Seat,
     seed: Option<u64>,
-    leave: Option<u32>,
+    from_episode: Option<u32>,
 ) -> Result<(), Error> {
-    arbiter.reset(seat, Reset { seed, leave, ..Reset::default() }).await.map(drop)
+    arbiter.reset(seat, Reset { seed, from_episode, ..Reset::default() }).await.map(drop)
 }
 
 /// Returns the source of the present episode's seed.
@@ -80,17 +80,17 @@ fn source(arbiter: &Arbiter) -> SeedSource {
 
 /// Returns the public facts about a fair deal.
 fn fair_deal(arbiter: &Arbiter) -> v1::FairDeal {
-    arbiter.describe(Audience::Seat(Seat::FIRST)).fair.expect("its deals are fair")
+    arbiter.describe(Audience::Seat(Seat::FIRST)).fair.expect("the match has fair deals")
 }
 
 /// Converts commitments or secrets to the form that they have in messages.
-fn parts(parts: &[Option<Contribution>]) -> Vec<bytes::Bytes> {
-    parts.iter().map(|part| part.map(|part| part.to_vec().into()).unwrap_or_default()).collect()
+fn to_message_bytes(values: &[Option<[u8; 32]>]) -> Vec<bytes::Bytes> {
+    values.iter().map(|value| value.map(|value| value.to_vec().into()).unwrap_or_default()).collect()
 }
 
 /// Returns the next frame; `None` when the match is closed.
 async fn next(watcher: &mut Watcher) -> Result<Option<Frame>, Error> {
-    Ok(if watcher.wait().await? { Some(watcher.show(false)?.0) } else { None })
+    Ok(if watcher.wait().await? { Some(watcher.take_frame(false)?.0) } else { None })
 }
 
 fn legal(observation: &Observation) -> Vec<u32> {
@@ -110,10 +110,10 @@ fn decision_of(observation: &Observation, action: u32) -> Decision {
 }
 
 /// Plays the first legal action for every agent's seat until the episode is over.
-async fn play_out(arbiter: &Arc<Arbiter>) {
+async fn play_to_end(arbiter: &Arc<Arbiter>) {
     while arbiter.phase() == Phase::Playing {
         for seat in arbiter.settings.agents().iter() {
-            let observation = look(arbiter, seat).await;
+            let observation = observe(arbiter, seat).await;
             if observation.pending.contains(&seat.number().into()) {
                 arbiter
                     .act(seat, decision_of(&observation, legal(&observation)[0]))
@@ -128,28 +128,28 @@ async fn play_out(arbiter: &Arc<Arbiter>) {
 async fn a_repeated_decision_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
-    let observation = look(&arbiter, seat).await;
+    let observation = observe(&arbiter, seat).await;
     let decision = decision_of(&observation, legal(&observation)[0]);
-    arbiter.act(seat, decision).await.expect("it is due");
-    let after = look(&arbiter, seat).await;
+    arbiter.act(seat, decision).await.expect("the decision is due");
+    let after = observe(&arbiter, seat).await;
     arbiter.act(seat, decision).await.expect("a repetition is answered");
-    assert_eq!(look(&arbiter, seat).await, after);
+    assert_eq!(observe(&arbiter, seat).await, after);
     let other = Decision { action: legal(&observation)[1], ..decision };
     let stale = Error::DecisionStale { expected_episode: 0, expected_decision: 1, episode: 0, decision: 0 };
     assert_eq!(arbiter.act(seat, other).await, Err(stale));
-    assert_eq!(look(&arbiter, seat).await, after);
+    assert_eq!(observe(&arbiter, seat).await, after);
 }
 
 #[tokio::test]
-async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
+async fn a_future_decision_or_one_of_another_episode_is_stale() {
     let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let seat = Seat::new(0);
-    let observation = look(&arbiter, seat).await;
+    let observation = observe(&arbiter, seat).await;
     for (episode, number) in [(0, 1), (1, 0)] {
         let decision = Decision { episode, number, action: legal(&observation)[0] };
         assert!(matches!(arbiter.act(seat, decision).await, Err(Error::DecisionStale { .. })));
     }
-    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
     reset(&arbiter, seat, None, Some(0)).await.expect("an agent alone may reset");
     assert!(matches!(
         arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await,
@@ -161,9 +161,9 @@ async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
 async fn a_decision_of_a_seat_that_owes_none_is_refused() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
-    let observation = look(&arbiter, seat).await;
-    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
-    let waiting = look(&arbiter, seat).await;
+    let observation = observe(&arbiter, seat).await;
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
+    let waiting = observe(&arbiter, seat).await;
     assert!(legal(&waiting).is_empty());
     let early = Decision { action: legal(&observation)[1], ..decision_of(&waiting, 0) };
     let pending = SeatSet::only(Seat::new(1));
@@ -177,12 +177,12 @@ async fn a_decision_of_a_seat_that_owes_none_is_refused() {
 async fn a_refused_action_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(1);
-    let observation = look(&arbiter, seat).await;
+    let observation = observe(&arbiter, seat).await;
     let refused = arbiter.act(seat, decision_of(&observation, illegal(&observation))).await;
     assert!(matches!(refused, Err(Error::ActionIllegal { .. })), "{refused:?}");
     let refused = arbiter.act(seat, decision_of(&observation, 113)).await;
     assert_eq!(refused, Err(Error::ActionOutOfRange { action: 113, actions: 113 }));
-    assert_eq!(look(&arbiter, seat).await, observation);
+    assert_eq!(observe(&arbiter, seat).await, observation);
 }
 
 #[tokio::test]
@@ -191,13 +191,13 @@ async fn illegal_actions_follow_the_policy_of_the_match() {
     let seat = Seat::new(0);
 
     let first = policy(IllegalActionPolicy::FirstLegal);
-    let observation = look(&first, seat).await;
+    let observation = observe(&first, seat).await;
     first.act(seat, decision_of(&observation, illegal(&observation))).await.expect("a substitute is played");
     let honest = policy(IllegalActionPolicy::Reject);
-    honest.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is legal");
-    let substituted = look(&first, seat).await;
+    honest.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("the action is legal");
+    let substituted = observe(&first, seat).await;
     assert!(substituted.substituted);
-    assert_eq!(Observation { substituted: false, ..substituted }, look(&honest, seat).await);
+    assert_eq!(Observation { substituted: false, ..substituted }, observe(&honest, seat).await);
 
     let (one, two) = (policy(IllegalActionPolicy::SeededLegal), policy(IllegalActionPolicy::SeededLegal));
     for arbiter in [&one, &two] {
@@ -206,14 +206,17 @@ async fn illegal_actions_follow_the_policy_of_the_match() {
             .await
             .expect("a substitute is played");
     }
-    assert_eq!(look(&one, seat).await, look(&two, seat).await);
+    assert_eq!(observe(&one, seat).await, observe(&two, seat).await);
 
     let forfeit = policy(IllegalActionPolicy::Forfeit);
-    forfeit.act(seat, decision_of(&observation, illegal(&observation))).await.expect("it ends the episode");
-    let end = look(&forfeit, seat).await;
+    forfeit
+        .act(seat, decision_of(&observation, illegal(&observation)))
+        .await
+        .expect("the forfeit is accepted");
+    let end = observe(&forfeit, seat).await;
     assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
     assert!((end.reward + 1.0).abs() < 1e-9);
-    let ending = end.outcome.clone().expect("it is over");
+    let ending = end.outcome.clone().expect("the episode is over");
     let forfeits: Vec<_> = ending.forfeits().collect();
     assert_eq!((ending.ranks, forfeits), (vec![2, 1], vec![Forfeit::IllegalAction, Forfeit::Unspecified]));
     assert_eq!(forfeit.act(seat, decision_of(&end, 0)).await, Err(Error::EpisodeOver { episode: 0 }));
@@ -225,7 +228,7 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
     for illegal_actions in [Reject, FirstLegal, SeededLegal, Forfeit] {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM]) });
         let seat = Seat::new(0);
-        let observation = look(&arbiter, seat).await;
+        let observation = observe(&arbiter, seat).await;
         let refused = arbiter.act(seat, decision_of(&observation, 1_000)).await;
         assert_eq!(refused, Err(Error::ActionOutOfRange { action: 1_000, actions: 113 }));
     }
@@ -237,13 +240,13 @@ async fn skip_forced_skips_forced_decisions() {
         let skipping = Settings { skip_forced: true, ..settings(&[AGENT, RANDOM]) };
         let (arbiter, seat) = (arbiter(table(game, 2), skipping), Seat::new(0));
         for _ in 0..40 {
-            let observation = look(&arbiter, seat).await;
+            let observation = observe(&arbiter, seat).await;
             if observation.pending.contains(&seat.number().into()) {
                 assert!(legal(&observation).len() > 1, "{game} asks for a forced decision");
                 arbiter
                     .act(seat, decision_of(&observation, legal(&observation)[0]))
                     .await
-                    .expect("it is legal");
+                    .expect("the action is legal");
             }
         }
     }
@@ -264,9 +267,9 @@ async fn a_seat_gives_a_seed_only_with_seat_may_seed() {
     let refused = reset(&strict, seat, Some(3), None).await;
     assert!(matches!(refused, Err(Error::HostOnly { .. })), "{refused:?}");
     assert_eq!(strict.describe(Audience::Seat(Seat::FIRST)).episode, 0);
-    strict.reset_match(Role::Host, Some(3), None).await.expect("the host may");
+    strict.reset_match(Role::Host, Some(3), None).await.expect("the host may reset the match");
     assert_eq!(source(&strict), SeedSource::Given(3));
-    reset(&strict, seat, None, None).await.expect("without a seed it may");
+    reset(&strict, seat, None, None).await.expect("the agent may reset without a seed");
     let free = faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, RANDOM]) });
     reset(&free, seat, Some(3), None).await.expect("the match allows it");
     assert_eq!(source(&free), SeedSource::Given(3));
@@ -280,21 +283,21 @@ async fn a_seat_gives_a_seed_only_with_seat_may_seed() {
 async fn a_decision_of_a_busy_seat_that_would_wait_changes_nothing() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (seat, other) = (Seat::new(0), Seat::new(1));
-    let observation = look(&arbiter, other).await;
-    arbiter.act(other, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
+    let observation = observe(&arbiter, other).await;
+    arbiter.act(other, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
     let mut waiting: Vec<_> =
         (0..3).map(|_| Box::pin(arbiter.observe(other, true, Extras::default()))).collect();
     for call in &mut waiting {
         assert!(futures_util::poll!(call).is_pending());
     }
-    let observation = look(&arbiter, seat).await;
-    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
-    let next = look(&arbiter, other).await;
-    assert!(next.pending.contains(&1), "its calls could be answered, and are still there");
+    let observation = observe(&arbiter, seat).await;
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
+    let next = observe(&arbiter, other).await;
+    assert!(next.pending.contains(&1), "seat 1 owes a decision, but its waiting calls are not polled");
     let act = Act { wait: true, ..decision_of(&next, legal(&next)[0]).into() };
     let refused = arbiter.act(other, act).await;
     assert_eq!(refused, Err(Error::SeatBusy { seat: 1, limit: 3 }));
-    assert_eq!(look(&arbiter, other).await.decision, next.decision);
+    assert_eq!(observe(&arbiter, other).await.decision, next.decision);
     drop(waiting);
 }
 
@@ -302,15 +305,15 @@ async fn a_decision_of_a_busy_seat_that_would_wait_changes_nothing() {
 async fn waiting_calls_of_a_seat_are_limited() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let seat = Seat::new(0);
-    let observation = look(&arbiter, seat).await;
-    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
+    let observation = observe(&arbiter, seat).await;
+    arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
     let wait = || Box::pin(arbiter.observe(seat, true, Extras::default()));
     let mut waiting: Vec<_> = (0..3).map(|_| wait()).collect();
     for call in &mut waiting {
         assert!(futures_util::poll!(call).is_pending());
     }
     assert_eq!(wait().await, Err(Error::SeatBusy { seat: seat.number(), limit: 3 }));
-    look(&arbiter, seat).await;
+    observe(&arbiter, seat).await;
     assert!(arbiter.idle_since().is_none(), "a call waits");
     waiting.pop();
     let mut next = wait();
@@ -328,7 +331,7 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
     let early = reset(&arbiter, zero, None, None).await;
     assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }));
     assert!(matches!(reset(&arbiter, zero, Some(3), None).await, Err(Error::HostOnly { .. })));
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     let (first, second) =
         tokio::join!(reset(&arbiter, zero, None, Some(0)), reset(&arbiter, one, None, Some(0)));
     assert_eq!((first, second, arbiter.describe(Audience::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
@@ -345,9 +348,9 @@ async fn a_match_with_an_episode_limit_closes_after_the_last_one() {
     for episode in 0..2 {
         let early = reset(&arbiter, seat, None, None).await;
         assert_eq!(early, Err(Error::EpisodeNotOver { episode }), "the agent may not leave the episode");
-        play_out(&arbiter).await;
+        play_to_end(&arbiter).await;
         if episode == 0 {
-            reset(&arbiter, seat, None, Some(0)).await.expect("it is over");
+            reset(&arbiter, seat, None, Some(0)).await.expect("the episode is over");
         }
     }
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Finished));
@@ -360,7 +363,9 @@ async fn a_match_with_an_episode_limit_closes_after_the_last_one() {
     {
         assert_eq!(refused, Err(Error::MatchClosed { match_id: arbiter.id().to_owned() }));
     }
-    assert!(arbiter.replay(Audience::Seat(seat), Some(0)).expect("it is kept").seed_opening.is_some());
+    assert!(
+        arbiter.replay(Audience::Seat(seat), Some(0)).expect("the episode is kept").seed_opening.is_some()
+    );
 }
 
 #[tokio::test]
@@ -375,20 +380,20 @@ async fn with_host_begins_seats_wait_for_the_host() {
     let seat = Seat::new(0);
     let early = reset(&arbiter, seat, None, None).await;
     assert_eq!(early, Err(Error::EpisodeNotOver { episode: 0 }), "the agent may not leave the episode");
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     {
         let early = std::pin::pin!(arbiter.reset_match(Role::Host, Some(9), Some(0)));
         assert!(futures_util::poll!(early).is_pending(), "the seat has not asked for the next episode");
     }
     let mut request = Box::pin(reset(&arbiter, seat, None, Some(0)));
     assert!(futures_util::poll!(&mut request).is_pending(), "the host has not begun the episode");
-    arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("the host may");
+    arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("the host may reset the match");
     request.await.expect("the host has begun it");
-    arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("it may ask again");
+    arbiter.reset_match(Role::Host, Some(9), Some(0)).await.expect("the host may repeat the request");
     let summary = arbiter.describe(Audience::Host);
     assert_eq!((summary.episode, source(&arbiter)), (1, SeedSource::Given(9)));
-    play_out(&arbiter).await;
-    let revealed = |audience| arbiter.replay(audience, None).expect("it is kept").seed_opening;
+    play_to_end(&arbiter).await;
+    let revealed = |audience| arbiter.replay(audience, None).expect("the episode is kept").seed_opening;
     assert!(revealed(Audience::Host).is_some(), "the host has given the seed");
     assert_eq!((revealed(Audience::Seat(seat)), revealed(Audience::Public)), (None, None));
     let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[AGENT, RANDOM]) };
@@ -405,19 +410,19 @@ async fn equal_seeds_show_equal_episodes() {
     reset(&two, role, Some(99), None).await.expect("an agent alone may give a seed");
     reset(&two, role, Some(7), None).await.expect("an agent alone may give a seed");
     for _ in 0..3 {
-        play_out(&one).await;
-        play_out(&two).await;
-        let (a, b) = (look(&one, Seat::new(0)).await, look(&two, Seat::new(0)).await);
+        play_to_end(&one).await;
+        play_to_end(&two).await;
+        let (a, b) = (observe(&one, Seat::new(0)).await, observe(&two, Seat::new(0)).await);
         assert_eq!(Observation { episode: 0, ..a }, Observation { episode: 0, ..b });
-        reset(&one, role, None, None).await.expect("it may");
-        reset(&two, role, None, None).await.expect("it may");
+        reset(&one, role, None, None).await.expect("the agent may reset");
+        reset(&two, role, None, None).await.expect("the agent may reset");
     }
 }
 
 #[tokio::test]
 async fn seeds_are_shown_when_no_later_episode_follows_from_them() {
     let given = faraway(settings(&[AGENT, RANDOM]));
-    play_out(&given).await;
+    play_to_end(&given).await;
     assert_eq!(source(&given), SeedSource::Given(7));
     assert_eq!(
         given.describe(Audience::Seat(Seat::FIRST)).seed_opening,
@@ -438,12 +443,12 @@ async fn seeds_are_shown_when_no_later_episode_follows_from_them() {
         (source(&drawn), drawn.describe(Audience::Seat(Seat::FIRST)).seed_opening),
         (SeedSource::Drawn, None)
     );
-    play_out(&drawn).await;
+    play_to_end(&drawn).await;
     assert!(drawn.describe(Audience::Seat(Seat::FIRST)).seed_opening.is_some());
 }
 
 #[tokio::test]
-async fn tokens_open_their_own_seat_only() {
+async fn a_token_gives_access_to_its_seat_only() {
     let arbiter = faraway(settings(&[AGENT, RANDOM, AGENT]));
     let seats: Vec<Seat> = arbiter.invitations().into_iter().map(|(seat, _)| seat).collect();
     assert_eq!(seats, [Seat::new(0), Seat::new(2)]);
@@ -470,39 +475,42 @@ async fn tokens_open_their_own_seat_only() {
 async fn a_waiting_call_wakes_on_another_seats_action_and_on_close() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
-    let observation = look(&arbiter, zero).await;
-    arbiter.act(zero, decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
+    let observation = observe(&arbiter, zero).await;
+    arbiter.act(zero, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
     let waiting = tokio::spawn({
         let arbiter = Arc::clone(&arbiter);
         async move { arbiter.observe(zero, true, Extras::default()).await }
     });
-    let mut other = look(&arbiter, one).await;
+    let mut other = observe(&arbiter, one).await;
     while arbiter.phase() == Phase::Playing
-        && !look(&arbiter, zero).await.pending.contains(&zero.number().into())
+        && !observe(&arbiter, zero).await.pending.contains(&zero.number().into())
     {
-        arbiter.act(one, decision_of(&other, legal(&other)[0])).await.expect("it is legal");
-        other = look(&arbiter, one).await;
+        arbiter.act(one, decision_of(&other, legal(&other)[0])).await.expect("the action is legal");
+        other = observe(&arbiter, one).await;
     }
-    let woken = waiting.await.expect("it does not panic").expect("the match is open");
+    let woken = waiting.await.expect("the call does not panic").expect("the match is open");
     assert!(woken.pending.contains(&zero.number().into()));
-    let observation = look(&arbiter, one).await;
+    let observation = observe(&arbiter, one).await;
     if observation.pending.contains(&one.number().into()) {
-        arbiter.act(one, decision_of(&observation, legal(&observation)[0])).await.expect("it is legal");
+        arbiter
+            .act(one, decision_of(&observation, legal(&observation)[0]))
+            .await
+            .expect("the action is legal");
     }
     let waiting = arbiter.observe(one, true, Extras::default());
     let (ended, ()) = tokio::join!(waiting, async { arbiter.close(CloseReason::Host) });
     assert!(matches!(ended, Ok(_) | Err(Error::MatchClosed { .. })));
-    assert!(matches!(look_refused(&arbiter, one).await, Error::MatchClosed { .. }));
+    assert!(matches!(observe_refused(&arbiter, one).await, Error::MatchClosed { .. }));
 }
 
-async fn look_refused(arbiter: &Arc<Arbiter>, seat: Seat) -> Error {
+async fn observe_refused(arbiter: &Arc<Arbiter>, seat: Seat) -> Error {
     arbiter.observe(seat, true, Extras::default()).await.expect_err("the match is closed")
 }
 
 #[tokio::test]
 async fn bots_play_a_match_without_agents_to_its_end() {
     for game in boardwire_games::IDS {
-        let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
+        let greedy = Player::Bot(Bot::Greedy { determinizations: 1 });
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
         let over =
             arbiter.respond_when(Role::Host, false, |inner, _| Ok(inner.state.is_over().then_some(()))).await;
@@ -512,7 +520,7 @@ async fn bots_play_a_match_without_agents_to_its_end() {
             .await;
         let end = end.expect("the match is open");
         assert!(end.terminated, "{game}");
-        let ending = end.outcome.expect("it is over");
+        let ending = end.outcome.expect("the episode is over");
         for (score, lines) in ending.scores.iter().zip(&ending.explanations) {
             assert_eq!(*score, lines.lines.iter().map(|line| line.points).sum::<i32>(), "{game}");
         }

@@ -13,8 +13,8 @@ use super::clock::Clock;
 use super::event::EventKind;
 use super::state::State;
 use super::{Arbiter, CloseReason, Inner, Settings};
-use crate::held_up;
 use crate::record::DecisionTime;
+use crate::stall;
 
 /// How long after the creation of a match its clocks wait for agents that have not joined.
 const JOIN_TIMEOUT: Duration = Duration::from_mins(1);
@@ -26,29 +26,29 @@ const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 pub(super) struct Stopwatch {
     /// The time measured before the last stop.
     before: Duration,
-    /// The time of the last start, and how long the server had been held up by then. `None` while the stopwatch is stopped.
-    since: Option<(Instant, Duration)>,
+    /// The time of the last start, and the stalled time by then. `None` while the stopwatch is stopped.
+    started: Option<(Instant, Duration)>,
 }
 
 impl Stopwatch {
-    /// Returns the time up to `now`, without the time in which the server was held up.
+    /// Returns the time up to `now`, without the stalled time.
     fn elapsed(&self, now: Instant) -> Duration {
         self.before
-            + self.since.map_or(Duration::ZERO, |(since, held_up)| {
-                let all = now.saturating_duration_since(since);
-                all.saturating_sub(held_up::so_far().saturating_sub(held_up))
+            + self.started.map_or(Duration::ZERO, |(started_at, stalled_before)| {
+                let all = now.saturating_duration_since(started_at);
+                all.saturating_sub(stall::stalled_time().saturating_sub(stalled_before))
             })
     }
 
     /// Starts or stops the stopwatch.
-    fn run(&mut self, runs: bool, now: Instant) {
-        if runs == self.since.is_some() {
+    fn set_running(&mut self, running: bool, now: Instant) {
+        if running == self.started.is_some() {
             return;
         }
-        *self = if runs {
-            Self { since: Some((now, held_up::so_far())), ..*self }
+        *self = if running {
+            Self { started: Some((now, stall::stalled_time())), ..*self }
         } else {
-            Self { before: self.elapsed(now), since: None }
+            Self { before: self.elapsed(now), started: None }
         };
     }
 }
@@ -61,7 +61,7 @@ pub(super) struct Clocks {
     /// Whether the clocks have started. After that, they do not stop when the host gives a seat to another agent.
     has_started: bool,
     /// Measures how long agents take to open their secrets for the first deal.
-    opening: Stopwatch,
+    opening_stopwatch: Stopwatch,
     opening_timeout: Duration,
 }
 
@@ -72,8 +72,8 @@ impl Clocks {
             by_seat: vec![Stopwatch::default(); settings.players.len()],
             start: Instant::now() + JOIN_TIMEOUT.saturating_sub(age),
             has_started: false,
-            opening: Stopwatch::default(),
-            opening_timeout: settings.opening,
+            opening_stopwatch: Stopwatch::default(),
+            opening_timeout: settings.opening_timeout,
         }
     }
 
@@ -85,19 +85,19 @@ impl Clocks {
         self.by_seat.fill(Stopwatch::default());
     }
 
-    /// Runs the clocks of the seats that must decide now, and stops all other clocks.
-    pub(super) fn run(&mut self, state: &State, bots_think: bool) {
+    /// Updates which clocks run: those of the seats that must decide now.
+    pub(super) fn update(&mut self, state: &State, bots_think: bool) {
         let now = Instant::now();
-        self.opening.run(state.is_opening(), now);
-        self.has_started |= state.have_joined() || now >= self.start;
+        self.opening_stopwatch.set_running(state.waits_for_secrets(), now);
+        self.has_started |= state.all_have_joined() || now >= self.start;
         let is_running = self.has_started && !bots_think && state.closed.is_none();
-        let to_choose = if is_running { state.to_choose() } else { SeatSet::EMPTY };
+        let deciding_seats = if is_running { state.deciding_seats() } else { SeatSet::EMPTY };
         for (seat, stopwatch) in (0..).map(Seat::new).zip(&mut self.by_seat) {
-            stopwatch.run(to_choose.contains(seat), now);
+            stopwatch.set_running(deciding_seats.contains(seat), now);
         }
     }
 
-    /// Returns the time of a decision that arrived at `now`. `thought` is the thinking time that the agent claims. `None` if
+    /// Returns the time of a decision that arrived at `now`. `thinking_time` is the one that the agent claims. `None` if
     /// the seat's time has run out.
     pub(super) fn time_taken(
         &self,
@@ -105,23 +105,24 @@ impl Clocks {
         state: &State,
         seat: Seat,
         now: Instant,
-        thought: Option<Duration>,
+        thinking_time: Option<Duration>,
     ) -> Option<DecisionTime> {
         let bank = &state.by_seat[seat.index()].time;
-        let all = micros(self.by_seat[seat.index()].elapsed(now));
-        let network = thought.map_or(Duration::ZERO, |thought| all.saturating_sub(micros(thought)));
-        let taken = DecisionTime { all, refund: network.min(bank.quota) };
-        (taken.charged() <= bank.available(clock)).then_some(taken)
+        let elapsed = micros(self.by_seat[seat.index()].elapsed(now));
+        let network = thinking_time
+            .map_or(Duration::ZERO, |thinking_time| elapsed.saturating_sub(micros(thinking_time)));
+        let time = DecisionTime { elapsed, network: network.min(bank.network_quota) };
+        (time.counted() <= bank.available(clock)).then_some(time)
     }
 
     /// Returns when the timekeeping task must check the clocks again; `None` if no time is running.
     pub(super) fn next(&self, state: &State) -> Option<Instant> {
         let now = Instant::now();
-        let left = if state.is_gathering() {
-            let left = self.opening_timeout.saturating_sub(self.opening.elapsed(now));
-            state.is_opening().then_some(left)
+        let left = if state.is_before_first_deal() {
+            let left = self.opening_timeout.saturating_sub(self.opening_stopwatch.elapsed(now));
+            state.waits_for_secrets().then_some(left)
         } else if self.has_started {
-            state.to_choose().iter().filter_map(|seat| self.left(state, seat, now)).min()
+            state.deciding_seats().iter().filter_map(|seat| self.left(state, seat, now)).min()
         } else {
             return Some(self.start);
         };
@@ -132,8 +133,8 @@ impl Clocks {
     /// network. `None` while the seat's clock is stopped.
     fn left(&self, state: &State, seat: Seat, now: Instant) -> Option<Duration> {
         let (stopwatch, bank) = (&self.by_seat[seat.index()], &state.by_seat[seat.index()].time);
-        stopwatch.since?;
-        let all = bank.available(state.clock(seat)?) + bank.quota;
+        stopwatch.started?;
+        let all = bank.available(state.clock(seat)?) + bank.network_quota;
         Some(all.saturating_sub(stopwatch.elapsed(now)))
     }
 
@@ -150,7 +151,7 @@ impl Clocks {
             v1::ClockReading {
                 left: left.try_into().ok(),
                 bank: bank.bank.min(left).try_into().ok(),
-                running: stopwatch.since.is_some(),
+                running: stopwatch.started.is_some(),
                 strikes: bank.strikes,
             }
         };
@@ -169,14 +170,15 @@ impl State {
     }
 
     /// Returns whether an agent has joined at every agent's seat.
-    fn have_joined(&self) -> bool {
+    fn all_have_joined(&self) -> bool {
         self.agents.iter().all(|seat| self.holders[seat.index()].is_some())
     }
 
     /// Returns the seats with clocks that must decide now.
-    fn to_choose(&self) -> SeatSet {
-        let must_choose = |seat: &Seat| self.clock(*seat).is_some() && !self.by_seat[seat.index()].is_expired;
-        self.pending().iter().filter(must_choose).collect()
+    fn deciding_seats(&self) -> SeatSet {
+        let must_decide =
+            |seat: &Seat| self.clock(*seat).is_some() && !self.by_seat[seat.index()].has_timed_out;
+        self.pending().iter().filter(must_decide).collect()
     }
 }
 
@@ -184,9 +186,9 @@ impl Arbiter {
     /// Applies the timeouts of a match until the match is closed.
     pub(super) async fn keep_time(self: Arc<Self>) {
         loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
+            let mut changed = std::pin::pin!(self.change_notify.notified());
             changed.as_mut().enable();
-            let checked = self.change(|inner| {
+            let checked = self.update(|inner| {
                 let is_open = inner.state.closed.is_none();
                 is_open.then(|| (self.check_clocks(inner), inner.clocks.next(&inner.state)))
             });
@@ -196,7 +198,7 @@ impl Arbiter {
                 Some((false, None)) => changed.await,
                 Some((false, Some(next))) => tokio::select! {
                     () = changed => {}
-                    () = tokio::time::sleep_until(next) => held_up::settle().await,
+                    () = tokio::time::sleep_until(next) => stall::wait_for_pending_tasks().await,
                 },
             }
         }
@@ -204,30 +206,33 @@ impl Arbiter {
 
     /// Applies the timeouts that are due. Returns whether there were any.
     fn check_clocks(&self, inner: &mut Inner) -> bool {
-        inner.clocks.run(&inner.state, self.bots_think());
+        inner.clocks.update(&inner.state, self.bots_think());
         let now = Instant::now();
         let (clocks, state) = (&inner.clocks, &inner.state);
-        let seats = state.missing();
-        if state.is_opening() && !seats.is_empty() && clocks.opening.elapsed(now) >= clocks.opening_timeout {
-            self.end(inner, CloseReason::Withheld { seats });
+        let seats = state.seats_to_join_or_open();
+        if state.waits_for_secrets()
+            && !seats.is_empty()
+            && clocks.opening_stopwatch.elapsed(now) >= clocks.opening_timeout
+        {
+            self.close_with(inner, CloseReason::Withheld { seats });
             return true;
         }
-        let is_out = |seat: &Seat| clocks.left(state, *seat, now).is_some_and(|left| left.is_zero());
-        let expired: SeatSet = state.to_choose().iter().filter(is_out).collect();
-        let mut has_expired = false;
-        for seat in expired.iter() {
+        let has_timed_out = |seat: &Seat| clocks.left(state, *seat, now).is_some_and(|left| left.is_zero());
+        let timed_out_seats: SeatSet = state.deciding_seats().iter().filter(has_timed_out).collect();
+        let mut any_timed_out = false;
+        for seat in timed_out_seats.iter() {
             // While the journal cannot be written, no seat times out.
-            has_expired |= self.expire(inner, seat).is_ok();
+            any_timed_out |= self.time_out(inner, seat).is_ok();
         }
-        if has_expired {
-            self.settle(inner);
+        if any_timed_out {
+            self.play_automatic_steps(inner);
         }
-        has_expired
+        any_timed_out
     }
 
     /// Records the timeout of a seat's present decision.
-    pub(super) fn expire(&self, inner: &mut Inner, seat: Seat) -> Result<(), Error> {
-        self.commit(inner, [EventKind::RanOut { seat }])?;
+    pub(super) fn time_out(&self, inner: &mut Inner, seat: Seat) -> Result<(), Error> {
+        self.commit(inner, [EventKind::TimedOut { seat }])?;
         inner.clocks.restart(seat);
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use boardwire_api::Error;
 use boardwire_kernel::Seat;
 
-use super::log::written;
+use super::match_journal::wait_until_written;
 use super::{Arbiter, CloseReason, Inner, Role};
 use crate::secret;
 
@@ -21,7 +21,7 @@ impl Drop for Waiter<'_> {
         let mut inner = self.arbiter.lock();
         inner.last_used = Instant::now();
         if let Role::Seat(seat) = self.role {
-            inner.tickets[seat.index()].waiting -= 1;
+            inner.seat_access[seat.index()].waiting_calls -= 1;
         }
     }
 }
@@ -54,29 +54,30 @@ impl From<Role> for Auth {
 }
 
 impl Arbiter {
-    /// Runs `ready` now and after every change, until it returns a response or an error. Then waits until the journal has
-    /// written everything that the response may show.
+    /// Runs `try_respond` now and after every change, until it returns a response or an error. Then waits until the journal
+    /// has written everything that the response may show.
     ///
-    /// Checks the auth before every run, because the host may give the seat to another agent in the meantime. `waits_after`
-    /// is for calls that may wait after they have changed the match: a busy seat gets an error before the change.
+    /// Checks the auth before every run, because the host may give the seat to another agent in the meantime.
+    /// `may_wait_after_change` is for calls that may wait after they have changed the match: a busy seat gets an error before
+    /// the change.
     pub(super) async fn respond_when<T>(
         self: &Arc<Self>,
         auth: impl Into<Auth>,
-        waits_after: bool,
-        mut ready: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
+        may_wait_after_change: bool,
+        mut try_respond: impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
         let (auth, mut waiter) = (auth.into(), None);
         loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
+            let mut changed = std::pin::pin!(self.change_notify.notified());
             changed.as_mut().enable();
-            let (response, mark) = self.change(|inner| {
-                let response = self.poll(inner, auth, waits_after, &mut ready, &mut waiter);
+            let (response, position) = self.update(|inner| {
+                let response = self.poll(inner, auth, may_wait_after_change, &mut try_respond, &mut waiter);
                 // A call that waits and has changed nothing reveals no state.
                 let shows = inner.has_changed || !matches!(response, Ok(None));
-                (response, inner.mark().filter(|_| shows))
+                (response, inner.journal_position().filter(|_| shows))
             });
             // An error reveals state, too.
-            written(mark).await?;
+            wait_until_written(position).await?;
             match response? {
                 Some(response) => return Ok(response),
                 None => changed.await,
@@ -88,8 +89,8 @@ impl Arbiter {
         &'a self,
         inner: &mut Inner,
         auth: Auth,
-        waits_after: bool,
-        ready: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
+        may_wait_after_change: bool,
+        try_respond: &mut impl FnMut(&mut Inner, Role) -> Result<Option<T>, Error>,
         waiter: &mut Option<Waiter<'a>>,
     ) -> Result<Option<T>, Error> {
         let role = match auth {
@@ -99,16 +100,16 @@ impl Arbiter {
         inner.last_used = Instant::now();
         // After the last episode, seats may still read how it ended.
         if inner.state.closed != Some(CloseReason::Finished) {
-            self.check_open(inner)?;
+            self.require_open(inner)?;
         }
-        if waits_after && waiter.is_none() {
-            self.check_free(inner, role)?;
+        if may_wait_after_change && waiter.is_none() {
+            self.require_waiting_slot(inner, role)?;
         }
-        let response = ready(inner, role)?;
+        let response = try_respond(inner, role)?;
         if response.is_none() && waiter.is_none() {
-            self.check_free(inner, role)?;
+            self.require_waiting_slot(inner, role)?;
             if let Role::Seat(seat) = role {
-                inner.tickets[seat.index()].waiting += 1;
+                inner.seat_access[seat.index()].waiting_calls += 1;
             }
             *waiter = Some(Waiter { arbiter: self, role });
         }
@@ -116,10 +117,10 @@ impl Arbiter {
     }
 
     /// Returns an error if the seat already has the maximum number of waiting calls.
-    fn check_free(&self, inner: &Inner, role: Role) -> Result<(), Error> {
-        let limit = self.waiting_limit;
+    fn require_waiting_slot(&self, inner: &Inner, role: Role) -> Result<(), Error> {
+        let limit = self.max_waiting_calls;
         match role {
-            Role::Seat(seat) if inner.tickets[seat.index()].waiting >= limit => {
+            Role::Seat(seat) if inner.seat_access[seat.index()].waiting_calls >= limit => {
                 Err(Error::SeatBusy { seat: seat.number(), limit })
             }
             Role::Seat(_) | Role::Host => Ok(()),

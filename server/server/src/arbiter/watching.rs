@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 use boardwire_api::{Error, v1};
 use boardwire_kernel::{Seat, Viewer};
 
-use super::log::{Mark, written};
+use super::match_journal::{JournalPosition, wait_until_written};
 use super::{Arbiter, CloseReason, Frame, Role};
-use crate::record::{InvalidEvent, Record, Replayer, ShownDecisions};
+use crate::record::{InvalidEvent, Record, Replayer, VisibleDecisions};
 use crate::secret;
 
 /// A spectator of a match. The match never waits for it, and queues nothing for it. The watcher makes each frame from the
@@ -17,7 +17,7 @@ use crate::secret;
 pub struct Watcher {
     arbiter: Arc<Arbiter>,
     /// The sequence number of the last frame shown.
-    after: u64,
+    after_sequence: u64,
     /// The episode that is shown, with a copy of its record.
     episode: Option<(Record, Replayer)>,
     /// The frame that [`wait`](Self::wait) has made.
@@ -45,18 +45,18 @@ impl Audience {
 
     /// Returns whether it is the host or a seat: both see positions without delay, and drawn seeds after their episode.
     #[must_use]
-    pub fn belongs(self) -> bool {
+    pub fn is_participant(self) -> bool {
         self != Self::Public
     }
 }
 
 enum NextFrame {
-    /// There is a next frame; the watcher may show it when the journal has written up to this mark.
-    Ready(Mark),
+    /// There is a next frame; the watcher may show it when the journal has written up to this position.
+    Ready(JournalPosition),
     /// The next frame does not exist yet.
     Pending,
     /// The match is closed.
-    End,
+    Closed,
 }
 
 impl Arbiter {
@@ -87,21 +87,21 @@ impl Arbiter {
     /// # Errors
     /// That frame does not exist yet.
     pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, Error> {
-        let last = {
+        let last_sequence = {
             let state = &self.lock().state;
-            let shown = state.shown(self.settings.watch_delay);
-            shown.map_or(state.present.end(), |record| record.end()) - 1
+            let visible = state.visible_record(self.settings.watch_delay);
+            visible.map_or(state.present.next_sequence(), |record| record.next_sequence()) - 1
         };
-        let after = after.unwrap_or(last.saturating_sub(1));
-        if after > last {
-            return Err(Error::field("after", after, format!("{last} or less")));
+        let after_sequence = after.unwrap_or(last_sequence.saturating_sub(1));
+        if after_sequence > last_sequence {
+            return Err(Error::field("after", after_sequence, format!("{last_sequence} or less")));
         }
-        Ok(Watcher { arbiter: Arc::clone(self), after, episode: None, frame: None })
+        Ok(Watcher { arbiter: Arc::clone(self), after_sequence, episode: None, frame: None })
     }
 
     /// Waits until spectators may see a position that was reached at time `at`, or until the server stops. The call never
     /// waits longer than the delay, even if the system's clock is set back.
-    async fn wait_until_shown(&self, at: SystemTime) -> Result<(), Error> {
+    async fn wait_until_visible(&self, at: SystemTime) -> Result<(), Error> {
         let delay = self.settings.watch_delay;
         let left = (at + delay).duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).min(delay);
         // The timer waits at least until its next tick, which would cost a millisecond for every frame.
@@ -110,7 +110,7 @@ impl Arbiter {
         }
         let mut passed = pin!(tokio::time::sleep(left));
         loop {
-            let mut changed = pin!(self.changed.notified());
+            let mut changed = pin!(self.change_notify.notified());
             changed.as_mut().enable();
             if self.lock().state.closed == Some(CloseReason::ShuttingDown) {
                 return Err(Error::ShuttingDown);
@@ -124,8 +124,8 @@ impl Arbiter {
     }
 
     /// Returns the internal error for a record from which a watcher cannot make its frames.
-    fn lost(&self, what: impl Into<String>) -> Error {
-        self.internal(InvalidEvent(what.into()))
+    fn broken_record_error(&self, problem: impl Into<String>) -> Error {
+        self.internal(InvalidEvent(problem.into()))
     }
 }
 
@@ -138,15 +138,15 @@ impl Watcher {
     pub async fn wait(&mut self) -> Result<bool, Error> {
         let arbiter = Arc::clone(&self.arbiter);
         while self.frame.is_none() {
-            let mut changed = pin!(arbiter.changed.notified());
+            let mut changed = pin!(arbiter.change_notify.notified());
             changed.as_mut().enable();
             match self.poll()? {
-                NextFrame::End => return Ok(false),
+                NextFrame::Closed => return Ok(false),
                 NextFrame::Pending => changed.await,
-                NextFrame::Ready(mark) => {
-                    written(mark).await?;
+                NextFrame::Ready(position) => {
+                    wait_until_written(position).await?;
                     let (frame, at) = self.advance()?;
-                    arbiter.wait_until_shown(at).await?;
+                    arbiter.wait_until_visible(at).await?;
                     self.frame = Some(frame);
                 }
             }
@@ -154,16 +154,20 @@ impl Watcher {
         Ok(true)
     }
 
-    /// Returns the frame that [`wait`](Self::wait) has made, with a picture of it if `depict` is set.
+    /// Returns the frame that [`wait`](Self::wait) has made, with a picture of it if `with_picture` is set.
     ///
     /// # Errors
     /// The caller did not call `wait` first.
-    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<v1::Depiction>), Error> {
-        let frame = self.frame.take().ok_or_else(|| self.arbiter.lost("no frame was waited for"))?;
-        self.after = frame.sequence;
-        let picture =
-            |(_, replayer): &(Record, Replayer)| replayer.depict(&self.arbiter.table, Viewer::Public, &frame);
-        let depiction = self.episode.as_ref().filter(|_| depict).map(picture).transpose();
+    pub fn take_frame(&mut self, with_picture: bool) -> Result<(Frame, Option<v1::Depiction>), Error> {
+        let frame = self
+            .frame
+            .take()
+            .ok_or_else(|| self.arbiter.broken_record_error("take_frame was called before wait"))?;
+        self.after_sequence = frame.sequence;
+        let picture = |(_, replayer): &(Record, Replayer)| {
+            replayer.draw_frame(&self.arbiter.table, Viewer::Public, &frame)
+        };
+        let depiction = self.episode.as_ref().filter(|_| with_picture).map(picture).transpose();
         let depiction = depiction.map_err(|error| self.arbiter.internal(error))?;
         Ok((frame, depiction))
     }
@@ -171,40 +175,45 @@ impl Watcher {
     /// Looks for the next frame, and copies the new entries of the match's record.
     fn poll(&mut self) -> Result<NextFrame, Error> {
         let inner = self.arbiter.lock();
-        let (state, next) = (&inner.state, self.after + 1);
-        let Some(record) = state.records().find(|record| next < record.end()) else {
+        let (state, next) = (&inner.state, self.after_sequence + 1);
+        let Some(record) = state.records().find(|record| next < record.next_sequence()) else {
             return match &state.closed {
                 None => Ok(NextFrame::Pending),
-                Some(CloseReason::Host | CloseReason::Finished) => Ok(NextFrame::End),
-                Some(_) => self.arbiter.check_open(&inner).map(|()| NextFrame::End),
+                Some(CloseReason::Host | CloseReason::Finished) => Ok(NextFrame::Closed),
+                Some(_) => self.arbiter.require_open(&inner).map(|()| NextFrame::Closed),
             };
         };
-        if next < record.first {
-            return Err(Error::FramesGone { after: self.after, oldest: record.first });
+        if next < record.first_sequence {
+            return Err(Error::FramesGone { after: self.after_sequence, oldest: record.first_sequence });
         }
         match &mut self.episode {
             Some((copy, _)) if copy.episode == record.episode => {
                 copy.moves.extend_from_slice(&record.moves[copy.moves.len()..]);
-                (copy.forfeited, copy.acted) = (record.forfeited, record.acted);
+                (copy.forfeited, copy.last_action_at) = (record.forfeited, record.last_action_at);
             }
             episode => *episode = Some((record.clone(), Replayer::new(&self.arbiter.table, record))),
         }
-        Ok(NextFrame::Ready(inner.mark()))
+        Ok(NextFrame::Ready(inner.journal_position()))
     }
 
     /// Makes the next frame. Returns it with the time at which its position was reached.
     fn advance(&mut self) -> Result<(Frame, SystemTime), Error> {
-        let Self { arbiter, after, episode, .. } = self;
-        let (record, replayer) = episode.as_mut().ok_or_else(|| arbiter.lost("no episode is shown"))?;
+        let Self { arbiter, after_sequence, episode, .. } = self;
+        let (record, replayer) =
+            episode.as_mut().ok_or_else(|| arbiter.broken_record_error("advance was called before poll"))?;
         loop {
-            let frame = replayer.advance(&arbiter.table, record, Viewer::Public, ShownDecisions::Own);
+            let frame = replayer.advance(&arbiter.table, record, Viewer::Public, VisibleDecisions::Own);
             match frame.map_err(|error| arbiter.internal(error))? {
-                Some(frame) if frame.sequence <= *after => {}
+                Some(frame) if frame.sequence <= *after_sequence => {}
                 Some(frame) => {
                     let at = record.frame_time(frame.sequence);
                     return Ok((frame, at));
                 }
-                None => return Err(arbiter.lost(format!("there is no frame {}", *after + 1))),
+                None => {
+                    return Err(
+                        arbiter.broken_record_error(format!("there is no frame {}", *after_sequence + 1))
+                    );
+                }
             }
         }
     }

@@ -10,15 +10,15 @@ use boardwire_batch::batch::Batch;
 use boardwire_batch::search::Search;
 use uuid::Uuid;
 
-use super::Peer;
-use crate::quota::Share;
+use super::ConnectionId;
+use crate::quota::QuotaGuard;
 
 /// A batch or a search that a caller leases.
-pub trait Leased: Any + Send + Sync {
+pub trait LeasedResource: Any + Send + Sync {
     /// Returns its id.
     fn id(&self) -> &str;
     /// Ends the running calls with an error: of a stopping server, or of an unknown id.
-    fn end(&self, is_stopping: bool);
+    fn end_calls(&self, is_stopping: bool);
     /// Returns the error for an unknown id.
     fn unknown(id: &str) -> Error
     where
@@ -29,12 +29,12 @@ pub trait Leased: Any + Send + Sync {
         Self: Sized;
 }
 
-impl Leased for Batch {
+impl LeasedResource for Batch {
     fn id(&self) -> &str {
         self.id()
     }
 
-    fn end(&self, is_stopping: bool) {
+    fn end_calls(&self, is_stopping: bool) {
         tracing::info!(batch_id = self.id(), "batch closed");
         self.end(if is_stopping { Error::ShuttingDown } else { Self::unknown(self.id()) });
     }
@@ -48,12 +48,12 @@ impl Leased for Batch {
     }
 }
 
-impl Leased for Search {
+impl LeasedResource for Search {
     fn id(&self) -> &str {
         self.id()
     }
 
-    fn end(&self, is_stopping: bool) {
+    fn end_calls(&self, is_stopping: bool) {
         tracing::debug!(search_id = self.id(), "search closed");
         self.end(if is_stopping { Error::ShuttingDown } else { Self::unknown(self.id()) });
     }
@@ -69,14 +69,14 @@ impl Leased for Search {
 
 /// The lease of one owner on a batch or search.
 pub(super) struct Lease {
-    pub(super) leased: Arc<dyn Leased>,
+    pub(super) leased: Arc<dyn LeasedResource>,
     pub(super) token: String,
     /// The connection whose end also ends the lease.
-    pub(super) peer: Option<Peer>,
+    pub(super) connection: Option<ConnectionId>,
     /// The id of the request that opened it.
     pub(super) request: Option<Uuid>,
     pub(super) last_used: LastUsed,
-    pub(super) _shares: [Share; 2],
+    pub(super) _quota_guards: [QuotaGuard; 2],
 }
 
 /// When the last call on the lease ended. Each running call shares it with the lease.
@@ -94,12 +94,12 @@ impl Lease {
 }
 
 /// A batch or search that a call uses. The lease is not idle until this is dropped.
-pub struct InUse<K> {
+pub struct LeaseGuard<K> {
     pub(super) leased: Arc<K>,
     pub(super) last_used: LastUsed,
 }
 
-impl<K> Deref for InUse<K> {
+impl<K> Deref for LeaseGuard<K> {
     type Target = Arc<K>;
 
     fn deref(&self) -> &Arc<K> {
@@ -107,7 +107,7 @@ impl<K> Deref for InUse<K> {
     }
 }
 
-impl<K> Drop for InUse<K> {
+impl<K> Drop for LeaseGuard<K> {
     fn drop(&mut self) {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }

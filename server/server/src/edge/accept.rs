@@ -38,7 +38,7 @@ pub(crate) trait Accepted: Send + 'static {
     }
 
     /// Performs the handshakes before the first call. The client determines how long that takes.
-    fn open(self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+    fn handshake(self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 }
 
 impl Accepted for TcpStream {
@@ -48,7 +48,7 @@ impl Accepted for TcpStream {
         Some(self)
     }
 
-    async fn open(self) -> io::Result<Self> {
+    async fn handshake(self) -> io::Result<Self> {
         Ok(self)
     }
 }
@@ -56,7 +56,7 @@ impl Accepted for TcpStream {
 impl Accepted for UnixStream {
     type Io = Self;
 
-    async fn open(self) -> io::Result<Self> {
+    async fn handshake(self) -> io::Result<Self> {
         Ok(self)
     }
 }
@@ -126,12 +126,12 @@ impl Accept for UnixSocket {
 pub(crate) struct Incoming<A> {
     listener: A,
     wait: Duration,
-    warnings: Throttle,
+    warnings: WarningThrottle,
 }
 
 impl<A: Accept> Incoming<A> {
     pub(crate) fn new(listener: A) -> Self {
-        Self { listener, wait: FIRST_WAIT, warnings: Throttle::default() }
+        Self { listener, wait: FIRST_WAIT, warnings: WarningThrottle::default() }
     }
 
     /// Waits for the next connection.
@@ -165,9 +165,9 @@ impl<A: Accept> Incoming<A> {
 
 /// Allows one warning a second and counts all events. Holds the time of the last warning, and the events since then.
 #[derive(Debug, Default)]
-pub(crate) struct Throttle(Mutex<(Option<Instant>, u64)>);
+pub(crate) struct WarningThrottle(Mutex<(Option<Instant>, u64)>);
 
-impl Throttle {
+impl WarningThrottle {
     /// Counts an event at `now`. If a warning is due, returns the number of events since the last warning.
     pub(crate) fn count(&self, now: Instant) -> Option<u64> {
         let mut throttle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,7 +196,7 @@ mod tests {
     impl Accepted for () {
         type Io = tokio::io::DuplexStream;
 
-        async fn open(self) -> io::Result<Self::Io> {
+        async fn handshake(self) -> io::Result<Self::Io> {
             Ok(tokio::io::duplex(1).0)
         }
     }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_warning_counts_all_events_since_the_last() {
-        let (throttle, start) = (Throttle::default(), Instant::now());
+        let (throttle, start) = (WarningThrottle::default(), Instant::now());
         let warnings =
             [0, 10, 999, 1_000, 1_001, 2_500].map(|at| throttle.count(start + Duration::from_millis(at)));
         assert_eq!(warnings, [Some(1), None, None, Some(3), None, Some(2)]);

@@ -12,14 +12,15 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tonic::codegen::http::HeaderMap;
 
+use crate::operator_files;
 use crate::origin::{Account, Quotas};
-use crate::secret::{self, digest};
+use crate::secret::digest;
 use boardwire_api::Error;
 
 /// The metadata key of an account's token. The key `authorization` carries the tokens of seats and owners.
-const TOKEN: &str = "boardwire-token";
+const TOKEN_HEADER: &str = "boardwire-token";
 /// The prefix of a token's digest in the file.
-const SCHEME: &str = "blake3:";
+const DIGEST_PREFIX: &str = "blake3:";
 /// The maximum size in bytes of an account's name.
 const MAX_NAME_BYTES: usize = 64;
 
@@ -28,7 +29,7 @@ type Digest = [u8; 32];
 /// The accounts of a file.
 pub struct Accounts {
     file: PathBuf,
-    current: RwLock<Current>,
+    table: RwLock<AccountTable>,
 }
 
 impl fmt::Debug for Accounts {
@@ -38,7 +39,7 @@ impl fmt::Debug for Accounts {
 }
 
 #[derive(Default)]
-struct Current {
+struct AccountTable {
     /// The account of each token. Revoking the token cancels the calls that carry it.
     by_digest: HashMap<Digest, (Account, CancellationToken)>,
     /// All accounts since the server started, so that each is created once.
@@ -51,7 +52,7 @@ impl Accounts {
     /// # Errors
     /// The file is missing or malformed. The error repeats no value of the file, since it may be a token by mistake.
     pub fn load(file: PathBuf) -> Result<Self, String> {
-        let accounts = Self { file, current: RwLock::default() };
+        let accounts = Self { file, table: RwLock::default() };
         accounts.reload()?;
         Ok(accounts)
     }
@@ -61,18 +62,19 @@ impl Accounts {
     /// # Errors
     /// As [`Self::load`]. In this case the accounts do not change.
     pub fn reload(&self) -> Result<(), String> {
-        let entries = read(&self.file).map_err(|error| secret::about_file("accounts", &self.file, error))?;
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let mut before = std::mem::take(&mut current.by_digest);
+        let entries =
+            read(&self.file).map_err(|error| operator_files::file_error("accounts", &self.file, error))?;
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut old_tokens = std::mem::take(&mut table.by_digest);
         for (name, quotas, digests) in entries {
-            let account = *current.by_name.entry(name).or_insert_with_key(|name| Account::new(name));
+            let account = *table.by_name.entry(name).or_insert_with_key(|name| Account::new(name));
             account.set_quotas(quotas);
             for digest in digests {
-                let revoked = before.remove(&digest).map(|(_, revoked)| revoked).unwrap_or_default();
-                current.by_digest.insert(digest, (account, revoked));
+                let revoked = old_tokens.remove(&digest).map(|(_, revoked)| revoked).unwrap_or_default();
+                table.by_digest.insert(digest, (account, revoked));
             }
         }
-        for (_, revoked) in before.into_values() {
+        for (_, revoked) in old_tokens.into_values() {
             revoked.cancel();
         }
         Ok(())
@@ -80,22 +82,22 @@ impl Accounts {
 
     /// Removes the token from a call's headers. Returns the token's account, and the signal that the token is revoked.
     pub(super) fn identify(&self, headers: &mut HeaderMap) -> Result<(Account, CancellationToken), Error> {
-        let token = headers.remove(TOKEN).ok_or(Error::CallerTokenMissing)?;
+        let token = headers.remove(TOKEN_HEADER).ok_or(Error::CallerTokenMissing)?;
         let token = token.to_str().map_err(|_| Error::CallerTokenWrong)?;
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.by_digest.get(&digest(token.trim())).cloned().ok_or(Error::CallerTokenWrong)
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.by_digest.get(&digest(token.trim())).cloned().ok_or(Error::CallerTokenWrong)
     }
 }
 
 /// Returns a token's digest in the format of the accounts file.
 #[must_use]
-pub fn line(token: &str) -> String {
-    format!("{SCHEME}{}", blake3::Hash::from(digest(token)).to_hex())
+pub fn token_line(token: &str) -> String {
+    format!("{DIGEST_PREFIX}{}", blake3::Hash::from(digest(token)).to_hex())
 }
 
 /// Returns whether an account may have this name.
 #[must_use]
-pub fn is_name(name: &str) -> bool {
+pub fn is_valid_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
@@ -119,7 +121,7 @@ struct File {
 
 /// Reads the names, quotas and token digests of a file's accounts.
 fn read(path: &Path) -> Result<Vec<(String, Quotas, Vec<Digest>)>, String> {
-    let text = secret::read_text(path).map_err(|error| error.to_string())?;
+    let text = operator_files::read_text(path).map_err(|error| error.to_string())?;
     let File { account: entries } = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         // Removes the values that the parser quotes: they may be tokens.
@@ -129,19 +131,20 @@ fn read(path: &Path) -> Result<Vec<(String, Quotas, Vec<Digest>)>, String> {
     let (mut names, mut all_digests) = (BTreeSet::new(), BTreeSet::new());
     let mut accounts = vec![];
     for AccountEntry { name, tokens, matches, environments, calls } in entries {
-        if !is_name(&name) {
+        if !is_valid_name(&name) {
             let number = accounts.len() + 1;
             return Err(format!(
-                "account {number}: a name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and `.`"
+                "account {number}: the name must have 1 to {MAX_NAME_BYTES} characters: letters, digits, `-`, `_`, `.`"
             ));
         }
         if !names.insert(name.clone()) {
             return Err(format!("two accounts have the name `{name}`"));
         }
-        let digests = tokens.iter().map(|token| blake3::Hash::from_hex(token.strip_prefix(SCHEME)?).ok());
+        let digests =
+            tokens.iter().map(|token| blake3::Hash::from_hex(token.strip_prefix(DIGEST_PREFIX)?).ok());
         let Some(digests) = digests.map(|hash| hash.map(Into::into)).collect::<Option<Vec<_>>>() else {
             return Err(format!(
-                "account `{name}`: a token must be `{SCHEME}` and 64 hexadecimal digits, as `boardwire token` prints it"
+                "account `{name}`: a token must be `{DIGEST_PREFIX}` and 64 hexadecimal digits, as `boardwire token` prints it"
             ));
         };
         if !digests.iter().all(|digest| all_digests.insert(*digest)) {

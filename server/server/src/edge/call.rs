@@ -27,8 +27,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::Edge;
 use super::caller::{self, Caller};
-use super::ledger::{Budget, CALL_BYTES, Charge};
-use super::methods::{Kind, Method, Shape};
+use super::ledger::{CALL_BYTES, ConnectionBudget, MemoryCharge};
+use super::methods::{Method, MethodShape, ServiceKind};
 use super::wire::{Reply, RequestStream, ResponseBody};
 use crate::secret;
 
@@ -42,7 +42,7 @@ const TRACE_STATE: &str = "tracestate";
 pub(crate) struct Call {
     caller: Caller,
     bearer: Option<HeaderValue>,
-    charge: Charge,
+    charge: MemoryCharge,
     arrived: Instant,
 }
 
@@ -53,7 +53,7 @@ impl Call {
     }
 
     /// Records when the call's message arrived.
-    pub(super) fn note_arrival(&mut self) {
+    pub(super) fn set_arrival(&mut self) {
         self.arrived = self.caller.last_read();
     }
 
@@ -67,7 +67,7 @@ impl Call {
     }
 
     /// Returns the budget for responses that are larger than an ordinary one.
-    pub(crate) fn budget(&self) -> &Arc<Budget> {
+    pub(crate) fn budget(&self) -> &Arc<ConnectionBudget> {
         self.caller.budget()
     }
 
@@ -75,7 +75,7 @@ impl Call {
     ///
     /// # Errors
     /// The encoded message is longer than clients accept.
-    pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, Error> {
+    pub(crate) fn reply(self, message: &impl Message) -> Result<Reply, Error> {
         Reply::message(self.charge, message)
     }
 }
@@ -99,7 +99,7 @@ impl<B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static> Service<Requ
         let caller = parts.extensions.get::<Caller>().expect("every connection names its caller").clone();
         let span = span(&parts, &id, &caller);
         let (edge, response_span) = (Arc::clone(&self.0), span.clone());
-        let guard = ResetGuard { edge: Arc::clone(&edge), caller, has_response: false };
+        let guard = ClientResetDetector { edge: Arc::clone(&edge), caller, has_response: false };
         let response = async move {
             // Moves the whole guard into the future, so that both are dropped together.
             let mut guard = guard;
@@ -114,15 +114,15 @@ impl<B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static> Service<Requ
 }
 
 /// Detects a reset call: the client has reset it if this is dropped before there is a response.
-struct ResetGuard {
+struct ClientResetDetector {
     edge: Arc<Edge>,
     caller: Caller,
     has_response: bool,
 }
 
-impl Drop for ResetGuard {
+impl Drop for ClientResetDetector {
     fn drop(&mut self) {
-        if !self.has_response && self.edge.rates.is_reset_too_often(self.caller.origin()) {
+        if !self.has_response && self.edge.rates.count_reset(self.caller.origin()) {
             self.caller.connection.slot.close();
         }
     }
@@ -137,7 +137,7 @@ impl Edge {
         span: Span,
     ) -> Response<ResponseBody> {
         if let Some(code) = http_refusal(&parts) {
-            let mut response = Response::new(ResponseBody::new(Reply::Over, caller.budget(), None, &span));
+            let mut response = Response::new(ResponseBody::new(Reply::Done, caller.budget(), None, &span));
             *response.status_mut() = code;
             if code == StatusCode::METHOD_NOT_ALLOWED {
                 response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
@@ -179,7 +179,7 @@ impl Edge {
         caller: &mut Caller,
     ) -> Result<(Call, &Method, Option<TaskTrackerToken>), Error> {
         let method = self.methods.find(parts.uri.path());
-        let is_health = method.as_ref().is_ok_and(|method| method.kind == Kind::Health);
+        let is_health = method.as_ref().is_ok_and(|method| method.kind == ServiceKind::Health);
         let identified = match &self.access.accounts {
             Some(accounts) if !is_health => accounts.identify(&mut parts.headers).map(|identified| {
                 Span::current().record("account", identified.0.name());
@@ -194,18 +194,20 @@ impl Edge {
         let method = method?;
         let compressed = parts.headers.get("grpc-encoding").filter(|encoding| *encoding != "identity");
         if let Some(encoding) = compressed {
-            return Err(Error::CompressionUnsupported { problem: format!("the call says {encoding:?}") });
+            return Err(Error::CompressionUnsupported {
+                problem: format!("the request has grpc-encoding {encoding:?}"),
+            });
         }
         let bearer = caller::bearer(&parts.headers)?;
         let mut charge = caller.budget().charge(CALL_BYTES);
-        if charge.is_err() && is_health && method.shape == Shape::Call {
+        if charge.is_err() && is_health && method.shape == MethodShape::Unary {
             charge = self.health.budget(caller.origin()).charge(CALL_BYTES);
         }
         let charge = charge?;
-        if method.shape == Shape::Stream {
+        if method.shape == MethodShape::BidiStreaming {
             caller.charge_unread()?;
         }
-        let in_use = (method.kind == Kind::Own).then(|| caller.connection.calls.token());
+        let in_use = (method.kind == ServiceKind::Boardwire).then(|| caller.connection.calls.token());
         let arrived = caller.last_read();
         Ok((Call { caller: caller.clone(), bearer, charge, arrived }, method, in_use))
     }
@@ -215,8 +217,8 @@ impl Edge {
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let what = format!("a panic: {}", text.unwrap_or("of an unknown type"));
-    Error::Internal { place: "a call".to_owned(), what }
+    let problem = format!("a handler panicked: {}", text.unwrap_or("of an unknown type"));
+    Error::Internal { place: "a call".to_owned(), problem }
 }
 
 /// Returns the HTTP status that refuses a request. `None` for gRPC with protobuf. Ignores parameters of the content type.
@@ -236,7 +238,7 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     let is_valid = |id: &&HeaderValue| {
         (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
     };
-    let random = || HeaderValue::try_from(secret::word()).expect("digits are valid in a header");
+    let random = || HeaderValue::try_from(secret::random_hex()).expect("digits are valid in a header");
     headers.get(REQUEST_ID).filter(is_valid).cloned().unwrap_or_else(random)
 }
 
@@ -268,7 +270,7 @@ fn span(parts: &Parts, id: &HeaderValue, caller: &Caller) -> Span {
         otel.kind = "server",
         method,
         id = id.to_str().unwrap_or_default(),
-        peer = caller.peer().0,
+        peer = caller.connection_id().0,
         account = Empty
     );
     if parts.headers.contains_key(TRACE_PARENT) && !span.is_disabled() {

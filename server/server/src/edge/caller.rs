@@ -10,9 +10,9 @@ use tokio_util::task::TaskTracker;
 use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
 use super::connections::ConnectionSlot;
-use super::ledger::{Budget, Charge, Ledger};
+use super::ledger::{ConnectionBudget, MemoryCharge, MemoryLedger};
 use super::serve::CONNECTION_WINDOW;
-use crate::batches::Peer;
+use crate::batches::ConnectionId;
 use crate::origin::{Account, Origin};
 use boardwire_api::Error;
 
@@ -25,19 +25,19 @@ pub(crate) struct Caller {
     pub(super) connection: Arc<Connection>,
     /// The account, and the signal that its token is revoked.
     pub(super) account: Option<(Account, CancellationToken)>,
-    budget: Arc<Budget>,
+    budget: Arc<ConnectionBudget>,
 }
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    peer: Peer,
+    id: ConnectionId,
     origin: Origin,
     /// The open calls that a stopping server waits for.
     pub(super) calls: TaskTracker,
     /// The charge for the connection itself.
-    _charge: Charge,
+    _charge: MemoryCharge,
     /// The charge for bytes that have arrived and that no call has read yet.
-    unread: OnceLock<Charge>,
+    unread: OnceLock<MemoryCharge>,
     pub(super) slot: ConnectionSlot,
     /// When the server last read from the connection.
     pub(super) last_read: Arc<Mutex<Instant>>,
@@ -46,22 +46,22 @@ pub(super) struct Connection {
 impl Caller {
     /// Creates the caller of a new connection, whose charge is `charge`.
     pub(crate) fn new(
-        peer: Peer,
+        id: ConnectionId,
         origin: Origin,
-        budget: Arc<Budget>,
-        charge: Charge,
+        budget: Arc<ConnectionBudget>,
+        charge: MemoryCharge,
         slot: ConnectionSlot,
     ) -> Self {
         let last_read = Arc::new(Mutex::new(Instant::now()));
         let (calls, unread) = (TaskTracker::new(), OnceLock::new());
-        let connection = Connection { peer, origin, calls, _charge: charge, unread, slot, last_read };
+        let connection = Connection { id, origin, calls, _charge: charge, unread, slot, last_read };
         Self { connection: Arc::new(connection), account: None, budget }
     }
 
     /// Returns the caller of a call on the same connection by this account.
-    pub(super) fn with_account(&self, account: (Account, CancellationToken), ledger: &Ledger) -> Self {
+    pub(super) fn with_account(&self, account: (Account, CancellationToken), ledger: &MemoryLedger) -> Self {
         let origin = Origin::Account(account.0);
-        self.connection.slot.assign_to(origin);
+        self.connection.slot.count_for_account(origin);
         Self {
             connection: Arc::clone(&self.connection),
             account: Some(account),
@@ -69,8 +69,8 @@ impl Caller {
         }
     }
 
-    pub(crate) fn peer(&self) -> Peer {
-        self.connection.peer
+    pub(crate) fn connection_id(&self) -> ConnectionId {
+        self.connection.id
     }
 
     /// Returns the account, or without one the origin of the connection.
@@ -78,7 +78,7 @@ impl Caller {
         self.account.as_ref().map_or(self.connection.origin, |(account, _)| Origin::Account(*account))
     }
 
-    pub(crate) fn budget(&self) -> &Arc<Budget> {
+    pub(crate) fn budget(&self) -> &Arc<ConnectionBudget> {
         &self.budget
     }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use super::accept::Throttle;
+use super::accept::WarningThrottle;
 use crate::origin::Origin;
 
 #[derive(Debug)]
@@ -19,17 +19,17 @@ pub(crate) struct Connections {
     limit: usize,
     limit_per_caller: usize,
     open: Mutex<OpenConnections>,
-    refused: Throttle,
+    refused: WarningThrottle,
 }
 
 #[derive(Debug, Default)]
 struct OpenConnections {
     last_number: u64,
     /// The number of connections of unknown origin.
-    unknown: usize,
+    from_unknown_origins: usize,
     /// The connections of each origin by number (oldest first), each with the signal to close it.
     by_origin: HashMap<Origin, BTreeMap<u64, Arc<Notify>>>,
-    all: usize,
+    total: usize,
 }
 
 /// The slot of one connection. Dropping it frees the slot.
@@ -44,14 +44,14 @@ pub(crate) struct ConnectionSlot {
 }
 
 impl OpenConnections {
-    fn of(&self, origin: Origin) -> usize {
+    fn count_of(&self, origin: Origin) -> usize {
         self.by_origin.get(&origin).map_or(0, BTreeMap::len)
     }
 
     fn insert(&mut self, origin: Origin, number: u64, closing: Arc<Notify>) {
         self.by_origin.entry(origin).or_default().insert(number, closing);
-        self.all += 1;
-        self.unknown += usize::from(!origin.is_known());
+        self.total += 1;
+        self.from_unknown_origins += usize::from(!origin.is_local_or_account());
     }
 
     fn remove(&mut self, origin: Origin, number: u64) -> Option<Arc<Notify>> {
@@ -60,16 +60,17 @@ impl OpenConnections {
         if of_origin.is_empty() {
             self.by_origin.remove(&origin);
         }
-        self.all -= 1;
-        self.unknown -= usize::from(!origin.is_known());
+        self.total -= 1;
+        self.from_unknown_origins -= usize::from(!origin.is_local_or_account());
         Some(closing)
     }
 
-    /// Closes the oldest connection of the unknown origin with the most, if it has at least two more than `of_caller`.
-    fn make_room(&mut self, of_caller: usize) {
-        let unknown = self.by_origin.iter().filter(|(origin, _)| !origin.is_known());
+    /// Closes the oldest connection of the unknown origin with the most, if it has at least two more than the
+    /// caller has: `caller_connections`.
+    fn evict_oldest_of_busiest_host(&mut self, caller_connections: usize) {
+        let unknown = self.by_origin.iter().filter(|(origin, _)| !origin.is_local_or_account());
         let Some((&origin, most)) = unknown.max_by_key(|(_, of_origin)| of_origin.len()) else { return };
-        if most.len() > of_caller + 1
+        if most.len() > caller_connections + 1
             && let Some((&oldest, _)) = most.first_key_value()
             && let Some(closing) = self.remove(origin, oldest)
         {
@@ -80,7 +81,7 @@ impl OpenConnections {
 
 impl Connections {
     pub(crate) fn new(limit: usize, limit_per_caller: usize) -> Self {
-        Self { limit, limit_per_caller, open: Mutex::default(), refused: Throttle::default() }
+        Self { limit, limit_per_caller, open: Mutex::default(), refused: WarningThrottle::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenConnections> {
@@ -88,24 +89,25 @@ impl Connections {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().all
+        self.lock().total
     }
 
     /// Returns a slot for a connection from `origin`, if one is free.
     pub(crate) fn admit(self: &Arc<Self>, origin: Origin) -> Option<ConnectionSlot> {
         let mut open = self.lock();
-        let (of_origin, is_known) = (open.of(origin), origin.is_known());
+        let (origin_connections, is_known) = (open.count_of(origin), origin.is_local_or_account());
         let is_full = |open: &OpenConnections| {
-            open.all >= self.limit || (!is_known && open.unknown >= Origin::share(self.limit))
+            open.total >= self.limit
+                || (!is_known && open.from_unknown_origins >= Origin::max_share(self.limit))
         };
-        if of_origin < self.limit_per_caller && is_full(&open) {
-            open.make_room(of_origin);
+        if origin_connections < self.limit_per_caller && is_full(&open) {
+            open.evict_oldest_of_busiest_host(origin_connections);
         }
-        if of_origin >= self.limit_per_caller || is_full(&open) {
-            let all = open.all;
+        if origin_connections >= self.limit_per_caller || is_full(&open) {
+            let total = open.total;
             drop(open);
             if let Some(refused) = self.refused.count(Instant::now()) {
-                tracing::warn!(refused, all, of_origin, %origin, "too many connections");
+                tracing::warn!(refused, total, of_origin = origin_connections, %origin, "too many connections");
             }
             return None;
         }
@@ -120,13 +122,13 @@ impl Connections {
 impl ConnectionSlot {
     /// Counts the slot for an account that has called on it, unless the account has reached its limit. Only the first
     /// account counts.
-    pub(crate) fn assign_to(&self, account: Origin) {
+    pub(crate) fn count_for_account(&self, account: Origin) {
         if self.is_known.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut open = self.connections.lock();
         let mut origin = self.origin.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.of(account) < self.connections.limit_per_caller
+        if open.count_of(account) < self.connections.limit_per_caller
             && let Some(closing) = open.remove(*origin, self.number)
         {
             open.insert(account, self.number, closing);
@@ -166,44 +168,54 @@ mod tests {
     #[test]
     fn slots_are_limited_in_all_and_by_origin_and_freed() {
         let connections = Arc::new(Connections::new(4, 2));
-        let slots: Vec<_> = (0..2).map(|_| connections.admit(Origin::User(1)).expect("free")).collect();
+        let slots: Vec<_> =
+            (0..2).map(|_| connections.admit(Origin::User(1)).expect("a slot is free")).collect();
         assert!(connections.admit(Origin::User(1)).is_none(), "two from one origin");
-        let of_second: Vec<_> = (0..2).map(|_| connections.admit(Origin::User(2)).expect("free")).collect();
+        let of_second: Vec<_> =
+            (0..2).map(|_| connections.admit(Origin::User(2)).expect("a slot is free")).collect();
         assert!(connections.admit(Origin::User(3)).is_none(), "four in all");
         drop(of_second);
-        let third = connections.admit(Origin::User(3)).expect("free again");
+        let third = connections.admit(Origin::User(3)).expect("a slot is free again");
         drop((slots, third));
         let open = connections.lock();
-        assert_eq!((open.all, open.unknown, open.by_origin.len()), (0, 0, 0));
+        assert_eq!((open.total, open.from_unknown_origins, open.by_origin.len()), (0, 0, 0));
     }
 
     #[test]
     fn unknown_hosts_share_three_quarters_of_the_slots() {
         let connections = Arc::new(Connections::new(8, 8));
-        let crowd: Vec<_> = (0..6).map(|_| connections.admit(host(1)).expect("free")).collect();
+        let slots_of_host_1: Vec<_> =
+            (0..6).map(|_| connections.admit(host(1)).expect("a slot is free")).collect();
         assert!(connections.admit(host(1)).is_none(), "six are for unknown hosts");
         let user = connections.admit(Origin::User(1)).expect("a quarter is reserved");
-        let other = connections.admit(host(2)).expect("it has fewer");
-        assert!(crowd[0].closed().now_or_never().is_some() && crowd[1].closed().now_or_never().is_none());
+        let other = connections.admit(host(2)).expect("host 2 has fewer connections");
+        assert!(
+            slots_of_host_1[0].closed().now_or_never().is_some()
+                && slots_of_host_1[1].closed().now_or_never().is_none()
+        );
         let again: Vec<_> = (0..4).filter_map(|_| connections.admit(host(2))).collect();
-        assert_eq!((again.len(), connections.lock().of(host(1))), (2, 3), "half of the slots each");
-        drop((crowd, user, other, again));
+        assert_eq!((again.len(), connections.lock().count_of(host(1))), (2, 3), "half of the slots each");
+        drop((slots_of_host_1, user, other, again));
         assert_eq!(connections.len(), 0);
     }
 
     #[test]
-    fn a_call_of_an_account_assigns_the_slot_to_the_account() {
+    fn a_call_of_an_account_counts_the_slot_for_the_account() {
         let connections = Arc::new(Connections::new(4, 2));
         let mut slots = vec![];
         for number in 0..3 {
-            let slot = connections.admit(host(number)).expect("free");
+            let slot = connections.admit(host(number)).expect("a slot is free");
             // A user stands for the account here: the test needs only a known origin.
-            slot.assign_to(Origin::User(1));
-            slot.assign_to(Origin::User(1));
+            slot.count_for_account(Origin::User(1));
+            slot.count_for_account(Origin::User(1));
             slots.push(slot);
         }
         let open = connections.lock();
-        assert_eq!((open.all, open.unknown, open.of(Origin::User(1))), (3, 1, 2), "two are the limit");
+        assert_eq!(
+            (open.total, open.from_unknown_origins, open.count_of(Origin::User(1))),
+            (3, 1, 2),
+            "two are the limit"
+        );
         drop(open);
         drop(slots);
         assert_eq!(connections.len(), 0);

@@ -20,7 +20,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A connection whose preface has been read. It replays the preface for the HTTP/2 server.
 pub(crate) struct PrefacedIo<IO> {
     io: IO,
-    tasks: Tasks,
+    tasks: TaskLimiter,
     last_read: Arc<Mutex<Instant>>,
     /// The rest of the preface that the HTTP/2 server has not read yet.
     replay: &'static [u8],
@@ -31,7 +31,11 @@ impl<IO: AsyncRead + Unpin> PrefacedIo<IO> {
     ///
     /// # Errors
     /// The connection ends, or begins with bytes that are not the preface.
-    pub(crate) async fn read(mut io: IO, tasks: Tasks, last_read: Arc<Mutex<Instant>>) -> io::Result<Self> {
+    pub(crate) async fn read(
+        mut io: IO,
+        tasks: TaskLimiter,
+        last_read: Arc<Mutex<Instant>>,
+    ) -> io::Result<Self> {
         let mut bytes = [0; PREFACE.len()];
         let mut read = 0;
         while read < PREFACE.len() {
@@ -41,7 +45,10 @@ impl<IO: AsyncRead + Unpin> PrefacedIo<IO> {
             }
             read += more;
             if bytes[..read] != PREFACE[..read] {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not HTTP/2"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "the connection does not start with the HTTP/2 preface",
+                ));
             }
         }
         Ok(Self { io, tasks, last_read, replay: PREFACE })
@@ -93,27 +100,27 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for PrefacedIo<IO> {
 /// Spawns and counts the tasks of a connection: one for each open call, and for a moment one for each reset call. At the
 /// limit, the server stops reading from the connection. HTTP/2 limits the open calls but not the reset ones.
 #[derive(Clone)]
-pub(crate) struct Tasks(Arc<TaskCount>);
+pub(crate) struct TaskLimiter(Arc<TaskCounter>);
 
-struct TaskCount {
+struct TaskCounter {
     limit: usize,
     count: AtomicUsize,
     reader: AtomicWaker,
 }
 
 /// A counted task. Dropping this ends the count.
-struct CountedTask(Arc<TaskCount>);
+struct TaskGuard(Arc<TaskCounter>);
 
-impl Drop for CountedTask {
+impl Drop for TaskGuard {
     fn drop(&mut self) {
         self.0.count.fetch_sub(1, Ordering::AcqRel);
         self.0.reader.wake();
     }
 }
 
-impl Tasks {
+impl TaskLimiter {
     pub(crate) fn new(limit: usize) -> Self {
-        Self(Arc::new(TaskCount { limit, count: AtomicUsize::new(0), reader: AtomicWaker::new() }))
+        Self(Arc::new(TaskCounter { limit, count: AtomicUsize::new(0), reader: AtomicWaker::new() }))
     }
 
     /// Ready while there are fewer tasks than the limit. The reader of the connection polls this before each read.
@@ -128,10 +135,10 @@ impl Tasks {
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
+impl<F: Future<Output: Send> + Send + 'static> Executor<F> for TaskLimiter {
     fn execute(&self, future: F) {
         self.0.count.fetch_add(1, Ordering::AcqRel);
-        let task = CountedTask(Arc::clone(&self.0));
+        let task = TaskGuard(Arc::clone(&self.0));
         tokio::spawn(async move {
             let _task = task;
             future.await
@@ -149,7 +156,7 @@ mod tests {
     use super::*;
 
     async fn read_preface<IO: AsyncRead + Unpin>(io: IO) -> io::Result<PrefacedIo<IO>> {
-        PrefacedIo::read(io, Tasks::new(1), Arc::new(Mutex::new(Instant::now()))).await
+        PrefacedIo::read(io, TaskLimiter::new(1), Arc::new(Mutex::new(Instant::now()))).await
     }
 
     #[tokio::test]
@@ -188,7 +195,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_reader_waits_at_the_limit() {
-        let (tasks, end) = (Tasks::new(2), Arc::new(Notify::new()));
+        let (tasks, end) = (TaskLimiter::new(2), Arc::new(Notify::new()));
         let below_limit = || poll_fn(|cx| tasks.poll_below_limit(cx));
         for _ in 0..2 {
             below_limit().await;

@@ -23,22 +23,22 @@ pub(crate) const CALL_BYTES: usize = 16 << 10;
 /// The maximum bytes of a request that the charge for its call covers.
 pub(crate) const REQUEST_BYTES: usize = 4 << 10;
 /// The minimum number of entries before the ledger removes origins that hold nothing.
-const ORIGINS: usize = 1_024;
+const PRUNE_THRESHOLD: usize = 1_024;
 /// The maximum number of requests of one origin that the runtime's threads handle concurrently. The rest wait, so that a
 /// request of another origin queues behind a few of them and not behind all.
-const TURNS: usize = 16;
+const MAX_CONCURRENT_REQUESTS: usize = 16;
 
 /// The memory use of one origin or of the whole server.
 #[derive(Debug)]
-struct Usage {
+struct MemoryUsage {
     limit: usize,
     charged: AtomicUsize,
-    turns: Semaphore,
+    request_permits: Semaphore,
 }
 
-impl Usage {
+impl MemoryUsage {
     fn new(limit: usize) -> Self {
-        Self { limit, charged: AtomicUsize::new(0), turns: Semaphore::new(TURNS) }
+        Self { limit, charged: AtomicUsize::new(0), request_permits: Semaphore::new(MAX_CONCURRENT_REQUESTS) }
     }
 
     fn charge(&self, bytes: usize) -> Result<(), Error> {
@@ -48,33 +48,37 @@ impl Usage {
     }
 
     /// Charges bytes, even above the limit.
-    fn overdraw(&self, bytes: usize) {
+    fn charge_unchecked(&self, bytes: usize) {
         self.charged.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn give_back(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         self.charged.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 /// The memory use of the server and of each origin.
 #[derive(Debug)]
-pub(crate) struct Ledger {
-    server: Arc<Usage>,
-    by_origin: Mutex<HashMap<Origin, Weak<Usage>>>,
+pub(crate) struct MemoryLedger {
+    server: Arc<MemoryUsage>,
+    by_origin: Mutex<HashMap<Origin, Weak<MemoryUsage>>>,
     connection_bytes: usize,
 }
 
-impl Ledger {
+impl MemoryLedger {
     /// Creates a ledger for `server_bytes`, of which each connection may hold `connection_bytes`.
     pub(crate) fn new(connection_bytes: usize, server_bytes: usize) -> Self {
         let connection_bytes = connection_bytes.min(Semaphore::MAX_PERMITS);
-        Self { server: Arc::new(Usage::new(server_bytes)), by_origin: Mutex::default(), connection_bytes }
+        Self {
+            server: Arc::new(MemoryUsage::new(server_bytes)),
+            by_origin: Mutex::default(),
+            connection_bytes,
+        }
     }
 
     /// Returns the budget of a new connection from an origin.
-    pub(crate) fn budget(&self, origin: Origin) -> Arc<Budget> {
-        Arc::new(Budget {
+    pub(crate) fn budget(&self, origin: Origin) -> Arc<ConnectionBudget> {
+        Arc::new(ConnectionBudget {
             connection: Arc::new(Semaphore::new(self.connection_bytes)),
             connection_bytes: self.connection_bytes,
             origin: self.usage(origin),
@@ -83,20 +87,24 @@ impl Ledger {
     }
 
     /// Returns the budget of the same connection for calls of an account.
-    pub(crate) fn budget_for_account(&self, budget: &Budget, account: Origin) -> Arc<Budget> {
-        Arc::new(Budget { origin: self.usage(account), ..budget.clone() })
+    pub(crate) fn budget_for_account(
+        &self,
+        budget: &ConnectionBudget,
+        account: Origin,
+    ) -> Arc<ConnectionBudget> {
+        Arc::new(ConnectionBudget { origin: self.usage(account), ..budget.clone() })
     }
 
-    fn usage(&self, origin: Origin) -> Arc<Usage> {
+    fn usage(&self, origin: Origin) -> Arc<MemoryUsage> {
         let mut by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(usage) = by_origin.get(&origin).and_then(Weak::upgrade) {
             return usage;
         }
         // The map doubles its capacity, so this is rare.
-        if by_origin.len() >= ORIGINS && by_origin.len() == by_origin.capacity() {
+        if by_origin.len() >= PRUNE_THRESHOLD && by_origin.len() == by_origin.capacity() {
             by_origin.retain(|_, usage| usage.strong_count() > 0);
         }
-        let usage = Arc::new(Usage::new(Origin::share(self.server.limit)));
+        let usage = Arc::new(MemoryUsage::new(Origin::max_share(self.server.limit)));
         by_origin.insert(origin, Arc::downgrade(&usage));
         usage
     }
@@ -109,65 +117,70 @@ impl Ledger {
 
 /// Memory accounting for the calls of one connection: against the connection, its origin and the whole server.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget {
+pub(crate) struct ConnectionBudget {
     connection: Arc<Semaphore>,
     connection_bytes: usize,
-    origin: Arc<Usage>,
-    server: Arc<Usage>,
+    origin: Arc<MemoryUsage>,
+    server: Arc<MemoryUsage>,
 }
 
-impl Budget {
+impl ConnectionBudget {
     /// Charges the fixed bytes of a connection or a call. They do not count against the connection, since other limits bound
     /// the connections and the calls on each.
     ///
     /// # Errors
     /// The origin or the server has reached its limit.
-    pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
-        self.commit(None, bytes)
+    pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<MemoryCharge, Error> {
+        self.charge_with_permit(None, bytes)
     }
 
     /// Waits until the connection has room for a response, then charges it. One response always fits an empty connection.
     ///
     /// # Errors
     /// The origin or the server has reached its limit.
-    pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
+    pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<MemoryCharge, Error> {
         let permit = Arc::clone(&self.connection).acquire_many_owned(self.permits(bytes)).await;
-        self.commit(Some(permit.expect("the semaphore is never closed")), bytes)
+        self.charge_with_permit(Some(permit.expect("the semaphore is never closed")), bytes)
     }
 
     /// Charges a part of a request before the server reads it.
     ///
     /// # Errors
     /// The connection, the origin or the server has reached its limit.
-    pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, Error> {
+    pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<MemoryCharge, Error> {
         let permit = Arc::clone(&self.connection).try_acquire_many_owned(self.permits(bytes));
         let permit = permit.map_err(|_| Error::BytesFull { limit: self.connection_bytes })?;
-        self.commit(Some(permit), bytes)
+        self.charge_with_permit(Some(permit), bytes)
     }
 
-    /// Runs the work of a request once its origin has a free turn. The turn ends when the work ends, or when it first waits.
-    pub(crate) async fn in_turn<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Runs the work of a request once its origin has a free permit. Returns the permit when the work ends or first waits.
+    pub(crate) async fn with_request_permit<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
-        let mut turn = Some(self.origin.turns.acquire().await.expect("the semaphore is never closed"));
+        let mut permit =
+            Some(self.origin.request_permits.acquire().await.expect("the semaphore is never closed"));
         poll_fn(|context| {
             let done = work.as_mut().poll(context);
-            turn = None;
+            permit = None;
             done
         })
         .await
     }
 
     /// Charges bytes even above all limits: bytes that are allocated already or that must be sent, such as a call's status.
-    pub(crate) fn overdraw(self: &Arc<Self>, bytes: usize) -> Charge {
-        self.origin.overdraw(bytes);
-        self.server.overdraw(bytes);
-        Charge { bytes, permit: None, budget: Arc::clone(self) }
+    pub(crate) fn charge_unchecked(self: &Arc<Self>, bytes: usize) -> MemoryCharge {
+        self.origin.charge_unchecked(bytes);
+        self.server.charge_unchecked(bytes);
+        MemoryCharge { bytes, permit: None, budget: Arc::clone(self) }
     }
 
-    fn commit(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>, bytes: usize) -> Result<Charge, Error> {
+    fn charge_with_permit(
+        self: &Arc<Self>,
+        permit: Option<OwnedSemaphorePermit>,
+        bytes: usize,
+    ) -> Result<MemoryCharge, Error> {
         self.origin.charge(bytes)?;
-        self.server.charge(bytes).inspect_err(|_| self.origin.give_back(bytes))?;
-        Ok(Charge { bytes, permit, budget: Arc::clone(self) })
+        self.server.charge(bytes).inspect_err(|_| self.origin.release(bytes))?;
+        Ok(MemoryCharge { bytes, permit, budget: Arc::clone(self) })
     }
 
     fn permits(&self, bytes: usize) -> u32 {
@@ -183,22 +196,22 @@ impl Budget {
 
 /// A number of charged bytes. Dropping this returns them.
 #[derive(Debug)]
-pub(crate) struct Charge {
+pub(crate) struct MemoryCharge {
     bytes: usize,
     /// The part that counts against the connection.
     permit: Option<OwnedSemaphorePermit>,
-    budget: Arc<Budget>,
+    budget: Arc<ConnectionBudget>,
 }
 
-impl Charge {
+impl MemoryCharge {
     /// Changes the charge to exactly `bytes`. It may grow above all limits, since it was an estimate before.
     pub(crate) fn resize(&mut self, bytes: usize) {
         if bytes > self.bytes {
-            self.budget.origin.overdraw(bytes - self.bytes);
-            self.budget.server.overdraw(bytes - self.bytes);
+            self.budget.origin.charge_unchecked(bytes - self.bytes);
+            self.budget.server.charge_unchecked(bytes - self.bytes);
         } else {
-            self.budget.origin.give_back(self.bytes - bytes);
-            self.budget.server.give_back(self.bytes - bytes);
+            self.budget.origin.release(self.bytes - bytes);
+            self.budget.server.release(self.bytes - bytes);
             if let Some(permit) = &mut self.permit {
                 drop(permit.split(permit.num_permits().saturating_sub(bytes)));
             }
@@ -221,16 +234,16 @@ impl Charge {
     }
 }
 
-impl Drop for Charge {
+impl Drop for MemoryCharge {
     fn drop(&mut self) {
-        self.budget.origin.give_back(self.bytes);
-        self.budget.server.give_back(self.bytes);
+        self.budget.origin.release(self.bytes);
+        self.budget.server.release(self.bytes);
     }
 }
 
 struct ChargedBytes {
     bytes: Bytes,
-    _charge: Charge,
+    _charge: MemoryCharge,
 }
 
 impl AsRef<[u8]> for ChargedBytes {
@@ -249,7 +262,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_response_waits_until_its_connection_has_room() {
-        let ledger = Ledger::new(100, 10_000_000);
+        let ledger = MemoryLedger::new(100, 10_000_000);
         let budget = ledger.budget(user(1));
         let first =
             budget.reserve(60).await.expect("there is room").attach_to(Bytes::from_static(b"response"));
@@ -266,7 +279,7 @@ mod tests {
 
     #[test]
     fn server_and_origin_limits_bound_all_connections() {
-        let ledger = Ledger::new(1_000, 1_000);
+        let ledger = MemoryLedger::new(1_000, 1_000);
         let (one, again, other) = (ledger.budget(user(1)), ledger.budget(user(1)), ledger.budget(user(2)));
         let first = one.try_reserve(700).expect("there is room");
         let refused = again.try_reserve(100).expect_err("an origin may have three quarters");
@@ -279,28 +292,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_of_an_origin_take_turns_and_other_origins_do_not_wait() {
-        let ledger = Ledger::new(1, 1);
-        let [busy, other] = [1, 2].map(|number| ledger.budget(user(number)));
-        let turns: Vec<_> =
-            (0..TURNS).map(|_| busy.origin.turns.try_acquire().expect("a turn is free")).collect();
-        let mut waits = Box::pin(busy.in_turn(async { 1 }));
-        assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(other.in_turn(async { 2 }).await, 2);
-        drop(turns);
-        assert_eq!(waits.await, 1);
-        // A request that waits for another event has no turn meanwhile.
-        let mut waiting: Vec<_> =
-            (0..=TURNS).map(|_| Box::pin(busy.in_turn(std::future::pending::<()>()))).collect();
+    async fn an_origin_has_a_limited_number_of_concurrent_requests_and_other_origins_do_not_wait() {
+        let ledger = MemoryLedger::new(1, 1);
+        let [limited, other] = [1, 2].map(|number| ledger.budget(user(number)));
+        let permits: Vec<_> = (0..MAX_CONCURRENT_REQUESTS)
+            .map(|_| limited.origin.request_permits.try_acquire().expect("a permit is free"))
+            .collect();
+        let mut blocked = Box::pin(limited.with_request_permit(async { 1 }));
+        assert!(futures_util::poll!(&mut blocked).is_pending());
+        assert_eq!(other.with_request_permit(async { 2 }).await, 2);
+        drop(permits);
+        assert_eq!(blocked.await, 1);
+        // A request that waits for another event holds no permit.
+        let mut waiting: Vec<_> = (0..=MAX_CONCURRENT_REQUESTS)
+            .map(|_| Box::pin(limited.with_request_permit(std::future::pending::<()>())))
+            .collect();
         for each in &mut waiting {
             assert!(futures_util::poll!(each).is_pending());
         }
-        assert_eq!(busy.in_turn(async { 3 }).await, 3);
+        assert_eq!(limited.with_request_permit(async { 3 }).await, 3);
     }
 
     #[test]
     fn a_charge_can_grow_and_shrink() {
-        let ledger = Ledger::new(1_000, 10_000);
+        let ledger = MemoryLedger::new(1_000, 10_000);
         let budget = ledger.budget(user(1));
         let mut charge = budget.try_reserve(100).expect("there is room");
         charge.add(budget.try_reserve(200).expect("there is room"));
@@ -315,12 +330,12 @@ mod tests {
 
     #[test]
     fn origins_that_hold_nothing_are_removed() {
-        let ledger = Ledger::new(1, 1);
+        let ledger = MemoryLedger::new(1, 1);
         let budget = ledger.budget(user(0));
         for number in 1..100_000 {
             drop(ledger.budget(user(number)));
         }
-        assert!(ledger.by_origin.lock().expect("no panic").len() < 4 * ORIGINS);
+        assert!(ledger.by_origin.lock().expect("no panic").len() < 4 * PRUNE_THRESHOLD);
         assert!(Arc::ptr_eq(&budget.origin, &ledger.budget(user(0)).origin));
     }
 }

@@ -28,24 +28,24 @@ pub(crate) struct Method {
     pub(super) handler: Handler,
     /// The maximum size in bytes of a message to the method.
     pub(super) message_bytes: usize,
-    pub(super) shape: Shape,
-    pub(super) kind: Kind,
+    pub(super) shape: MethodShape,
+    pub(super) kind: ServiceKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Shape {
+pub(crate) enum MethodShape {
     /// One request, one response.
-    Call,
+    Unary,
     /// One request, a stream of responses.
-    Watch,
+    ServerStreaming,
     /// A stream of requests, a stream of responses.
-    Stream,
+    BidiStreaming,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Boardwire's own protocol. A stopping server waits for its open calls.
-    Own,
+pub(crate) enum ServiceKind {
+    /// Boardwire's protocol. A stopping server waits for its open calls.
+    Boardwire,
     /// Reflection. A stopping server does not wait for its streams, which have no end.
     Reflection,
     /// Health checks. They need no account and no free memory; their streams have no end.
@@ -54,41 +54,45 @@ pub(crate) enum Kind {
 
 pub(crate) struct Service<P> {
     name: Name,
-    kind: Kind,
+    kind: ServiceKind,
     state: Arc<P>,
     methods: HashMap<Name, Method>,
 }
 
 impl<P: Send + Sync + 'static> Service<P> {
     /// Creates a service without methods. Each method's function receives `state`.
-    pub(crate) fn new(name: Name, kind: Kind, state: Arc<P>) -> Self {
+    pub(crate) fn new(name: Name, kind: ServiceKind, state: Arc<P>) -> Self {
         Self { name, kind, state, methods: HashMap::new() }
     }
 
     /// Adds a method with one request and one response.
-    pub(crate) fn call<M: Request, F: ReplyFuture>(self, name: Name, run: MethodFn<P, M, F>) -> Self {
-        self.add_one_request(name, Shape::Call, |_| false, run)
+    pub(crate) fn unary<M: Request, F: ReplyFuture>(self, name: Name, run: MethodFn<P, M, F>) -> Self {
+        self.add_one_request(name, MethodShape::Unary, |_| false, run)
     }
 
-    /// Adds a method as [`Self::call`] does. Requests for which `waits` returns true may wait for another player.
-    pub(crate) fn call_that_waits<M: Request, F: ReplyFuture>(
+    /// Adds a method as [`Self::unary`] does. Requests for which `waits` returns true may wait for another player.
+    pub(crate) fn unary_that_waits<M: Request, F: ReplyFuture>(
         self,
         name: Name,
         waits: fn(&M) -> bool,
         run: MethodFn<P, M, F>,
     ) -> Self {
-        self.add_one_request(name, Shape::Call, waits, run)
+        self.add_one_request(name, MethodShape::Unary, waits, run)
     }
 
     /// Adds a method with one request and a stream of responses.
-    pub(crate) fn watch<M: Request, F: ReplyFuture>(self, name: Name, run: MethodFn<P, M, F>) -> Self {
-        self.add_one_request(name, Shape::Watch, |_| false, run)
+    pub(crate) fn server_streaming<M: Request, F: ReplyFuture>(
+        self,
+        name: Name,
+        run: MethodFn<P, M, F>,
+    ) -> Self {
+        self.add_one_request(name, MethodShape::ServerStreaming, |_| false, run)
     }
 
     fn add_one_request<M: Request, F: ReplyFuture>(
         self,
         name: Name,
-        shape: Shape,
+        shape: MethodShape,
         waits: fn(&M) -> bool,
         run: MethodFn<P, M, F>,
     ) -> Self {
@@ -97,23 +101,27 @@ impl<P: Send + Sync + 'static> Service<P> {
             let state = Arc::clone(&state);
             Box::pin(async move {
                 let request = requests.one().await?;
-                call.note_arrival();
+                call.set_arrival();
                 let budget = Arc::clone(call.budget());
-                timed(name, waits(&request), budget.in_turn(run(state, call, request))).await
+                timed(name, waits(&request), budget.with_request_permit(run(state, call, request))).await
             })
         });
         self.add(name, handler, shape)
     }
 
     /// Adds a method with a stream of requests and a stream of responses.
-    pub(crate) fn stream<F: ReplyFuture>(self, name: Name, run: MethodFn<P, RequestStream, F>) -> Self {
+    pub(crate) fn bidi_streaming<F: ReplyFuture>(
+        self,
+        name: Name,
+        run: MethodFn<P, RequestStream, F>,
+    ) -> Self {
         let state = Arc::clone(&self.state);
         let handler: Handler =
             Box::new(move |call, requests| Box::pin(run(Arc::clone(&state), call, requests)));
-        self.add(name, handler, Shape::Stream)
+        self.add(name, handler, MethodShape::BidiStreaming)
     }
 
-    fn add(mut self, name: Name, handler: Handler, shape: Shape) -> Self {
+    fn add(mut self, name: Name, handler: Handler, shape: MethodShape) -> Self {
         // Decoding allocates no more than the message: large fields are strings, bytes and packed numbers.
         let message_bytes = match name {
             "LoadBatch" => MAX_MESSAGE_BYTES,
@@ -148,7 +156,7 @@ impl Methods {
 
     /// Returns the service, name and shape of each method.
     #[cfg(test)]
-    pub(crate) fn names(&self) -> impl Iterator<Item = (Name, Name, Shape)> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = (Name, Name, MethodShape)> {
         self.0.iter().flat_map(|(service, methods)| {
             methods.iter().map(|(name, method)| (*service, *name, method.shape))
         })

@@ -19,7 +19,8 @@ const MAX_BYTES: usize = 2_048;
 /// # Errors
 /// The connection ends, or its header is missing or invalid.
 pub(crate) async fn read(mut io: impl AsyncRead + Unpin) -> io::Result<Option<Origin>> {
-    let refuse = |what: &str| Err(io::Error::new(ErrorKind::InvalidData, format!("the PROXY header {what}")));
+    let refuse =
+        |problem: &str| Err(io::Error::new(ErrorKind::InvalidData, format!("the PROXY header {problem}")));
     let mut first = [0; 16];
     io.read_exact(&mut first).await?;
     let [signature @ .., command, family, high, low] = &first;
@@ -43,7 +44,7 @@ pub(crate) async fn read(mut io: impl AsyncRead + Unpin) -> io::Result<Option<Or
         (0x20, _) => Ok(None),
         (0x21, Some(source)) => Ok(Some(Origin::host(source))),
         (0x21, None) => refuse("is too short"),
-        _ => refuse("has another version or command"),
+        _ => refuse("has an unsupported version or command"),
     }
 }
 
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     fn header(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
-        let length = u16::try_from(rest.len()).expect("short").to_be_bytes();
+        let length = u16::try_from(rest.len()).expect("the header is short").to_be_bytes();
         [&SIGNATURE[..], &[command, family], &length, rest, b"PRI"].concat()
     }
 
@@ -86,8 +87,8 @@ mod tests {
             (b"PROXY TCP4 203.0.113.7".to_vec(), "(version 2) is missing"),
             (header(0x21, 0x11, &[1, 2, 3]), "is too short"),
             (header(0x21, 0x31, &[0; 216]), "names no IP address"),
-            (header(0x22, 0x11, &[0; 12]), "has another version or command"),
-            (header(0x11, 0x11, &[0; 12]), "has another version or command"),
+            (header(0x22, 0x11, &[0; 12]), "has an unsupported version or command"),
+            (header(0x11, 0x11, &[0; 12]), "has an unsupported version or command"),
             (header(0x21, 0x11, &[0; 2_049]), "is too long"),
         ] {
             assert_eq!(parse(&bytes).await, Err(format!("the PROXY header {problem}")));

@@ -26,7 +26,7 @@ use tower::util::MapRequest;
 
 use super::accept::{Accept, Accepted, Incoming};
 use super::caller::Caller;
-use super::io::{PrefacedIo, Tasks};
+use super::io::{PrefacedIo, TaskLimiter};
 use super::ledger::CONNECTION_BYTES;
 use super::proxy;
 use super::{Bounds, Edge};
@@ -37,23 +37,23 @@ pub const STREAM_WINDOW: u32 = 256 << 10;
 /// The HTTP/2 flow-control window of a connection.
 pub const CONNECTION_WINDOW: u32 = 512 << 10;
 /// The time without traffic after which the server pings the client.
-pub const KEEPALIVE: Duration = Duration::from_mins(1);
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
 /// The timeout for the client's response to the ping.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The maximum size in bytes of a call's headers, and of its trailers.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
 /// The maximum bytes that the server buffers of a page's request or response.
 const PAGE_BUFFER: usize = 32 << 10;
-/// How long a connection without calls stays open for its goodbye frame (GOAWAY) once the server stops.
-const GOODBYE_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long a connection without calls stays open for its GOAWAY frame once the server stops.
+const GOAWAY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The protocol of a listener's connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Protocol {
     /// gRPC, over HTTP/2.
     Grpc,
-    /// Pages, over HTTP/1.1: browsers use HTTP/2 only with TLS.
-    Page,
+    /// HTTP/1.1, for pages: browsers use HTTP/2 only with TLS.
+    Http1,
 }
 
 /// A service that responds to HTTP requests.
@@ -92,13 +92,13 @@ where
         connections.spawn(async move {
             let Some((io, origin)) = client_origin(io, (protocol, origin), &edge).await else { return };
             let Some(slot) = edge.connections.admit(origin) else { return };
-            edge.rates.remove_idle();
+            edge.rates.prune_idle_origins();
             let budget = edge.ledger.budget(origin);
             let Ok(charge) = budget.charge(CONNECTION_BYTES) else { return };
-            let connected = edge.batches.connect();
-            let caller = Caller::new(connected.peer, origin, budget, charge, slot);
+            let connection_guard = edge.batches.connect();
+            let caller = Caller::new(connection_guard.connection, origin, budget, charge, slot);
             handle(io, (protocol, service), caller, &edge).await;
-            drop(connected);
+            drop(connection_guard);
         });
     }
     // Closes the listener: clients can no longer connect.
@@ -127,7 +127,7 @@ async fn client_origin<IO: Accepted>(
     match client {
         Ok(client) => Some((io, client.unwrap_or(peer))),
         Err(error) => {
-            tracing::debug!(%peer, %error, "a proxy named no client");
+            tracing::debug!(%peer, %error, "a trusted proxy sent no valid PROXY header");
             None
         }
     }
@@ -141,47 +141,47 @@ where
     B: Body<Data = Bytes, Error: Into<StdError>> + Send + 'static,
 {
     let bounds = &edge.access.bounds;
-    let of_requests = caller.clone();
+    let request_caller = caller.clone();
     let service = MapRequest::new(service, move |mut request: Request<RequestBody>| {
-        request.extensions_mut().insert(of_requests.clone());
+        request.extensions_mut().insert(request_caller.clone());
         request
     });
     let service = TowerToHyperService::new(service);
     // A client may reset all open calls at once and open the same number again.
-    let tasks = Tasks::new(2 * bounds.connection_streams as usize);
+    let tasks = TaskLimiter::new(2 * bounds.connection_streams as usize);
     let last_read = Arc::clone(&caller.connection.last_read);
-    let opened = async {
-        let io = accepted.open().await?;
+    let handshaken = async {
+        let io = accepted.handshake().await?;
         Ok(match protocol {
-            Protocol::Grpc => Opened::Grpc(PrefacedIo::read(io, tasks.clone(), last_read).await?),
-            Protocol::Page => Opened::Page(io),
+            Protocol::Grpc => HandshakenIo::Grpc(PrefacedIo::read(io, tasks.clone(), last_read).await?),
+            Protocol::Http1 => HandshakenIo::Http1(io),
         })
     };
-    let opened: Result<io::Result<_>, _> = tokio::select! {
-        opened = tokio::time::timeout(bounds.handshake_timeout, opened) => opened,
+    let handshaken: Result<io::Result<_>, _> = tokio::select! {
+        handshaken = tokio::time::timeout(bounds.handshake_timeout, handshaken) => handshaken,
         () = caller.connection.slot.closed() => return,
         () = edge.stopped() => return,
     };
-    match opened {
-        Ok(Ok(Opened::Grpc(io))) => {
+    match handshaken {
+        Ok(Ok(HandshakenIo::Grpc(io))) => {
             let connection = http2(bounds, tasks.clone()).serve_connection(TokioIo::new(io), service);
             drive(connection, &caller, edge).await;
         }
-        Ok(Ok(Opened::Page(io))) => {
+        Ok(Ok(HandshakenIo::Http1(io))) => {
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new()).header_read_timeout(bounds.handshake_timeout);
             let connection = builder.max_buf_size(PAGE_BUFFER).serve_connection(TokioIo::new(io), service);
             drive(connection, &caller, edge).await;
         }
-        Ok(Err(error)) => tracing::debug!(peer = caller.peer().0, %error, "a handshake failed"),
-        Err(_) => tracing::debug!(peer = caller.peer().0, "a handshake took too long"),
+        Ok(Err(error)) => tracing::debug!(peer = caller.connection_id().0, %error, "a handshake failed"),
+        Err(_) => tracing::debug!(peer = caller.connection_id().0, "a handshake took too long"),
     }
 }
 
 /// A connection after its handshakes.
-enum Opened<IO> {
+enum HandshakenIo<IO> {
     Grpc(PrefacedIo<IO>),
-    Page(IO),
+    Http1(IO),
 }
 
 /// Drives a connection to its end. Once the server stops, the connection ends gracefully after its last call.
@@ -190,7 +190,7 @@ async fn drive<C: GracefulConnection<Error: Display>>(connection: C, caller: &Ca
     let result = tokio::select! {
         result = connection.as_mut() => result,
         () = caller.connection.slot.closed() => {
-            tracing::debug!(peer = caller.peer().0, "closed: it reset too many calls, or a new connection took its slot");
+            tracing::debug!(peer = caller.connection_id().0, "closed: it reset too many calls, or a new connection took its slot");
             return;
         }
         () = edge.stopped() => {
@@ -202,17 +202,17 @@ async fn drive<C: GracefulConnection<Error: Display>>(connection: C, caller: &Ca
         }
     };
     if let Err(error) = result {
-        tracing::debug!(peer = caller.peer().0, %error, "a connection failed");
+        tracing::debug!(peer = caller.connection_id().0, %error, "a connection failed");
     }
 }
 
-fn http2(bounds: &Bounds, tasks: Tasks) -> http2::Builder<Tasks> {
+fn http2(bounds: &Bounds, tasks: TaskLimiter) -> http2::Builder<TaskLimiter> {
     let mut builder = http2::Builder::new(tasks);
     builder
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
-        .keep_alive_interval(KEEPALIVE)
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .max_header_list_size(MAX_HEADER_BYTES)
         .max_concurrent_streams(bounds.connection_streams)
@@ -221,12 +221,12 @@ fn http2(bounds: &Bounds, tasks: Tasks) -> http2::Builder<Tasks> {
     builder
 }
 
-/// Resolves when no call has been open for [`GOODBYE_TIMEOUT`]. In this time the peer receives the goodbye frame.
+/// Resolves when no call has been open for [`GOAWAY_TIMEOUT`]. In this time the peer receives the GOAWAY frame.
 async fn idle(calls: &TaskTracker) {
     calls.close();
     loop {
         calls.wait().await;
-        tokio::time::sleep(GOODBYE_TIMEOUT).await;
+        tokio::time::sleep(GOAWAY_TIMEOUT).await;
         if calls.is_empty() {
             return;
         }

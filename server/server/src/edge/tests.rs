@@ -21,14 +21,14 @@ struct Faulty;
 #[expect(clippy::unused_async, reason = "handlers are asynchronous")]
 impl Faulty {
     async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, Error> {
-        call.answer(&GetServerResponse::default())
+        call.reply(&GetServerResponse::default())
     }
 
     async fn list_games(self: Arc<Self>, call: Call, _: ListGamesRequest) -> Result<Reply, Error> {
         let (caller, free) = (call.caller(), call.budget().free());
-        let (number, origin, token) = (caller.peer().0, caller.origin(), call.token());
+        let (number, origin, token) = (caller.connection_id().0, caller.origin(), call.token());
         let next_page_token = format!("{number} from {origin} with {token:?}, {free} bytes");
-        call.answer(&ListGamesResponse { games: vec![], next_page_token })
+        call.reply(&ListGamesResponse { games: vec![], next_page_token })
     }
 
     async fn get_game(self: Arc<Self>, _: Call, request: GetGameRequest) -> Result<Reply, Error> {
@@ -40,16 +40,16 @@ impl Faulty {
 async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
-    let service = Service::new("boardwire.v1.CatalogService", Kind::Own, Arc::new(Faulty))
-        .call("GetServer", Faulty::get_server)
-        .call("ListGames", Faulty::list_games)
-        .call("GetGame", Faulty::get_game);
+    let service = Service::new("boardwire.v1.CatalogService", ServiceKind::Boardwire, Arc::new(Faulty))
+        .unary("GetServer", Faulty::get_server)
+        .unary("ListGames", Faulty::list_games)
+        .unary("GetGame", Faulty::get_game);
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let batches = Arc::new(Batches::new(BatchLimits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
     let edge = Edge::new(Access::default(), Methods::default().with(service), batches, stopping);
     tokio::spawn(async move {
-        crate::run::accept(Arc::new(edge), listener).await;
+        crate::run::serve_grpc(Arc::new(edge), listener).await;
         drop(stop);
     });
     CatalogServiceClient::connect(address).await.expect("the server runs")
@@ -112,7 +112,7 @@ async fn calls_are_traced_without_their_tokens() {
     request.metadata_mut().insert("boardwire-token", "very-secret".parse().expect("a header"));
     request.metadata_mut().insert("x-request-id", "mine-7".parse().expect("a header"));
     client.list_games(request).await.expect("the call succeeds");
-    let log = String::from_utf8(log.0.lock().expect("no panic").clone()).expect("text");
+    let log = String::from_utf8(log.0.lock().expect("no panic").clone()).expect("the log is text");
     let ours: Vec<&str> = log.lines().filter(|line| line.contains("call{")).collect();
     assert!(ours.iter().any(|line| {
         line.contains("method=\"/boardwire.v1.CatalogService/ListGames\"")

@@ -21,8 +21,8 @@ use tokio_rustls::server::TlsStream;
 use webpki::{EndEntityCert, KeyUsage};
 
 use super::accept::{Accept, Accepted};
+use crate::operator_files;
 use crate::origin::Origin;
-use crate::secret;
 
 /// HTTP/2, the only protocol that the server negotiates.
 const ALPN: &[u8] = b"h2";
@@ -85,14 +85,14 @@ impl TlsFiles {
 
     fn certified_key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, String> {
         let chain = certificates("TLS certificate", &self.cert)?;
-        let about = |problem| secret::about_file("TLS key", &self.key, problem);
-        let pem = secret::read_file(&self.key).map_err(|error| about(error.to_string()))?;
+        let about = |problem| operator_files::file_error("TLS key", &self.key, problem);
+        let pem = operator_files::read_file(&self.key).map_err(|error| about(error.to_string()))?;
         let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| match error {
             PemError::NoItemsFound => about("no private key in PEM, or an encrypted one".to_owned()),
             error => about(format!("malformed PEM: {error}")),
         })?;
         check_validity(&chain[0])
-            .map_err(|problem| secret::about_file("TLS certificate", &self.cert, problem))?;
+            .map_err(|problem| operator_files::file_error("TLS certificate", &self.cert, problem))?;
         CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
             Error::InconsistentKeys(_) => about(format!("not the key of {}", self.cert.display())),
             error => about(format!("unusable key: {error}")),
@@ -101,10 +101,11 @@ impl TlsFiles {
 
     fn client_verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, String> {
         let Some(file) = &self.client_ca else { return Ok(WebPkiClientVerifier::no_client_auth()) };
-        let what = "root of clients' TLS certificates";
+        let kind = "client CA certificate";
         let mut roots = RootCertStore::empty();
-        let unusable = |error| secret::about_file(what, file, format!("unusable certificate: {error}"));
-        for root in certificates(what, file)? {
+        let unusable =
+            |error| operator_files::file_error(kind, file, format!("unusable certificate: {error}"));
+        for root in certificates(kind, file)? {
             roots.add(root).map_err(unusable)?;
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
@@ -129,9 +130,9 @@ fn check_validity(certificate: &CertificateDer<'_>) -> Result<(), String> {
 }
 
 /// Reads the certificates in a file: at least one.
-fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let about = |problem| secret::about_file(what, file, problem);
-    let pem = secret::read_file(file).map_err(|error| about(error.to_string()))?;
+fn certificates(kind: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let about = |problem| operator_files::file_error(kind, file, problem);
+    let pem = operator_files::read_file(file).map_err(|error| about(error.to_string()))?;
     let mut certificates = vec![];
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|error| about(format!("malformed PEM: {error}")))?;
@@ -167,7 +168,7 @@ impl Accepted for (TcpStream, TlsAcceptor) {
         Some(&mut self.0)
     }
 
-    async fn open(self) -> io::Result<Self::Io> {
+    async fn handshake(self) -> io::Result<Self::Io> {
         self.1.accept(self.0).await
     }
 }

@@ -29,22 +29,22 @@ use tonic::metadata::GRPC_CONTENT_TYPE;
 use tracing::Span;
 
 use super::call::panicked;
-use super::ledger::{Budget, Charge, REQUEST_BYTES};
+use super::ledger::{ConnectionBudget, MemoryCharge, REQUEST_BYTES};
 use crate::status::status;
 
 /// The size in bytes of a message's prefix.
-const PREFIX: usize = 5;
+const PREFIX_BYTES: usize = 5;
 /// The charge for a response in addition to its bytes, until it has been sent.
 const FRAME_BYTES: usize = 256;
 /// The minimum rate: a message that arrives at this rate does not time out.
 const MIN_BYTES_PER_SECOND: usize = 64 << 10;
 /// The header with the details of a status.
-const DETAILS: &str = "grpc-status-details-bin";
+const STATUS_DETAILS_HEADER: &str = "grpc-status-details-bin";
 /// Protobuf keys: `step` in responses to single calls, `tag` and `step` in `RunBatchResponse`, and `view` in `Step`.
-const STEP: u8 = 1 << 3 | 2;
-const TAG: u8 = 1 << 3;
-const TAGGED_STEP: u8 = 2 << 3 | 2;
-const VIEW: u8 = 15 << 3 | 2;
+const STEP_KEY: u8 = 1 << 3 | 2;
+const TAG_KEY: u8 = 1 << 3;
+const TAGGED_STEP_KEY: u8 = 2 << 3 | 2;
+const VIEW_KEY: u8 = 15 << 3 | 2;
 /// The maximum size in bytes of views that are copied into the message. Below it, a copy costs less than a second frame.
 const MAX_COPIED_BYTES: usize = 64 << 10;
 
@@ -53,23 +53,24 @@ pub(crate) struct RequestStream {
     body: BodyDataStream<Body>,
     /// The maximum size in bytes of a message.
     limit: usize,
-    budget: Arc<Budget>,
+    budget: Arc<ConnectionBudget>,
     /// The timeout of a message from its first byte. For a single message, from the start of its call.
     timeout: Duration,
     /// When the timeout started, if it has.
-    since: Option<Instant>,
+    timeout_started: Option<Instant>,
     /// Bytes that have arrived and belong to no returned message.
-    read: BytesMut,
+    buffer: BytesMut,
     /// The charge for the message being read, or for the one returned last.
-    charge: Option<Charge>,
+    charge: Option<MemoryCharge>,
     /// The bytes that this charge and the call's own charge cover.
-    charged: usize,
+    charged_bytes: usize,
 }
 
 impl RequestStream {
-    pub(super) fn new(body: Body, limit: usize, timeout: Duration, budget: Arc<Budget>) -> Self {
-        let (body, since, read) = (BodyDataStream::new(body), None, BytesMut::new());
-        Self { body, limit, budget, timeout, since, read, charge: None, charged: REQUEST_BYTES }
+    pub(super) fn new(body: Body, limit: usize, timeout: Duration, budget: Arc<ConnectionBudget>) -> Self {
+        let (body, buffer) = (BodyDataStream::new(body), BytesMut::new());
+        let (timeout_started, charge, charged_bytes) = (None, None, REQUEST_BYTES);
+        Self { body, limit, budget, timeout, timeout_started, buffer, charge, charged_bytes }
     }
 
     /// Returns the next message, or `None` at the end. Drops the charge for the previous message.
@@ -79,23 +80,23 @@ impl RequestStream {
     pub(crate) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Error> {
         if self.charge.take().is_some() {
             // Frees the buffer of the large message, which no longer has a charge.
-            self.read = BytesMut::from(&self.read[..]);
+            self.buffer = BytesMut::from(&self.buffer[..]);
         }
-        self.charged = REQUEST_BYTES;
+        self.charged_bytes = REQUEST_BYTES;
         loop {
-            if !self.read.is_empty() {
-                self.since.get_or_insert_with(Instant::now);
+            if !self.buffer.is_empty() {
+                self.timeout_started.get_or_insert_with(Instant::now);
             }
             let length = self.announced_length()?;
-            if let Some(length) = length.filter(|length| self.read.len() >= PREFIX + length) {
-                self.since = None;
-                self.read.advance(PREFIX);
-                return M::decode(self.read.split_to(length).freeze()).map(Some).map_err(undecodable);
+            if let Some(length) = length.filter(|length| self.buffer.len() >= PREFIX_BYTES + length) {
+                self.timeout_started = None;
+                self.buffer.advance(PREFIX_BYTES);
+                return M::decode(self.buffer.split_to(length).freeze()).map(Some).map_err(undecodable);
             }
             match self.receive().await? {
                 Some(data) => self.append(&data, length)?,
-                None if self.read.is_empty() => return Ok(None),
-                None => return Err(undecodable("the call ended before the message did")),
+                None if self.buffer.is_empty() => return Ok(None),
+                None => return Err(undecodable("the request ended in the middle of a message")),
             }
         }
     }
@@ -105,7 +106,7 @@ impl RequestStream {
     /// # Errors
     /// As [`Self::next`]; or the call has no message.
     pub(crate) async fn one<M: Message + Default>(&mut self) -> Result<M, Error> {
-        self.since = Some(Instant::now());
+        self.timeout_started = Some(Instant::now());
         self.next().await?.ok_or(Error::MessageMissing)
     }
 
@@ -118,12 +119,13 @@ impl RequestStream {
     /// Returns the next bytes of the body. The timeout grows with the bytes that have arrived.
     async fn receive(&mut self) -> Result<Option<Bytes>, Error> {
         let data = self.body.next();
-        let data = match self.since {
+        let data = match self.timeout_started {
             None => data.await,
-            Some(since) => {
-                let more = Duration::from_micros((1_000_000 * self.read.len() / MIN_BYTES_PER_SECOND) as u64);
+            Some(started) => {
+                let more =
+                    Duration::from_micros((1_000_000 * self.buffer.len() / MIN_BYTES_PER_SECOND) as u64);
                 let late = |_| Error::TimedOut;
-                tokio::time::timeout_at(since + self.timeout + more, data).await.map_err(late)?
+                tokio::time::timeout_at(started + self.timeout + more, data).await.map_err(late)?
             }
         };
         data.transpose().map_err(undecodable)
@@ -131,32 +133,35 @@ impl RequestStream {
 
     /// Returns the length of the next message, once its prefix has arrived.
     fn announced_length(&self) -> Result<Option<usize>, Error> {
-        let Some((&[compressed, ref length @ ..], _)) = self.read.split_first_chunk::<PREFIX>() else {
+        let Some((&[compressed, ref length @ ..], _)) = self.buffer.split_first_chunk::<PREFIX_BYTES>()
+        else {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*length) as usize;
         match compressed {
             0 if length > self.limit => Err(Error::MessageTooLarge { bytes: length, limit: self.limit }),
             0 => Ok(Some(length)),
-            _ => Err(undecodable(format!("it begins with {compressed}, not with 0 (uncompressed)"))),
+            _ => {
+                Err(undecodable(format!("its compression flag is {compressed}; it must be 0 (uncompressed)")))
+            }
         }
     }
 
     /// Charges and stores bytes. Allocates at most twice the bytes that have arrived, not the announced length.
     fn append(&mut self, data: &Bytes, length: Option<usize>) -> Result<(), Error> {
-        let needed = self.read.len() + data.len();
-        if needed > self.charged {
-            let whole = length.map_or(needed, |length| PREFIX + length);
+        let needed = self.buffer.len() + data.len();
+        if needed > self.charged_bytes {
+            let whole = length.map_or(needed, |length| PREFIX_BYTES + length);
             let target = needed.max(whole.min(2 * needed));
-            let more = self.budget.try_reserve(target - self.charged)?;
+            let more = self.budget.try_reserve(target - self.charged_bytes)?;
             match &mut self.charge {
                 Some(charge) => charge.add(more),
                 charge => *charge = Some(more),
             }
-            self.charged = target;
-            self.read.reserve(target - self.read.len());
+            self.charged_bytes = target;
+            self.buffer.reserve(target - self.buffer.len());
         }
-        self.read.extend_from_slice(data);
+        self.buffer.extend_from_slice(data);
         Ok(())
     }
 }
@@ -168,7 +173,7 @@ fn undecodable(problem: impl Display) -> Error {
 /// An encoded response message, charged until its last byte has been sent.
 #[derive(Debug)]
 pub(crate) struct EncodedMessage {
-    head: Bytes,
+    first_frame: Bytes,
     /// The views of a step, sent without a copy.
     views: Bytes,
 }
@@ -178,39 +183,39 @@ impl EncodedMessage {
     ///
     /// # Errors
     /// The encoded message is longer than clients accept.
-    pub(crate) fn new(mut charge: Charge, message: &impl Message) -> Result<Self, Error> {
+    pub(crate) fn new(mut charge: MemoryCharge, message: &impl Message) -> Result<Self, Error> {
         let bytes = message.encoded_len();
-        charge.resize(PREFIX + bytes + FRAME_BYTES);
+        charge.resize(PREFIX_BYTES + bytes + FRAME_BYTES);
         let mut out = start_message(bytes, 0)?;
         message.encode_raw(&mut out);
-        Ok(Self { head: charge.attach_to(out.freeze()), views: Bytes::new() })
+        Ok(Self { first_frame: charge.attach_to(out.freeze()), views: Bytes::new() })
     }
 
     /// Encodes the rows of a step. On a stream, `tag` is the request's tag.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn step(mut charge: Charge, mut columns: Step, tag: Option<u32>) -> Result<Self, Error> {
+    pub(crate) fn step(mut charge: MemoryCharge, mut columns: Step, tag: Option<u32>) -> Result<Self, Error> {
         let views = std::mem::take(&mut columns.view);
         let step = columns.encoded_len() + 1 + length_delimiter_len(views.len()) + views.len();
-        let (key, tag) = tag.map_or((STEP, 0), |tag| (TAGGED_STEP, tag as usize));
+        let (key, tag) = tag.map_or((STEP_KEY, 0), |tag| (TAGGED_STEP_KEY, tag as usize));
         // Protobuf omits a number that is zero.
         let tag_bytes = if tag == 0 { 0 } else { 1 + length_delimiter_len(tag) };
         let message = tag_bytes + 1 + length_delimiter_len(step) + step;
-        charge.resize(PREFIX + message + FRAME_BYTES);
+        charge.resize(PREFIX_BYTES + message + FRAME_BYTES);
         let is_copied = views.len() <= MAX_COPIED_BYTES;
         let mut out = start_message(message, if is_copied { 0 } else { views.len() })?;
         if tag > 0 {
-            put_key(&mut out, TAG, tag);
+            put_key(&mut out, TAG_KEY, tag);
         }
         put_key(&mut out, key, step);
         columns.encode_raw(&mut out);
-        put_key(&mut out, VIEW, views.len());
+        put_key(&mut out, VIEW_KEY, views.len());
         if !is_copied {
-            return Ok(Self { head: out.freeze(), views: charge.attach_to(views) });
+            return Ok(Self { first_frame: out.freeze(), views: charge.attach_to(views) });
         }
         out.put(views);
-        Ok(Self { head: charge.attach_to(out.freeze()), views: Bytes::new() })
+        Ok(Self { first_frame: charge.attach_to(out.freeze()), views: Bytes::new() })
     }
 }
 
@@ -219,7 +224,7 @@ fn start_message(bytes: usize, views: usize) -> Result<BytesMut, Error> {
     if bytes > MAX_MESSAGE_BYTES {
         return Err(Error::MessageTooLarge { bytes, limit: MAX_MESSAGE_BYTES });
     }
-    let mut out = BytesMut::with_capacity(PREFIX + bytes - views);
+    let mut out = BytesMut::with_capacity(PREFIX_BYTES + bytes - views);
     out.put_u8(0);
     out.put_u32(u32::try_from(bytes).expect("the limit is 64 MiB"));
     Ok(out)
@@ -234,10 +239,11 @@ fn put_key(out: &mut BytesMut, key: u8, number: usize) {
 /// The response messages of a call.
 pub(crate) enum Reply {
     /// One message, until it has been sent.
-    One(Option<EncodedMessage>),
-    Many(Pin<Box<dyn Stream<Item = Result<EncodedMessage, Error>> + Send>>),
+    Message(Option<EncodedMessage>),
+    /// A stream of messages.
+    Stream(Pin<Box<dyn Stream<Item = Result<EncodedMessage, Error>> + Send>>),
     /// The status has been sent.
-    Over,
+    Done,
 }
 
 impl Reply {
@@ -245,17 +251,17 @@ impl Reply {
     ///
     /// # Errors
     /// As [`EncodedMessage::new`].
-    pub(crate) fn message(charge: Charge, message: &impl Message) -> Result<Self, Error> {
-        Ok(Self::One(Some(EncodedMessage::new(charge, message)?)))
+    pub(crate) fn message(charge: MemoryCharge, message: &impl Message) -> Result<Self, Error> {
+        Ok(Self::Message(Some(EncodedMessage::new(charge, message)?)))
     }
 
     pub(crate) fn stream(stream: impl Stream<Item = Result<EncodedMessage, Error>> + Send + 'static) -> Self {
-        Self::Many(Box::pin(stream))
+        Self::Stream(Box::pin(stream))
     }
 
     /// Returns the same reply, except that a stream ends with an error when the caller's token is revoked.
     pub(super) fn until_revoked(self, revoked: CancellationToken) -> Self {
-        let Self::Many(messages) = self else { return self };
+        let Self::Stream(messages) = self else { return self };
         let messages = messages.take_until(revoked.clone().cancelled_owned());
         let error = async move { revoked.is_cancelled().then_some(Err(Error::CallerTokenWrong)) };
         Self::stream(messages.chain(stream::once(error).filter_map(std::future::ready)))
@@ -265,9 +271,9 @@ impl Reply {
 /// The body of a response: the messages, then the status. A stream that panics ends with INTERNAL.
 pub(crate) struct ResponseBody {
     reply: Reply,
-    /// The views of the message whose head has been sent.
+    /// The views of the message whose first frame has been sent.
     views: Bytes,
-    budget: Arc<Budget>,
+    budget: Arc<ConnectionBudget>,
     /// A stopping server waits for the call until this is dropped.
     _in_use: Option<TaskTrackerToken>,
     span: Span,
@@ -276,7 +282,7 @@ pub(crate) struct ResponseBody {
 impl ResponseBody {
     pub(super) fn new(
         reply: Reply,
-        budget: &Arc<Budget>,
+        budget: &Arc<ConnectionBudget>,
         in_use: Option<TaskTrackerToken>,
         span: &Span,
     ) -> Self {
@@ -286,7 +292,7 @@ impl ResponseBody {
 
     pub(super) fn respond(
         reply: Result<Reply, Error>,
-        budget: &Arc<Budget>,
+        budget: &Arc<ConnectionBudget>,
         in_use: Option<TaskTrackerToken>,
         span: &Span,
     ) -> Response<Self> {
@@ -297,7 +303,7 @@ impl ResponseBody {
                 if matches!(error, Error::CompressionUnsupported { .. }) {
                     headers.insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
                 }
-                (Reply::Over, headers)
+                (Reply::Done, headers)
             }
         };
         headers.insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
@@ -311,13 +317,15 @@ impl ResponseBody {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.views))));
         }
         let message = match &mut self.reply {
-            Reply::One(message) => message.take().map(Ok),
-            Reply::Many(messages) => ready!(messages.as_mut().poll_next(context)),
-            Reply::Over => None,
+            Reply::Message(message) => message.take().map(Ok),
+            Reply::Stream(messages) => ready!(messages.as_mut().poll_next(context)),
+            Reply::Done => None,
         };
-        let Some(EncodedMessage { head, views }) = message.transpose()? else { return Poll::Ready(None) };
+        let Some(EncodedMessage { first_frame, views }) = message.transpose()? else {
+            return Poll::Ready(None);
+        };
         self.views = views;
-        Poll::Ready(Some(Ok(head)))
+        Poll::Ready(Some(Ok(first_frame)))
     }
 }
 
@@ -330,7 +338,7 @@ impl http_body::Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
-        if matches!(this.reply, Reply::Over) {
+        if matches!(this.reply, Reply::Done) {
             return Poll::Ready(None);
         }
         let span = this.span.clone();
@@ -342,23 +350,23 @@ impl http_body::Body for ResponseBody {
             Some(Err(error)) => status(&error),
             None => Status::ok(""),
         };
-        this.reply = Reply::Over;
+        this.reply = Reply::Done;
         Poll::Ready(Some(Ok(Frame::trailers(status_headers(&status, &this.budget)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.reply, Reply::Over)
+        matches!(self.reply, Reply::Done)
     }
 }
 
 /// Returns the headers of a status. The details of an error are charged until they have been sent.
-fn status_headers(status: &Status, budget: &Arc<Budget>) -> HeaderMap {
-    tracing::debug!(code = ?status.code(), "answered");
+fn status_headers(status: &Status, budget: &Arc<ConnectionBudget>) -> HeaderMap {
+    tracing::debug!(code = ?status.code(), "status sent");
     let mut headers = HeaderMap::new();
     status.add_header(&mut headers).expect("a status is a header");
-    if let Some(details) = headers.get_mut(DETAILS) {
+    if let Some(details) = headers.get_mut(STATUS_DETAILS_HEADER) {
         let bytes = FRAME_BYTES + 2 * details.len();
-        let charged = budget.overdraw(bytes).attach_to(Bytes::copy_from_slice(details.as_bytes()));
+        let charged = budget.charge_unchecked(bytes).attach_to(Bytes::copy_from_slice(details.as_bytes()));
         *details = HeaderValue::from_maybe_shared(charged).expect("the same bytes were a header");
         // Keeps the details out of HTTP/2's table of headers, which would hold them longer.
         details.set_sensitive(true);

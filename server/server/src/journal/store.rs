@@ -25,7 +25,7 @@ use super::{Damage, Entry, Retention, SavedMatch, Sync, chained};
 const APPLICATION: i32 = 0x4257_6a6c;
 
 /// The maximum number of matches that one transaction deletes, so that no write waits long for it.
-const MAX_FORGOTTEN_AT_ONCE: u32 = 100;
+const MAX_DELETED_PER_TRANSACTION: u32 = 100;
 
 /// Selects matches that ended before a time. The index omits open matches, so a write to one does not change the index.
 const ENDED: &str =
@@ -56,7 +56,7 @@ const TABLES: &str = "
 /// With more bytes than this in the tail, the server moves the write-ahead log into the database (a checkpoint).
 const MAX_TAIL_BYTES: u64 = 64 << 10;
 
-/// An open journal that can be read. The server writes to it only after [`write`](Self::write).
+/// An open journal that can be read. The server writes to it only after [`start_writer`](Self::start_writer).
 #[derive(Debug)]
 pub struct JournalReader {
     connection: Connection,
@@ -71,21 +71,24 @@ pub(super) struct Writer {
     retention: Retention,
     tail: Tail,
     /// The open matches by id.
-    open: HashMap<Arc<str>, Ends>,
+    open: HashMap<Arc<str>, FirstAndLast>,
     /// The `at` of the next line.
     next: i64,
 }
 
 /// The `at` of a match's first and last line.
-type Ends = (i64, i64);
+type FirstAndLast = (i64, i64);
 
 /// A row of `matches`, and the lines of the match that were read.
 #[derive(Default)]
 struct StoredMatch {
     id: String,
-    events: i64,
-    last: i64,
-    head: Vec<u8>,
+    /// The number of lines.
+    line_count: i64,
+    /// The `at` of the last line.
+    last_at: i64,
+    /// The head of the hash chain.
+    chain_head: Vec<u8>,
     state: String,
     /// The `at` of the last line that was read.
     last_read: Option<i64>,
@@ -96,7 +99,7 @@ struct StoredMatch {
     /// The number of the first missing line.
     missing: Option<i64>,
     /// Whether the `previous` of any line is wrong.
-    is_unlinked: bool,
+    has_wrong_previous: bool,
     /// The lines, if the match is open.
     lines: Vec<String>,
 }
@@ -104,7 +107,7 @@ struct StoredMatch {
 impl StoredMatch {
     fn add(&mut self, at: i64, number: i64, previous: Option<i64>, line: String) {
         let expected = self.read;
-        self.is_unlinked |= previous != self.last_read;
+        self.has_wrong_previous |= previous != self.last_read;
         self.last_read = Some(at);
         self.missing = self.missing.or((number != expected).then_some(expected));
         self.read += 1;
@@ -115,12 +118,15 @@ impl StoredMatch {
     }
 
     /// Checks that the match has all lines that its row and the tail list, unchanged.
-    fn check(&self, claimed: i64) -> Result<(), String> {
-        let events = self.events.max(claimed);
+    fn check(&self, tail_lines: i64) -> Result<(), String> {
+        let expected = self.line_count.max(tail_lines);
         match self.missing {
             Some(missing) => Err(format!("line {missing} is missing")),
-            None if self.read != events => Err(wrong_count(self.read, events)),
-            None if self.chain[..] != self.head || self.is_unlinked || self.last_read != Some(self.last) => {
+            None if self.read != expected => Err(wrong_line_count(self.read, expected)),
+            None if self.chain[..] != self.chain_head
+                || self.has_wrong_previous
+                || self.last_read != Some(self.last_at) =>
+            {
                 Err("a line was changed".to_owned())
             }
             None => Ok(()),
@@ -128,12 +134,12 @@ impl StoredMatch {
     }
 }
 
-fn wrong_count(lines: i64, expected: i64) -> String {
-    format!("it has {lines} lines instead of {expected}")
+fn wrong_line_count(lines: i64, expected: i64) -> String {
+    format!("{lines} of {expected} lines found")
 }
 
 /// Returns the absolute path of a regular file: `SQLite` never takes it for `:memory:` or `file:`. Creates a missing file.
-fn regular(path: &Path) -> std::io::Result<PathBuf> {
+fn create_regular_file(path: &Path) -> std::io::Result<PathBuf> {
     let mut options = OpenOptions::new();
     // Only its owner may read the file, since it has the keys of open matches. The server must not block on a FIFO.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -150,8 +156,8 @@ impl JournalReader {
     /// # Errors
     /// The file cannot be read and written, is not a journal, or another process has it open.
     pub fn open(path: &Path, retention: Retention) -> anyhow::Result<Self> {
-        let path = regular(path)?;
-        Self::set_up(&path, retention).map_err(|error| {
+        let path = create_regular_file(path)?;
+        Self::open_database(&path, retention).map_err(|error| {
             let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
             if code != Some(ErrorCode::DatabaseCorrupt) {
                 return error;
@@ -164,7 +170,7 @@ impl JournalReader {
         })
     }
 
-    fn set_up(path: &Path, retention: Retention) -> anyhow::Result<Self> {
+    fn open_database(path: &Path, retention: Retention) -> anyhow::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         // If lines are lost, the operator can examine the unchanged log.
@@ -183,7 +189,9 @@ impl JournalReader {
             (_, APPLICATION, version) => {
                 Release::of(u16::try_from(version).unwrap_or(0)).check().map_err(anyhow::Error::msg)?;
             }
-            _ => anyhow::bail!("it is a database, but not a journal"),
+            _ => anyhow::bail!(
+                "it is a SQLite database of another program (its application_id is not that of a Boardwire journal)"
+            ),
         }
         transaction.commit()?;
         // After the checks above, so that the file of another program stays unchanged.
@@ -210,7 +218,7 @@ impl JournalReader {
     /// # Errors
     /// The file cannot be read.
     pub fn read(&self) -> anyhow::Result<(Vec<SavedMatch>, Vec<Damage>)> {
-        let mut claims = tail::claims(&self.path)?;
+        let mut tail_counts = tail::tail_counts(&self.path)?;
         let mut matches = self.matches()?;
         let mut orphans = 0;
         let mut events =
@@ -230,16 +238,16 @@ impl JournalReader {
         let mut by_id: Vec<_> = matches.into_values().collect();
         by_id.sort_by(|one, other| one.id.cmp(&other.id));
         for stored in by_id {
-            let claimed = claims.remove(&stored.id).map_or(0, |claim| claim.lines);
-            match (stored.state.as_str(), stored.check(claimed)) {
+            let tail_lines = tail_counts.remove(&stored.id).map_or(0, |count| count.lines);
+            match (stored.state.as_str(), stored.check(tail_lines)) {
                 ("lost", _) | ("closed", Ok(())) => {}
                 (_, Err(problem)) => damaged.push(Damage { id: stored.id, problem }),
                 (_, Ok(())) => open.push(SavedMatch { id: stored.id, lines: stored.lines }),
             }
         }
         // The server may have deleted a closed match after it wrote the tail.
-        for (id, claim) in claims.into_iter().filter(|(_, claim)| claim.open) {
-            damaged.push(Damage { id, problem: wrong_count(0, claim.lines) });
+        for (id, count) in tail_counts.into_iter().filter(|(_, count)| count.open) {
+            damaged.push(Damage { id, problem: wrong_line_count(0, count.lines) });
         }
         let expected: Option<i64> =
             self.connection.query_row("SELECT max(matches) FROM about", [], |row| row.get(0))?;
@@ -249,7 +257,7 @@ impl JournalReader {
             damaged.push(Damage { id: String::new(), problem });
         }
         if orphans > 0 {
-            let problem = format!("{orphans} lines belong to no match");
+            let problem = format!("{orphans} rows of `events` have no row in `matches`");
             damaged.push(Damage { id: String::new(), problem });
         }
         Ok((open, damaged))
@@ -262,9 +270,9 @@ impl JournalReader {
         let read = |row: &Row<'_>| {
             let stored = StoredMatch {
                 id: row.get(1)?,
-                events: row.get(2)?,
-                last: row.get(3)?,
-                head: row.get(4)?,
+                line_count: row.get(2)?,
+                last_at: row.get(3)?,
+                chain_head: row.get(4)?,
                 state: row.get(5)?,
                 ..StoredMatch::default()
             };
@@ -289,7 +297,7 @@ impl JournalReader {
     }
 
     /// Marks damaged matches as lost. The server does not read them again, and keeps them as long as matches that end now.
-    pub(super) fn give_up(&mut self, damaged: &[Damage]) -> rusqlite::Result<()> {
+    pub(super) fn mark_lost(&mut self, damaged: &[Damage]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         for Damage { id, .. } in damaged {
             let lost = "UPDATE matches SET state = 'lost', changed = ? WHERE id = ?";
@@ -306,7 +314,7 @@ impl JournalReader {
     /// Makes the disk seem full when the file has this many pages.
     #[cfg(test)]
     pub(crate) fn limit(&self, pages: u32) {
-        self.connection.pragma_update(None, "max_page_count", pages).expect("the limit is set");
+        self.connection.pragma_update(None, "max_page_count", pages).expect("max_page_count can be set");
     }
 }
 
@@ -316,14 +324,17 @@ impl Writer {
     pub(super) fn write(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
         fail_point!("journal::begin", |_| Err(injected_error().into()));
         let transaction = self.connection.transaction()?;
-        let (mut changed, mut new) = (BTreeMap::<_, (Ends, &Entry)>::new(), 0);
+        let (mut changed, mut new) = (BTreeMap::<_, (FirstAndLast, &Entry)>::new(), 0);
         {
             let mut line = transaction
                 .prepare_cached("INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")?;
             for (entry, at) in entries.iter().zip(self.next..) {
                 fail_point!("journal::line", |_| Err(injected_error().into()));
-                let ends = changed.get(&entry.id).map(|(ends, _)| ends).or_else(|| self.open.get(&entry.id));
-                let (key, previous) = ends.map_or((at, None), |(key, last)| (*key, Some(*last)));
+                let first_and_last = changed
+                    .get(&entry.id)
+                    .map(|(first_and_last, _)| first_and_last)
+                    .or_else(|| self.open.get(&entry.id));
+                let (key, previous) = first_and_last.map_or((at, None), |(key, last)| (*key, Some(*last)));
                 let written = line.execute(params![at, key, entry.number, previous, entry.line])?;
                 new += i64::from(entry.number == 0 && written > 0);
                 changed.insert(&entry.id, ((key, at), entry));
@@ -343,9 +354,9 @@ impl Writer {
         fail_point!("journal::committed", |_| Err(injected_error().into()));
         self.tail.add(entries)?;
         self.next += i64::try_from(entries.len())?;
-        for (id, (ends, entry)) in changed {
+        for (id, (first_and_last, entry)) in changed {
             if entry.open {
-                self.open.insert(Arc::clone(id), ends);
+                self.open.insert(Arc::clone(id), first_and_last);
             } else {
                 self.open.remove(id);
             }
@@ -354,9 +365,11 @@ impl Writer {
     }
 
     /// Deletes old matches, and makes a checkpoint of the write-ahead log if it is due.
-    pub(super) fn tend(&mut self) -> anyhow::Result<()> {
+    pub(super) fn maintain(&mut self) -> anyhow::Result<()> {
         if let Some(ended) = self.retention.ended {
-            self.forget(now().saturating_sub(i64::try_from(ended.as_secs()).unwrap_or(i64::MAX)))?;
+            self.delete_old_matches(
+                now().saturating_sub(i64::try_from(ended.as_secs()).unwrap_or(i64::MAX)),
+            )?;
         }
         // With `Interval`, lines survive a loss of power only after this checkpoint.
         if self.retention.sync == Sync::Interval || self.tail.bytes > MAX_TAIL_BYTES {
@@ -374,11 +387,11 @@ impl Writer {
     }
 
     /// Deletes some of the matches that ended or were lost before a time in seconds since 1970.
-    fn forget(&mut self, before: i64) -> rusqlite::Result<()> {
+    fn delete_old_matches(&mut self, before: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         let old: Vec<(i64, i64, bool)> = transaction
             .prepare_cached(ENDED)?
-            .query_map(params![before, MAX_FORGOTTEN_AT_ONCE], |row| {
+            .query_map(params![before, MAX_DELETED_PER_TRANSACTION], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?
             .collect::<Result<_, _>>()?;
@@ -423,7 +436,7 @@ fn restrict_permissions(path: &Path) {
         let changed = std::fs::set_permissions(path, Permissions::from_mode(owner_mode));
         let (path, mode) = (path.display(), format!("{mode:o}"));
         match changed {
-            Ok(()) => tracing::warn!(%path, mode, "other users had access to the journal: it was withdrawn"),
+            Ok(()) => tracing::warn!(%path, mode, "removed other users' permissions from the journal"),
             Err(error) => {
                 tracing::warn!(%path, mode, %error, "other users have access to the journal, which reveals every hidden card");
             }

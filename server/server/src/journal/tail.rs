@@ -19,7 +19,7 @@ use crate::secret;
 
 /// How many lines of a match were written, and whether it was open after them.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct TailCount {
     pub(super) lines: i64,
     pub(super) open: bool,
 }
@@ -47,31 +47,31 @@ pub(super) fn header(sync: Sync) -> String {
         Sync::Interval => {
             // Only Linux has a boot id. On other systems the tail is never valid for a later server.
             let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-            let boot = boot.unwrap_or_else(|_| secret::word());
+            let boot = boot.unwrap_or_else(|_| secret::random_hex());
             format!("boot {}\n", boot.trim())
         }
     }
 }
 
 /// Reads how many lines of each match the last server wrote to the log of `journal`.
-pub(super) fn claims(journal: &Path) -> io::Result<HashMap<String, Claim>> {
+pub(super) fn tail_counts(journal: &Path) -> io::Result<HashMap<String, TailCount>> {
     let bytes = match std::fs::read(path_of(journal)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashMap::new()),
         bytes => bytes?,
     };
     let text = String::from_utf8_lossy(&bytes);
-    let mut claims = HashMap::new();
+    let mut counts = HashMap::new();
     let holds = [Sync::Always, Sync::Interval].iter().any(|sync| text.starts_with(&header(*sync)));
     // A killed server may have left an incomplete line.
-    let Some((complete, _)) = text.rsplit_once('\n').filter(|_| holds) else { return Ok(claims) };
+    let Some((complete, _)) = text.rsplit_once('\n').filter(|_| holds) else { return Ok(counts) };
     for line in complete.lines().skip(1) {
         if let [id, number, state, ..] = *line.split(' ').collect::<Vec<_>>()
             && let Ok(number) = number.parse::<u32>()
         {
-            claims.insert(id.to_owned(), Claim { lines: i64::from(number) + 1, open: state == "open" });
+            counts.insert(id.to_owned(), TailCount { lines: i64::from(number) + 1, open: state == "open" });
         }
     }
-    Ok(claims)
+    Ok(counts)
 }
 
 impl Tail {

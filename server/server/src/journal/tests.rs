@@ -29,26 +29,29 @@ impl File {
     }
 
     fn read(&self) -> (Vec<SavedMatch>, Vec<Damage>) {
-        self.open().expect("it opens").read().expect("it is read")
+        self.open().expect("the journal opens").read().expect("the journal is read")
     }
 
     /// Changes the file without a server.
-    fn alter(&self, sql: &str) {
-        Connection::open(self.path()).expect("it opens").execute_batch(sql).expect("it changes");
+    fn execute_sql(&self, sql: &str) {
+        Connection::open(self.path())
+            .expect("the journal opens")
+            .execute_batch(sql)
+            .expect("the SQL is valid");
     }
 }
 
 /// Creates a journal with two open matches and a closed one.
 async fn three_matches() -> File {
     let file = File::new();
-    let journal = file.open().expect("it opens").write(&[]).expect("it is written");
+    let journal = file.open().expect("the journal opens").start_writer(&[]).expect("the journal is writable");
     for (id, open) in [("a", true), ("b", true), ("c", false)] {
         let lines = ["created", "one", "two"];
         for number in 0..3 {
             journal.submit(vec![entry(id, number, &lines, open || number < 2)]);
         }
     }
-    journal.written(9).await.expect("it is written");
+    journal.wait_until_written(9).await.expect("the lines are written");
     assert_eq!(journal.submitted(), 9);
     journal.close();
     file
@@ -62,7 +65,7 @@ fn saved(id: &str) -> SavedMatch {
 async fn open_matches_are_read_as_they_were_written() {
     let file = three_matches().await;
     assert_eq!(file.read(), (vec![saved("a"), saved("b")], vec![]));
-    let mode = std::fs::metadata(file.path()).expect("it exists").permissions().mode();
+    let mode = std::fs::metadata(file.path()).expect("the file exists").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it reveals every hidden card");
 }
 
@@ -70,21 +73,21 @@ async fn open_matches_are_read_as_they_were_written() {
 async fn only_matches_that_ended_long_ago_are_deleted() {
     let file = three_matches().await;
     let states = |file: &File| -> Vec<String> {
-        let connection = Connection::open(file.path()).expect("it opens");
+        let connection = Connection::open(file.path()).expect("the journal opens");
         let mut all =
             connection.prepare("SELECT id || state FROM matches ORDER BY id").expect("the query is valid");
-        let rows = all.query_map([], |row| row.get(0)).expect("it is read");
-        rows.collect::<Result<_, _>>().expect("they are text")
+        let rows = all.query_map([], |row| row.get(0)).expect("the journal is read");
+        rows.collect::<Result<_, _>>().expect("the rows are text")
     };
-    let tend = |ended| {
+    let run_maintenance = |ended| {
         let reader = JournalReader::open(&file.path(), Retention { ended, ..Retention::default() });
-        reader.expect("it opens").write(&[]).expect("it is written").close();
+        reader.expect("the journal opens").start_writer(&[]).expect("the journal is writable").close();
     };
-    file.alter("UPDATE matches SET changed = changed - 100");
-    tend(None);
-    tend(Some(Duration::from_mins(2)));
+    file.execute_sql("UPDATE matches SET changed = changed - 100");
+    run_maintenance(None);
+    run_maintenance(Some(Duration::from_mins(2)));
     assert_eq!(states(&file), ["aopen", "bopen", "cclosed"]);
-    tend(Some(Duration::from_secs(99)));
+    run_maintenance(Some(Duration::from_secs(99)));
     assert_eq!(states(&file), ["aopen", "bopen"], "open matches are never deleted");
     assert_eq!(file.read(), (vec![saved("a"), saved("b")], vec![]), "nothing is missing");
 }
@@ -103,10 +106,14 @@ async fn every_change_to_the_file_is_detected() {
         ("UPDATE matches SET last = 2 WHERE id = 'a'", "a", "a line was changed"),
         ("UPDATE events SET previous = 4 WHERE at = 3", "a", "a line was changed"),
         ("DELETE FROM events WHERE match = 1 AND number = 1", "a", "line 1 is missing"),
-        ("DELETE FROM events WHERE match = 1 AND number = 2", "a", "it has 2 lines instead of 3"),
-        ("INSERT INTO events VALUES (10, 1, 3, 3, 'three')", "a", "it has 4 lines instead of 3"),
-        ("DELETE FROM events WHERE match = 1", "a", "it has 0 lines instead of 3"),
-        ("INSERT INTO events VALUES (10, 10, 0, NULL, 'created')", "", "1 lines belong to no match"),
+        ("DELETE FROM events WHERE match = 1 AND number = 2", "a", "2 of 3 lines found"),
+        ("INSERT INTO events VALUES (10, 1, 3, 3, 'three')", "a", "4 of 3 lines found"),
+        ("DELETE FROM events WHERE match = 1", "a", "0 of 3 lines found"),
+        (
+            "INSERT INTO events VALUES (10, 10, 0, NULL, 'created')",
+            "",
+            "1 rows of `events` have no row in `matches`",
+        ),
         ("DELETE FROM about", "", "the journal has 3 matches instead of an unknown number"),
         (
             "DELETE FROM events WHERE match = 1; DELETE FROM matches WHERE id = 'a'",
@@ -115,12 +122,16 @@ async fn every_change_to_the_file_is_detected() {
         ),
     ] {
         let file = three_matches().await;
-        file.alter(sql);
+        file.execute_sql(sql);
         let (open, damaged) = file.read();
         assert_eq!(damaged, [Damage { id: id.to_owned(), problem: problem.to_owned() }], "{sql}");
         assert!(open.contains(&saved("b")), "{sql}");
         // A match that was given up is not reported again.
-        file.open().expect("it opens").write(&damaged).expect("it is written").close();
+        file.open()
+            .expect("the journal opens")
+            .start_writer(&damaged)
+            .expect("the journal is writable")
+            .close();
         assert_eq!(file.read(), (open, vec![]), "{sql}");
     }
 }
@@ -128,14 +139,16 @@ async fn every_change_to_the_file_is_detected() {
 #[tokio::test]
 async fn a_lost_match_is_kept_from_the_time_when_it_is_given_up() {
     let file = three_matches().await;
-    file.alter("UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 1");
+    file.execute_sql(
+        "UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 1",
+    );
     let (_, damaged) = file.read();
     assert_eq!(damaged.len(), 1);
     let retention = Retention { ended: Some(Duration::from_secs(99)), ..Retention::default() };
-    let reader = JournalReader::open(&file.path(), retention).expect("it opens");
-    reader.write(&damaged).expect("it is written").close();
-    let connection = Connection::open(file.path()).expect("it opens");
-    let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
+    let reader = JournalReader::open(&file.path(), retention).expect("the journal opens");
+    reader.start_writer(&damaged).expect("the journal is writable").close();
+    let connection = Connection::open(file.path()).expect("the journal opens");
+    let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("the query succeeds");
     assert_eq!(count("SELECT count(*) FROM events WHERE match = 1"), 3, "the operator may examine them");
     assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "the closed match is deleted");
 }
@@ -144,11 +157,12 @@ async fn a_lost_match_is_kept_from_the_time_when_it_is_given_up() {
 #[tokio::test]
 async fn the_key_of_a_match_without_lines_is_not_reused() {
     let file = three_matches().await;
-    file.alter("DELETE FROM events WHERE match = 7; UPDATE matches SET state = 'open' WHERE id = 'c'");
+    file.execute_sql("DELETE FROM events WHERE match = 7; UPDATE matches SET state = 'open' WHERE id = 'c'");
     let (_, damaged) = file.read();
-    let journal = file.open().expect("it opens").write(&damaged).expect("it is written");
+    let journal =
+        file.open().expect("the journal opens").start_writer(&damaged).expect("the journal is writable");
     journal.submit(vec![entry("d", 0, &["created"], true)]);
-    journal.written(1).await.expect("it is written");
+    journal.wait_until_written(1).await.expect("the lines are written");
     journal.close();
     let (open, damaged) = file.read();
     assert_eq!(damaged, []);
@@ -158,31 +172,32 @@ async fn the_key_of_a_match_without_lines_is_not_reused() {
 
 #[tokio::test]
 async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
-    let refused = |file: &File| file.open().expect_err("it is refused").to_string();
+    let refused = |file: &File| file.open().expect_err("the file is refused").to_string();
     let file = File::new();
-    std::fs::write(file.path(), "not a database, but as long as one".repeat(90)).expect("written");
+    std::fs::write(file.path(), "not a database, but as long as one".repeat(90))
+        .expect("the file is written");
     assert!(refused(&file).ends_with("file is not a database"), "{}", refused(&file));
     let file = File::new();
-    file.alter("CREATE TABLE mine (x)");
-    let before = std::fs::read(file.path()).expect("it exists");
-    assert!(refused(&file).ends_with("it is a database, but not a journal"));
-    assert_eq!(std::fs::read(file.path()).expect("it exists"), before, "another program's file");
+    file.execute_sql("CREATE TABLE mine (x)");
+    let before = std::fs::read(file.path()).expect("the file exists");
+    assert!(refused(&file).contains("it is a SQLite database of another program"));
+    assert_eq!(std::fs::read(file.path()).expect("the file exists"), before, "another program's file");
     let file = three_matches().await;
-    file.alter("PRAGMA user_version = 1");
+    file.execute_sql("PRAGMA user_version = 1");
     assert!(refused(&file).contains("Boardwire 0.2.0 or earlier saved it, and only that release reads it"));
     let missing = JournalReader::open(Path::new("/nowhere/journal"), Retention::default())
         .expect_err("the folder does not exist")
         .to_string();
     assert!(missing.starts_with("No such file"), "{missing}");
     let file = three_matches().await;
-    let mut bytes = std::fs::read(file.path()).expect("it exists");
+    let mut bytes = std::fs::read(file.path()).expect("the file exists");
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0xa5);
-    std::fs::write(file.path(), bytes).expect("it is written");
+    std::fs::write(file.path(), bytes).expect("the file is written");
     let read = file.open().and_then(|reader| reader.read());
     assert!(read.is_err() || read.is_ok_and(|(_, damaged)| !damaged.is_empty()));
     let file = three_matches().await;
-    let _held = file.open().expect("it opens");
+    let _reader = file.open().expect("the journal opens");
     assert!(refused(&file).ends_with("database is locked"), "{}", refused(&file));
 }
 
@@ -191,11 +206,11 @@ async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
 async fn the_error_for_a_damaged_page_says_how_to_recover() {
     const PAGE: usize = 4096;
     let file = three_matches().await;
-    let mut bytes = std::fs::read(file.path()).expect("it exists");
+    let mut bytes = std::fs::read(file.path()).expect("the file exists");
     let last = bytes.len() - PAGE;
     bytes[last..].fill(0xa5);
-    std::fs::write(file.path(), bytes).expect("it is written");
-    let refused = file.open().expect_err("it is damaged").to_string();
+    std::fs::write(file.path(), bytes).expect("the file is written");
+    let refused = file.open().expect_err("the journal is damaged").to_string();
     let path = file.path();
     for part in [
         "it is damaged (",
@@ -211,35 +226,35 @@ async fn the_error_for_a_damaged_page_says_how_to_recover() {
 async fn other_users_cannot_read_an_open_journal_even_if_it_was_copied() {
     let file = three_matches().await;
     let (path, log) = (file.path(), file.0.path().join("journal-wal"));
-    let mode = |path: &Path| std::fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
+    let mode = |path: &Path| std::fs::metadata(path).expect("the file exists").permissions().mode() & 0o777;
     let set_mode = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is written");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("the file is written");
     };
     set_mode(&path, 0o644);
-    let held = file.open().expect("it opens");
+    let reader = file.open().expect("the journal opens");
     assert_eq!((mode(&path), mode(&log)), (0o600, 0o600));
     let copies = File::new();
     for (from, to) in [(&path, "journal"), (&log, "journal-wal")] {
         let to = copies.0.path().join(to);
-        std::fs::copy(from, &to).expect("it is copied");
+        std::fs::copy(from, &to).expect("the file is copied");
         set_mode(&to, 0o664);
     }
-    drop(held);
-    let _held = copies.open().expect("it opens");
+    drop(reader);
+    let _reader = copies.open().expect("the journal opens");
     assert_eq!((mode(&copies.path()), mode(&copies.0.path().join("journal-wal"))), (0o600, 0o600));
     // The file of another program stays unchanged.
     let other = File::new();
-    other.alter("CREATE TABLE mine (x)");
+    other.execute_sql("CREATE TABLE mine (x)");
     set_mode(&other.path(), 0o644);
-    other.open().expect_err("it is not a journal");
+    other.open().expect_err("the file is not a journal");
     assert_eq!(mode(&other.path()), 0o644);
 }
 
 /// Copies the files of an open journal, as a killed server leaves them.
-fn killed(file: &File) -> File {
+fn copy_as_if_killed(file: &File) -> File {
     let copies = File::new();
     for name in ["journal", "journal-wal", "journal-tail"] {
-        std::fs::copy(file.0.path().join(name), copies.0.path().join(name)).expect("it is copied");
+        std::fs::copy(file.0.path().join(name), copies.0.path().join(name)).expect("the file is copied");
     }
     copies
 }
@@ -247,15 +262,15 @@ fn killed(file: &File) -> File {
 /// Creates two journals of eight matches with three lines each: closed cleanly, and killed with all lines in the log.
 async fn eight_matches() -> (File, File) {
     let file = File::new();
-    let journal = file.open().expect("it opens").write(&[]).expect("it is written");
+    let journal = file.open().expect("the journal opens").start_writer(&[]).expect("the journal is writable");
     let mut submitted = 0;
     for number in 0..3 {
         for id in ["a", "b", "c", "d", "e", "f", "g", "h"] {
             submitted = journal.submit(vec![entry(id, number, &["created", "one", "two"], true)]);
-            journal.written(submitted).await.expect("it is written");
+            journal.wait_until_written(submitted).await.expect("the lines are written");
         }
     }
-    let killed = killed(&file);
+    let killed = copy_as_if_killed(&file);
     journal.close();
     assert_eq!(submitted, 24);
     (file, killed)
@@ -266,14 +281,14 @@ async fn eight_matches() -> (File, File) {
 async fn matches_that_lost_lines_in_a_damaged_log_are_named() {
     let (_, killed_file) = eight_matches().await;
     let log = killed_file.0.path().join("journal-wal");
-    let whole = std::fs::read(&log).expect("it exists");
+    let whole = std::fs::read(&log).expect("the file exists");
     assert_eq!(killed_file.read().0.len(), 8);
     // Flips a bit in the header, or in one of the first, middle or last frames.
     for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
         let mut flipped = whole.clone();
         flipped[at] ^= 1;
-        let copy = killed(&killed_file);
-        std::fs::write(copy.0.path().join("journal-wal"), &flipped).expect("it is written");
+        let copy = copy_as_if_killed(&killed_file);
+        std::fs::write(copy.0.path().join("journal-wal"), &flipped).expect("the file is written");
         let (open, damaged) = copy.read();
         assert!(!damaged.is_empty(), "a bit of byte {at} of {}", whole.len());
         let named = |id: &str| damaged.iter().any(|damage| damage.id == id);
@@ -281,8 +296,12 @@ async fn matches_that_lost_lines_in_a_damaged_log_are_named() {
         assert_eq!(complete, ["a", "b", "c", "d", "e", "f", "g", "h"].iter().filter(|id| !named(id)).count());
         assert_eq!(open.len(), complete, "no match with a lost line continues: {damaged:?}");
         // The operator can still examine the log.
-        assert!(std::fs::read(copy.0.path().join("journal-wal")).expect("it exists") == flipped);
-        copy.open().expect("it opens").write(&damaged).expect("it is written").close();
+        assert!(std::fs::read(copy.0.path().join("journal-wal")).expect("the file exists") == flipped);
+        copy.open()
+            .expect("the journal opens")
+            .start_writer(&damaged)
+            .expect("the journal is writable")
+            .close();
         assert_eq!(copy.read(), (open, vec![]), "they are lost now");
     }
 }
@@ -293,13 +312,13 @@ async fn a_missing_or_truncated_log_is_detected() {
     assert!(!clean.0.path().join("journal-tail").exists(), "it was closed");
     assert_eq!(clean.read().0.len(), 8);
     for length in [None, Some(0), Some(4096 * 20)] {
-        let copy = killed(&killed_file);
+        let copy = copy_as_if_killed(&killed_file);
         let log = copy.0.path().join("journal-wal");
         match length {
-            None => std::fs::remove_file(log).expect("it is written"),
+            None => std::fs::remove_file(log).expect("the file is written"),
             Some(length) => {
-                let whole = std::fs::read(&log).expect("it exists");
-                std::fs::write(log, &whole[..length]).expect("it is written");
+                let whole = std::fs::read(&log).expect("the file exists");
+                std::fs::write(log, &whole[..length]).expect("the file is written");
             }
         }
         let (_, damaged) = copy.read();
@@ -318,18 +337,18 @@ async fn a_loss_of_power_is_not_damage() {
     // The last transaction is incomplete.
     let (_, copy) = eight_matches().await;
     let log = copy.0.path().join("journal-wal");
-    let mut torn = std::fs::read(&log).expect("it exists");
+    let mut torn = std::fs::read(&log).expect("the file exists");
     torn.extend_from_within(torn.len() - 3 * 4120..torn.len() - 2000);
-    std::fs::write(&log, torn).expect("it is written");
+    std::fs::write(&log, torn).expect("the file is written");
     let (open, damaged) = copy.read();
     assert_eq!((open.len(), damaged), (8, vec![]));
     // With `interval`, lines of the last second may be missing after a restart of the system.
     let tail = copy.0.path().join("journal-tail");
-    let names = std::fs::read_to_string(&tail).expect("it exists");
+    let names = std::fs::read_to_string(&tail).expect("the file exists");
     assert!(names.starts_with("always\na 0 open\n"), "{names}");
-    std::fs::write(copy.0.path().join("journal-wal"), "").expect("it is written");
+    std::fs::write(copy.0.path().join("journal-wal"), "").expect("the file is written");
     for (header, lost) in [(tail::header(Sync::Interval), 8), ("boot 0\n".to_owned(), 0)] {
-        std::fs::write(&tail, names.replace("always\n", &header)).expect("it is written");
+        std::fs::write(&tail, names.replace("always\n", &header)).expect("the file is written");
         let (open, damaged) = copy.read();
         assert_eq!((open.len(), damaged.len()), (0, lost), "{header}");
     }
@@ -340,8 +359,8 @@ async fn a_loss_of_power_is_not_damage() {
 async fn a_closed_match_of_the_tail_may_be_missing() {
     let file = three_matches().await;
     std::fs::write(file.0.path().join("journal-tail"), "always\nx 1 closed\ny 4 open\nz 2 op")
-        .expect("it is written");
-    let lost = Damage { id: "y".to_owned(), problem: "it has 0 lines instead of 5".to_owned() };
+        .expect("the file is written");
+    let lost = Damage { id: "y".to_owned(), problem: "0 of 5 lines found".to_owned() };
     assert_eq!(file.read().1, [lost]);
 }
 
@@ -350,7 +369,7 @@ fn only_regular_files_are_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |name: &str| {
         let opened = JournalReader::open(&folder.path().join(name), Retention::default());
-        opened.expect_err("it is not a file").to_string()
+        opened.expect_err("the path is not a regular file").to_string()
     };
     let fifo = folder.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
@@ -358,10 +377,11 @@ fn only_regular_files_are_opened() {
     assert!(refused("fifo").ends_with("it is not a regular file"), "{}", refused("fifo"));
     assert!(refused("").contains("directory"), "{}", refused(""));
     for name in [":memory:", "file:journal?mode=memory"] {
-        JournalReader::open(&folder.path().join(name), Retention::default()).expect("it is a path");
+        JournalReader::open(&folder.path().join(name), Retention::default()).expect("the name is a path");
         assert!(folder.path().join(name).is_file(), "{name}");
     }
-    let null = JournalReader::open(Path::new("/dev/null"), Retention::default()).expect_err("it is a device");
+    let null =
+        JournalReader::open(Path::new("/dev/null"), Retention::default()).expect_err("the path is a device");
     assert!(null.to_string().ends_with("it is not a regular file"), "{null}");
 }
 
@@ -383,20 +403,20 @@ fn decisions_are_refused_while_too_many_lines_wait() {
 #[tokio::test]
 async fn calls_fail_while_the_disk_is_full() {
     let file = File::new();
-    let reader = file.open().expect("it opens");
+    let reader = file.open().expect("the journal opens");
     reader.limit(12);
-    let journal = reader.write(&[]).expect("it is written");
+    let journal = reader.start_writer(&[]).expect("the journal is writable");
     let lines = ["created".to_owned(), "x".repeat(1 << 16)];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let first = journal.submit(vec![entry("a", 0, &lines, true)]);
-    journal.written(first).await.expect("there is room");
+    journal.wait_until_written(first).await.expect("there is room");
     journal.check().expect("the disk works");
     let short = ["created"];
     let second = journal.submit(vec![entry("b", 0, &short, true), entry("a", 1, &lines, true)]);
-    let refused = journal.written(second).await.expect_err("there is no room");
+    let refused = journal.wait_until_written(second).await.expect_err("there is no room");
     assert_eq!(refused, Error::JournalFailed { problem: "database or disk is full".to_owned() });
     assert_eq!(journal.check(), Err(refused));
-    journal.written(first).await.expect("it was written before");
+    journal.wait_until_written(first).await.expect("the lines were written before");
     journal.close();
     let (open, damaged) = file.read();
     assert_eq!((open.len(), open[0].lines.len(), damaged), (1, 1, vec![]), "the failed lines are all absent");

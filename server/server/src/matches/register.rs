@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::Matches;
 use crate::arbiter::Arbiter;
-use crate::quota::Share;
-use crate::record::fair::Contribution;
+use crate::quota::QuotaGuard;
+use crate::record::fair::DealCommitment;
 use crate::secret;
 
 /// How many closed matches callers can still find.
@@ -29,14 +29,14 @@ pub(super) struct OpenMatch {
     pub(super) arbiter: Arc<Arbiter>,
     /// The id of the request that created it.
     pub(super) request: Option<Uuid>,
-    pub(super) _share: Share,
+    pub(super) _quota_guard: QuotaGuard,
 }
 
 impl Register {
     /// Adds an open match and its invitations.
-    pub(super) fn open(&mut self, open: OpenMatch) {
+    pub(super) fn insert(&mut self, open: OpenMatch) {
         let arbiter = &open.arbiter;
-        for (seat, invitation) in arbiter.invited() {
+        for (seat, invitation) in arbiter.invitation_digests() {
             self.invitations.insert(invitation, (Arc::clone(arbiter), seat));
         }
         self.open.insert(arbiter.id().to_owned(), open);
@@ -50,11 +50,11 @@ impl Register {
     ) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
         let OpenMatch { request, arbiter, .. } = self.open.remove(arbiter.id())?;
         self.closed.push_back(arbiter);
-        let forgotten = if self.closed.len() > MAX_CLOSED { self.closed.pop_front() } else { None };
-        for (_, invitation) in forgotten.iter().flat_map(|forgotten| forgotten.invited()) {
+        let evicted = if self.closed.len() > MAX_CLOSED { self.closed.pop_front() } else { None };
+        for (_, invitation) in evicted.iter().flat_map(|evicted| evicted.invitation_digests()) {
             self.invitations.remove(&invitation);
         }
-        Some((request, forgotten))
+        Some((request, evicted))
     }
 }
 
@@ -68,7 +68,7 @@ impl Matches {
         let (seat, code) = {
             // Holds the lock, so that meanwhile no call joins with the former invitation or invites again.
             let mut register = self.lock();
-            let former = arbiter.invited();
+            let former = arbiter.invitation_digests();
             let (seat, code) = arbiter.invite(seat)?;
             if register.open.contains_key(id) {
                 for (_, digest) in former.iter().filter(|(of, _)| *of == seat) {
@@ -78,7 +78,7 @@ impl Matches {
             }
             (seat, code)
         };
-        arbiter.kept().await?;
+        arbiter.wait_until_written().await?;
         Ok((seat, code))
     }
 
@@ -90,7 +90,7 @@ impl Matches {
         &self,
         invitation: &str,
         request: Option<Uuid>,
-        commitment: Option<Contribution>,
+        commitment: Option<DealCommitment>,
     ) -> Result<(Arc<Arbiter>, Seat, String), Error> {
         let (arbiter, seat, token) = {
             // Holds the lock, so that meanwhile the host cannot give the seat to another agent.
@@ -100,7 +100,7 @@ impl Matches {
             let token = arbiter.join(seat, request, commitment)?;
             (arbiter, seat, token)
         };
-        arbiter.kept().await?;
+        arbiter.wait_until_written().await?;
         Ok((arbiter, seat, token))
     }
 }

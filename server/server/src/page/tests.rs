@@ -16,36 +16,37 @@ fn table() -> Arc<Table> {
 /// Returns a page with ten plies of two players with these names.
 fn replay(players: [&str; 2]) -> ReplayPage {
     let table = table();
-    let (info, mut play) = (table.rules.info(), Arc::clone(&table.rules).deal(7.into()));
+    let (info, mut play) = (table.game.info(), Arc::clone(&table.game).deal(7.into()));
     let mut page =
         ReplayPage::new(info, &players.map(str::to_owned), "seed 7".to_owned(), Viewer::all(2).collect());
     for _ in 0..10 {
         page.show(info, &*play, "</script><script>alert()".to_owned()).expect("a position of the table");
         let seat = play.pending().iter().next().expect("the match continues");
         let action = play.legal(seat).iter().next().expect("there is a choice");
-        play.apply(seat, action.into()).expect("it is legal");
+        play.apply(seat, action.into()).expect("the action is legal");
     }
     page
 }
 
 /// Returns the text between the first `begin` and the next `end`.
 fn between<'a>(page: &'a str, begin: &str, end: &str) -> &'a str {
-    let (_, rest) = page.split_once(begin).expect("it begins");
-    rest.split_once(end).expect("it ends").0
+    let (_, rest) = page.split_once(begin).expect("the page contains the start");
+    rest.split_once(end).expect("the page contains the end").0
 }
 
 #[test]
 fn names_of_players_are_never_markup() {
     let page = replay(["</script><img src=x>", "\u{2028}\"'&"]).html();
     assert_eq!(page.matches("</script>").count(), 2, "one for the data, one for the script");
-    let data: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).expect("it is JSON");
+    let data: Value =
+        serde_json::from_str(between(&page, "id=\"data\">", "</script>")).expect("the data is JSON");
     assert_eq!(data["title"], "faraway: </script><img src=x>, \u{2028}\"'&");
     assert_eq!(data["frames"][3]["caption"], "</script><script>alert()");
 }
 
 #[test]
 fn a_page_runs_only_its_own_script() {
-    let (live, header) = watch();
+    let (live, header) = watch_page_html();
     for page in [replay(["a", "b"]).html(), live.clone()] {
         let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
         for (name, text) in [
@@ -72,6 +73,6 @@ fn equal_texts_are_stored_once() {
         assert_eq!(distinct.len(), all.len());
     }
     // In ten positions for three viewers each, most cards do not move.
-    let drawn: usize = page.frames.iter().flat_map(|frame| &frame.views).map(|view| view.drawn.len()).sum();
-    assert!(page.parts.all.len() * 5 < drawn, "{} parts for {drawn} places", page.parts.all.len());
+    let placed: usize = page.frames.iter().flat_map(|frame| &frame.views).map(|view| view.parts.len()).sum();
+    assert!(page.parts.strings.len() * 5 < placed, "{} parts for {placed} places", page.parts.strings.len());
 }

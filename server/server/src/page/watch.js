@@ -140,7 +140,7 @@ const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds
 
 /** Follows a match until the user selects another one. */
 async function follow({ id, game, players }, signal) {
-  reset(`${game.replaceAll("_", " ")}: ${players.join(", ")}`, "", ["everybody"]);
+  reset(`${game.replaceAll("_", " ")}: ${players.join(", ")}`, "", ["public view"]);
   let after = 0;
   while (!signal.aborted) {
     try {

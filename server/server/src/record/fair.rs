@@ -11,50 +11,52 @@ pub(crate) const EPISODES: u32 = 1_024;
 /// The first bytes that are hashed into an episode's key (domain separation).
 const PURPOSE: &[u8] = b"boardwire fair deal";
 
-/// A party's secret for deals, or the commitment to it.
-pub(crate) type Contribution = [u8; 32];
+/// A party's secret for deals.
+pub(crate) type DealSecret = [u8; 32];
+/// The commitment to a party's secret: its SHA-256.
+pub(crate) type DealCommitment = [u8; 32];
 
-/// Returns the commitment to a secret: its SHA-256.
-pub(crate) fn commitment_to(part: &Contribution) -> Contribution {
-    digest(&SHA256, part).as_ref().try_into().expect("SHA-256 has 32 bytes")
+/// Returns the commitment to a secret.
+pub(crate) fn commitment_to(secret: &DealSecret) -> DealCommitment {
+    digest(&SHA256, secret).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 /// Hashes a secret `times` times.
-pub(crate) fn hashed(part: Contribution, times: u32) -> Contribution {
-    (0..times).fold(part, |part, _| commitment_to(&part))
+pub(crate) fn hashed(secret: DealSecret, times: u32) -> [u8; 32] {
+    (0..times).fold(secret, |hash, _| commitment_to(&hash))
 }
 
 /// Returns the key of an episode, derived from the secrets of the server and of the agents, ordered by seat.
 pub(crate) fn key(
     match_id: &str,
     episode: u32,
-    server: &Contribution,
-    agents: &[(Seat, Contribution)],
+    server_secret: &DealSecret,
+    agents: &[(Seat, DealSecret)],
 ) -> Key {
     let mut hasher = Context::new(&SHA256);
-    for bytes in [PURPOSE, match_id.as_bytes(), &episode.to_le_bytes(), server] {
+    for bytes in [PURPOSE, match_id.as_bytes(), &episode.to_le_bytes(), server_secret] {
         hasher.update(bytes);
     }
-    for (seat, part) in agents {
+    for (seat, secret) in agents {
         hasher.update(&[seat.number()]);
-        hasher.update(part);
+        hasher.update(secret);
     }
-    Key::from(Contribution::try_from(hasher.finish().as_ref()).expect("SHA-256 has 32 bytes"))
+    Key::from(<[u8; 32]>::try_from(hasher.finish().as_ref()).expect("SHA-256 has 32 bytes"))
 }
 
-fn unfair(what: &str) -> Mismatch {
-    Mismatch(format!("the deal is not fair: {what}"))
+fn unfair(problem: &str) -> Mismatch {
+    Mismatch(format!("fair deal not proved: {problem}"))
 }
 
 /// Returns the secrets of the agents. Checks each against its commitment.
-fn agents(players: &[v1::Player], deal: &v1::FairDeal) -> Result<Vec<(Seat, Contribution)>, Mismatch> {
+fn agents(players: &[v1::Player], deal: &v1::FairDeal) -> Result<Vec<(Seat, DealSecret)>, Mismatch> {
     let agents = (0..).map(Seat::new).zip(players).filter(|(_, player)| is_agent(player));
     let secret = |(seat, _): (Seat, _)| {
-        let at = |parts: &[bytes::Bytes]| Contribution::try_from(&parts.get(seat.index())?[..]).ok();
-        let bound = at(&deal.seat_commitments);
-        let part = at(&deal.seat_secrets).filter(|part| bound == Some(commitment_to(part)));
+        let at = |list: &[bytes::Bytes]| <[u8; 32]>::try_from(&list.get(seat.index())?[..]).ok();
+        let commitment = at(&deal.seat_commitments);
+        let secret = at(&deal.seat_secrets).filter(|secret| commitment == Some(commitment_to(secret)));
         let wrong = || unfair(&format!("the secret of seat {} does not match its commitment", seat.number()));
-        part.map(|part| (seat, part)).ok_or_else(wrong)
+        secret.map(|secret| (seat, secret)).ok_or_else(wrong)
     };
     agents.map(secret).collect()
 }
@@ -68,7 +70,7 @@ pub(super) fn check(
 ) -> Result<SeatSet, Mismatch> {
     let agents = agents(players, deal)?;
     let opening = replay.seed_opening.as_ref();
-    let server = opening.and_then(|opening| Contribution::try_from(&opening.server_secret[..]).ok());
+    let server = opening.and_then(|opening| DealSecret::try_from(&opening.server_secret[..]).ok());
     let server = server.ok_or_else(|| unfair("the server's secret is missing"))?;
     if replay.episode >= EPISODES || hashed(server, replay.episode + 1)[..] != deal.server_commitment {
         return Err(unfair("the server's secret does not match its commitment"));

@@ -9,7 +9,7 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
-use super::{Cause, Forfeited, InvalidEvent, Move, Record, Replayer, ShownDecisions, fair};
+use super::{Cause, Forfeited, InvalidEvent, Move, Record, Replayer, VisibleDecisions, fair};
 use crate::hex::hex;
 use crate::secret::{EpisodeKey, SeedSource};
 
@@ -36,7 +36,7 @@ pub struct Verified {
 /// Plays an episode again from its key, and compares commitment, decisions, views, hash chain and outcome.
 ///
 /// # Errors
-/// The first difference, or the reason why the replay cannot be checked.
+/// The first difference, or the reason why the replay cannot be verified.
 pub fn verify(replay: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch> {
     let config = replay.config.as_ref().ok_or_else(|| unreadable("it has no config"))?;
     let options = config.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -52,7 +52,7 @@ pub fn verify(replay: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch
     let spec = table.digest.to_string();
     if replay.spec_digest != spec {
         return Err(Mismatch(format!(
-            "it was played by other rules or components: its spec digest is {}, that of this program {spec}",
+            "other rules or components: the replay has spec digest {}, this program has {spec}",
             replay.spec_digest
         )));
     }
@@ -70,11 +70,11 @@ pub fn verify(replay: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch
     for (index, given) in replay.frames.iter().enumerate() {
         if let Some(played) = index.checked_sub(1).and_then(|at| record.moves.get(at)) {
             let is_bot = !is_agent(&config.players[played.seat.index()]);
-            let wrong_cause = |what| unreadable(format!("frame {index}: {what}"));
+            let wrong_cause = |problem| unreadable(format!("frame {index}: {problem}"));
             replayer.check_cause(played, is_bot).map_err(wrong_cause)?;
         }
-        let frame = replayer.advance(&table, &record, viewer, ShownDecisions::All);
-        let Some(frame) = frame.map_err(|InvalidEvent(what)| Mismatch(what))? else {
+        let frame = replayer.advance(&table, &record, viewer, VisibleDecisions::All);
+        let Some(frame) = frame.map_err(|InvalidEvent(problem)| Mismatch(problem))? else {
             let given = replay.frames.len();
             return Err(Mismatch(format!("it has {given} frames, but the episode has {index}")));
         };
@@ -87,8 +87,8 @@ pub fn verify(replay: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch
     Ok(Verified { decisions, source, contributed, head: last.head, scores: outcome.scores })
 }
 
-fn unreadable(what: impl Display) -> Mismatch {
-    Mismatch(format!("it cannot be checked: {what}"))
+fn unreadable(problem: impl Display) -> Mismatch {
+    Mismatch(format!("the replay cannot be verified: {problem}"))
 }
 
 pub(super) fn is_agent(player: &v1::Player) -> bool {
@@ -96,7 +96,7 @@ pub(super) fn is_agent(player: &v1::Player) -> bool {
 }
 
 fn seat(number: u32, table: &Table) -> Result<Seat, Mismatch> {
-    let seat = Seat::all(table.rules.info().seats).find(|seat| u32::from(seat.number()) == number);
+    let seat = Seat::all(table.game.info().seats).find(|seat| u32::from(seat.number()) == number);
     seat.ok_or_else(|| unreadable(format!("there is no seat {number}")))
 }
 
@@ -109,14 +109,14 @@ fn read_key(replay: &v1::Replay, spec: &Digest) -> Result<EpisodeKey, Mismatch> 
     let salt = opening.salt[..].try_into().map_err(|_| unreadable("the salt must have 16 bytes"))?;
     let source = opening.seed.map_or(SeedSource::Drawn, SeedSource::Given);
     let key = EpisodeKey { source, key: key.into(), salt };
-    match (source, key.key.seed()) {
+    match (source, key.key.to_seed()) {
         (SeedSource::Given(given), seed) if seed != Some(given) => {
             return Err(Mismatch(format!("the key does not follow from seed {given}")));
         }
         (SeedSource::Drawn, Some(seed)) => {
-            let what =
+            let problem =
                 format!("the key follows from seed {seed}, but the replay says that the server drew it");
-            return Err(Mismatch(what));
+            return Err(Mismatch(problem));
         }
         _ => {}
     }
@@ -127,7 +127,7 @@ fn read_key(replay: &v1::Replay, spec: &Digest) -> Result<EpisodeKey, Mismatch> 
     if replay.seed_commitment[..] != commitment {
         let [given, own] = [&replay.seed_commitment[..], &commitment].map(hex);
         return Err(Mismatch(format!(
-            "the key is not the one that was committed to: the commitment was {given}, that of the key is {own}"
+            "the key does not match seed_commitment: the replay has {given}, the key gives {own}"
         )));
     }
     Ok(key)
@@ -144,24 +144,25 @@ fn read_record(replay: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
     let mut record = Record::new(identity, replay.episode, first.sequence, key, time(first, 0)?);
     for (index, frame) in replay.frames.iter().enumerate().skip(1) {
         let at = time(frame, index)?;
-        record.acted = at;
+        record.last_action_at = at;
         match (frame.seat, frame.played) {
             (Some(number), Some(played)) => {
                 let (seat, cause) = (seat(number, table)?, cause(played, index)?);
-                let action = u8::try_from(played.action)
-                    .map_err(|_| Mismatch(format!("ply {index}: there is no action {}", played.action)))?;
-                record.moves.push(Move { seat, action, cause, took: None, at });
+                let action = u8::try_from(played.action).map_err(|_| {
+                    Mismatch(format!("ply {index}: action {} is out of range (0 to 255)", played.action))
+                })?;
+                record.moves.push(Move { seat, action, cause, decision_time: None, at });
             }
             (Some(_), None) => {
                 return Err(unreadable(format!("frame {index} does not show its action")));
             }
             (None, _) => {
                 let forfeits = frame.outcome.iter().flat_map(v1::Outcome::forfeits);
-                let mut forfeits = Seat::all(table.rules.info().seats).zip(forfeits);
-                let forfeit = forfeits.find(|(_, why)| *why != v1::Forfeit::Unspecified);
+                let mut forfeits = Seat::all(table.game.info().seats).zip(forfeits);
+                let forfeit = forfeits.find(|(_, reason)| *reason != v1::Forfeit::Unspecified);
                 let missing = || unreadable(format!("frame {index} names neither a seat nor a forfeit"));
-                let (seat, why) = forfeit.ok_or_else(missing)?;
-                record.forfeited = Some(Forfeited { seat, why });
+                let (seat, reason) = forfeit.ok_or_else(missing)?;
+                record.forfeited = Some(Forfeited { seat, reason });
             }
         }
     }
@@ -175,7 +176,7 @@ fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
         (v1::ActionCause::Substituted, Some(given)) => Ok(Cause::Substituted { given, words: 0 }),
         (v1::ActionCause::Bot, _) => Ok(Cause::Bot { words: 0 }),
         (v1::ActionCause::Forced, _) => Ok(Cause::Forced),
-        (v1::ActionCause::TimedOut, _) => Ok(Cause::Late { words: 0, bot: false }),
+        (v1::ActionCause::TimedOut, _) => Ok(Cause::TimedOut { words: 0, bot: false }),
         (v1::ActionCause::Unspecified | v1::ActionCause::Substituted, _) => {
             Err(unreadable(format!("frame {index} does not say how its action was chosen")))
         }

@@ -10,15 +10,15 @@ use boardwire_api::v1::{
     RunBatchResponse, SaveBatchRequest, SaveBatchResponse, Step, StepBatchRequest, run_batch_request,
     run_batch_response,
 };
-use boardwire_batch::batch::{Batch, Opening};
+use boardwire_batch::batch::{Batch, BatchOptions};
 use boardwire_batch::messages;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{Handlers, message_bytes, request_id};
-use crate::batches::{InUse, LeaseTerms};
-use crate::edge::{Call, Charge, EncodedMessage, Kind, Reply, RequestStream, Service};
+use crate::batches::{LeaseGuard, LeaseTerms};
+use crate::edge::{Call, EncodedMessage, MemoryCharge, Reply, RequestStream, Service, ServiceKind};
 use crate::secret;
 use crate::status;
 use crate::telemetry::timed;
@@ -26,15 +26,15 @@ use crate::telemetry::timed;
 pub(super) const NAME: &str = "boardwire.v1.BatchService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
-    Service::new(NAME, Kind::Own, Arc::clone(handlers))
-        .call("OpenBatch", Handlers::open_batch)
-        .call("ResetBatch", Handlers::reset_batch)
-        .call("StepBatch", Handlers::step_batch)
-        .stream("RunBatch", Handlers::run_batch)
-        .call("SaveBatch", Handlers::save_batch)
-        .call("LoadBatch", Handlers::load_batch)
-        .call("DescribeEnvironment", Handlers::describe_environment)
-        .call("CloseBatch", Handlers::close_batch)
+    Service::new(NAME, ServiceKind::Boardwire, Arc::clone(handlers))
+        .unary("OpenBatch", Handlers::open_batch)
+        .unary("ResetBatch", Handlers::reset_batch)
+        .unary("StepBatch", Handlers::step_batch)
+        .bidi_streaming("RunBatch", Handlers::run_batch)
+        .unary("SaveBatch", Handlers::save_batch)
+        .unary("LoadBatch", Handlers::load_batch)
+        .unary("DescribeEnvironment", Handlers::describe_environment)
+        .unary("CloseBatch", Handlers::close_batch)
 }
 
 /// The maximum number of responses of a stream that wait to be sent while the server executes the next request.
@@ -45,24 +45,24 @@ const ERROR_BYTES: usize = 2 << 10;
 impl Handlers {
     async fn open_batch(self: Arc<Self>, call: Call, request: OpenBatchRequest) -> Result<Reply, Error> {
         let id = request_id(&request.request_id, call.caller(), "", &request)?;
-        let (table, plan) = messages::plan(self.matches.tables(), &request)?;
+        let (table, environment_config) = messages::environment_config(self.matches.tables(), &request)?;
         let config = request.config.unwrap_or_default();
-        let opening = Opening {
-            plan,
+        let options = BatchOptions {
+            config: environment_config,
             environments: config.environments as usize,
             first: config.first_environment,
             seed: config.seed.unwrap_or_else(secret::seed),
             message_bytes: message_bytes(request.max_message_bytes),
         };
         let terms = LeaseTerms {
-            peer: Some(call.caller().peer()).filter(|_| !request.keep),
+            connection: Some(call.caller().connection_id()).filter(|_| !request.keep),
             origin: call.caller().origin(),
             request: id,
         };
-        opening.check(&table)?;
-        let (environments, token) = (opening.environments, secret::word());
-        let deal = |group| async move { Batch::open(secret::word(), table, opening, &group).await };
-        let (batch, token) = self.batches.open(terms, environments, token, deal).await?;
+        options.check(&table)?;
+        let (environments, token) = (options.environments, secret::random_hex());
+        let open = |group| async move { Batch::open(secret::random_hex(), table, options, &group).await };
+        let (batch, token) = self.batches.create_lease(terms, environments, token, open).await?;
         tracing::info!(
             batch_id = batch.id(),
             game = config.game,
@@ -70,7 +70,7 @@ impl Handlers {
             environments = config.environments,
             "batch opened"
         );
-        call.answer(&OpenBatchResponse { batch: Some(messages::batch(&batch)), token })
+        call.reply(&OpenBatchResponse { batch: Some(messages::batch(&batch)), token })
     }
 
     async fn reset_batch(self: Arc<Self>, call: Call, request: ResetBatchRequest) -> Result<Reply, Error> {
@@ -90,7 +90,7 @@ impl Handlers {
             let mut requests = std::pin::pin!(requests);
             while let Some(request) = requests.next().await {
                 let response = match request {
-                    Ok(request) => call.budget().in_turn(self.run_request(&call, request)).await,
+                    Ok(request) => call.budget().with_request_permit(self.run_request(&call, request)).await,
                     Err(error) => Err(error),
                 };
                 let is_last = response.is_err();
@@ -104,8 +104,8 @@ impl Handlers {
             tokio::select! {
                 result = AssertUnwindSafe(respond).catch_unwind() => {
                     if result.is_err() {
-                        let what = "a step panicked".to_owned();
-                        let error = Error::Internal { place: "a stream of batches".to_owned(), what };
+                        let problem = "a request of RunBatch panicked".to_owned();
+                        let error = Error::Internal { place: "a stream of batches".to_owned(), problem };
                         let _ = closing.send(Err(error)).await;
                     }
                 }
@@ -117,7 +117,7 @@ impl Handlers {
 
     async fn save_batch(self: Arc<Self>, call: Call, request: SaveBatchRequest) -> Result<Reply, Error> {
         let SaveBatchRequest { batch_id, mask } = request;
-        let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
+        let batch: LeaseGuard<Batch> = self.batches.find(&batch_id, call.token())?;
         // Twice the size: for the snapshot, and for the message that it is copied to.
         let charge = call.budget().reserve(2 * batch.snapshot_bytes(&mask)).await?;
         let snapshot = batch.save(self.batches.key(), &mask).await?;
@@ -126,7 +126,7 @@ impl Handlers {
 
     async fn load_batch(self: Arc<Self>, call: Call, request: LoadBatchRequest) -> Result<Reply, Error> {
         let LoadBatchRequest { batch_id, snapshot, mask } = request;
-        let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
+        let batch: LeaseGuard<Batch> = self.batches.find(&batch_id, call.token())?;
         let charge = call.budget().reserve(batch.step_bytes(0)).await?;
         let loaded = batch.load(self.batches.key(), snapshot, &mask).await?;
         step_reply((charge, messages::step(loaded)))
@@ -138,26 +138,34 @@ impl Handlers {
         request: DescribeEnvironmentRequest,
     ) -> Result<Reply, Error> {
         let DescribeEnvironmentRequest { batch_id, environment, seat } = request;
-        let batch: InUse<Batch> = self.batches.find(&batch_id, call.token())?;
+        let batch: LeaseGuard<Batch> = self.batches.find(&batch_id, call.token())?;
         let text = batch.text(environment, seat).await?;
-        call.answer(&DescribeEnvironmentResponse { text })
+        call.reply(&DescribeEnvironmentResponse { text })
     }
 
     async fn close_batch(self: Arc<Self>, call: Call, request: CloseBatchRequest) -> Result<Reply, Error> {
         self.batches.close::<Batch>(&request.batch_id, call.token())?;
-        call.answer(&CloseBatchResponse {})
+        call.reply(&CloseBatchResponse {})
     }
 
-    async fn step_rows(&self, call: &Call, request: &StepBatchRequest) -> Result<(Charge, Step), Error> {
+    async fn step_rows(
+        &self,
+        call: &Call,
+        request: &StepBatchRequest,
+    ) -> Result<(MemoryCharge, Step), Error> {
         let StepBatchRequest { first, count, sequence, .. } = *request;
-        let batch: InUse<Batch> = self.batches.find(&request.batch_id, call.token())?;
+        let batch: LeaseGuard<Batch> = self.batches.find(&request.batch_id, call.token())?;
         let charge = call.budget().reserve(batch.step_bytes(count)).await?;
         let step = batch.step(first, count, messages::actions(request), sequence).await?;
         Ok((charge, messages::step(step)))
     }
 
-    async fn reset_rows(&self, call: &Call, request: &ResetBatchRequest) -> Result<(Charge, Step), Error> {
-        let batch: InUse<Batch> = self.batches.find(&request.batch_id, call.token())?;
+    async fn reset_rows(
+        &self,
+        call: &Call,
+        request: &ResetBatchRequest,
+    ) -> Result<(MemoryCharge, Step), Error> {
+        let batch: LeaseGuard<Batch> = self.batches.find(&request.batch_id, call.token())?;
         let charge = call.budget().reserve(batch.step_bytes(0)).await?;
         Ok((charge, messages::step(batch.reset(messages::reset(request), request.sequence).await?)))
     }
@@ -171,7 +179,7 @@ impl Handlers {
             Some(run_batch_request::Request::Reset(request)) => {
                 timed("ResetBatch", false, self.reset_rows(call, request)).await
             }
-            None => Err(Error::field("request", "nothing", "one of step, reset")),
+            None => Err(Error::field("request", "no value", "one of step, reset")),
         };
         match rows {
             Ok((charge, step)) => EncodedMessage::step(charge, step, Some(request.tag)),
@@ -184,6 +192,6 @@ impl Handlers {
     }
 }
 
-fn step_reply((charge, step): (Charge, Step)) -> Result<Reply, Error> {
-    Ok(Reply::One(Some(EncodedMessage::step(charge, step, None)?)))
+fn step_reply((charge, step): (MemoryCharge, Step)) -> Result<Reply, Error> {
+    Ok(Reply::Message(Some(EncodedMessage::step(charge, step, None)?)))
 }

@@ -11,8 +11,8 @@ use boardwire_api::{Error, MAX_MESSAGE_BYTES};
 use boardwire_batch::messages;
 
 use super::Handlers;
-use super::pages::Paging;
-use crate::edge::{Call, Kind, Reply, Service};
+use super::pagination::Paging;
+use crate::edge::{Call, Reply, Service, ServiceKind};
 
 /// The approximate size in bytes of a table's description.
 const SPEC_BYTES: usize = 64 << 10;
@@ -20,10 +20,10 @@ const SPEC_BYTES: usize = 64 << 10;
 pub(super) const NAME: &str = "boardwire.v1.CatalogService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
-    Service::new(NAME, Kind::Own, Arc::clone(handlers))
-        .call("GetServer", Handlers::get_server)
-        .call("ListGames", Handlers::list_games)
-        .call("GetGame", Handlers::get_game)
+    Service::new(NAME, ServiceKind::Boardwire, Arc::clone(handlers))
+        .unary("GetServer", Handlers::get_server)
+        .unary("ListGames", Handlers::list_games)
+        .unary("GetGame", Handlers::get_game)
 }
 
 impl Handlers {
@@ -33,24 +33,24 @@ impl Handlers {
         // A time that a message cannot hold is longer than any real limit.
         let duration = |time: Duration| prost_types::Duration::try_from(time).unwrap_or_default();
         let limits = v1::Limits {
-            message_bytes: messages::count(MAX_MESSAGE_BYTES),
-            matches: messages::count(match_limits.matches),
-            matches_per_caller: messages::count(quotas.matches.unwrap_or(match_limits.per_caller)),
-            waiting_calls: messages::count(match_limits.waiting),
+            message_bytes: messages::to_u32(MAX_MESSAGE_BYTES),
+            matches: messages::to_u32(match_limits.matches),
+            matches_per_caller: messages::to_u32(quotas.matches.unwrap_or(match_limits.per_caller)),
+            waiting_calls: messages::to_u32(match_limits.waiting),
             match_idle_timeout: Some(duration(match_limits.idle)),
-            batches: messages::count(batch_limits.batches),
-            environments: messages::count(batch_limits.environments),
-            environments_per_caller: messages::count(quotas.environments.unwrap_or(batch_limits.per_caller)),
+            batches: messages::to_u32(batch_limits.batches),
+            environments: messages::to_u32(batch_limits.environments),
+            environments_per_caller: messages::to_u32(quotas.environments.unwrap_or(batch_limits.per_caller)),
             batch_idle_timeout: Some(duration(batch_limits.idle)),
         };
-        let features = self.batches.has_lasting_snapshots().then(|| "lasting_snapshots".to_owned());
+        let features = self.batches.has_portable_snapshots().then(|| "lasting_snapshots".to_owned());
         let server = v1::Server {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocols: vec!["boardwire.v1".to_owned()],
             features: features.into_iter().collect(),
             limits: Some(limits),
         };
-        call.answer(&GetServerResponse { server: Some(server) })
+        call.reply(&GetServerResponse { server: Some(server) })
     }
 
     async fn list_games(self: Arc<Self>, call: Call, request: ListGamesRequest) -> Result<Reply, Error> {
@@ -61,8 +61,8 @@ impl Handlers {
         let following = &ids[first..];
         let (listed, rest) = following.split_at(page.size.min(following.len()));
         let last = listed.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
-        let games = listed.iter().map(|id| Ok(messages::game(&self.matches.tables().served(id)?)));
-        call.answer(&ListGamesResponse {
+        let games = listed.iter().map(|id| Ok(messages::game(&self.matches.tables().game_facts(id)?)));
+        call.reply(&ListGamesResponse {
             games: games.collect::<Result<_, Error>>()?,
             next_page_token: page.next(last),
         })

@@ -11,15 +11,15 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use super::{batch, catalog, match_, search};
-use crate::edge::{Call, EncodedMessage, Kind, Reply, Service};
+use crate::edge::{Call, EncodedMessage, Reply, Service, ServiceKind};
 use crate::matches::Matches;
 
 /// The time between two checks of the journal.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The services that fail with the journal. The empty name means the whole server.
-const WITH_JOURNAL: [&str; 2] = ["", match_::NAME];
+const JOURNALED_SERVICES: [&str; 2] = ["", match_::NAME];
 /// The services that do not need the journal.
-const WITHOUT_JOURNAL: [&str; 3] = [catalog::NAME, batch::NAME, search::NAME];
+const OTHER_SERVICES: [&str; 3] = [catalog::NAME, batch::NAME, search::NAME];
 /// The bytes that are reserved for a response.
 const RESPONSE_BYTES: usize = 512;
 
@@ -27,9 +27,9 @@ const RESPONSE_BYTES: usize = 512;
 pub(crate) struct Health(BTreeMap<&'static str, watch::Sender<bool>>);
 
 pub(super) fn service(health: &Arc<Health>) -> Service<Health> {
-    Service::new("grpc.health.v1.Health", Kind::Health, Arc::clone(health))
-        .call("Check", check)
-        .watch("Watch", watch)
+    Service::new("grpc.health.v1.Health", ServiceKind::Health, Arc::clone(health))
+        .unary("Check", check)
+        .server_streaming("Watch", watch)
 }
 
 fn response(serving: Option<bool>) -> HealthCheckResponse {
@@ -43,7 +43,7 @@ fn response(serving: Option<bool>) -> HealthCheckResponse {
 
 async fn check(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> Result<Reply, Error> {
     let serving = health.0.get(request.service.as_str()).ok_or(Error::HealthUnknown)?;
-    call.answer(&response(Some(*serving.borrow())))
+    call.reply(&response(Some(*serving.borrow())))
 }
 
 /// Responds at once, and after each change. An unknown service stays unknown.
@@ -72,7 +72,7 @@ async fn watch(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> 
 impl Health {
     /// Creates the state in which all services are serving.
     pub(crate) fn serving() -> Self {
-        let names = WITH_JOURNAL.into_iter().chain(WITHOUT_JOURNAL);
+        let names = JOURNALED_SERVICES.into_iter().chain(OTHER_SERVICES);
         Self(names.map(|name| (name, watch::Sender::new(true))).collect())
     }
 
@@ -81,14 +81,14 @@ impl Health {
     }
 
     /// Updates the services when the journal of `matches` fails or recovers. Never returns.
-    pub(crate) async fn follow(&self, matches: &Matches) {
+    pub(crate) async fn update_from_journal(&self, matches: &Matches) {
         let (mut interval, mut failed) = (tokio::time::interval(CHECK_INTERVAL), false);
         loop {
             interval.tick().await;
             let fails = matches.journal_fails();
             if fails != failed {
                 failed = fails;
-                for name in WITH_JOURNAL {
+                for name in JOURNALED_SERVICES {
                     self.set(name, !fails);
                 }
             }

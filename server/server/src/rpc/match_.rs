@@ -17,13 +17,12 @@ use boardwire_kernel::Seat;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use super::pages::Paging;
+use super::pagination::Paging;
 use super::{Handlers, request_id};
 use crate::arbiter::{self, Act, Arbiter, Audience, Decision, Settings};
 use crate::convert;
-use crate::edge::{Call, EncodedMessage, Kind, Reply, RequestStream, Service};
-use crate::matches::{Matches, pool_failed};
-use crate::record::fair::Contribution;
+use crate::edge::{Call, EncodedMessage, Reply, RequestStream, Service, ServiceKind};
+use crate::matches::{Matches, no_result_error};
 use crate::requests::RequestId;
 use crate::status;
 use crate::telemetry::timed;
@@ -31,22 +30,22 @@ use crate::telemetry::timed;
 pub(super) const NAME: &str = "boardwire.v1.MatchService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
-    Service::new(NAME, Kind::Own, Arc::clone(handlers))
-        .call("CreateMatch", Handlers::create_match)
-        .call("GetMatch", Handlers::get_match)
-        .call("ListMatches", Handlers::list_matches)
-        .call("JoinMatch", Handlers::join_match)
-        .call("Invite", Handlers::invite)
-        .call_that_waits("OpenDeal", |_| true, Handlers::open_deal)
-        .call_that_waits("Observe", |request| request.wait, Handlers::observe)
-        .call_that_waits("Act", |request| request.wait, Handlers::act)
-        .call_that_waits("Reset", |_| true, Handlers::reset)
-        .call_that_waits("ResetMatch", |_| true, Handlers::reset_match)
-        .call("Resign", Handlers::resign)
-        .stream("Play", Handlers::play)
-        .call("GetReplay", Handlers::get_replay)
-        .watch("Watch", Handlers::watch)
-        .call("CloseMatch", Handlers::close_match)
+    Service::new(NAME, ServiceKind::Boardwire, Arc::clone(handlers))
+        .unary("CreateMatch", Handlers::create_match)
+        .unary("GetMatch", Handlers::get_match)
+        .unary("ListMatches", Handlers::list_matches)
+        .unary("JoinMatch", Handlers::join_match)
+        .unary("Invite", Handlers::invite)
+        .unary_that_waits("OpenDeal", |_| true, Handlers::open_deal)
+        .unary_that_waits("Observe", |request| request.wait, Handlers::observe)
+        .unary_that_waits("Act", |request| request.wait, Handlers::act)
+        .unary_that_waits("Reset", |_| true, Handlers::reset)
+        .unary_that_waits("ResetMatch", |_| true, Handlers::reset_match)
+        .unary("Resign", Handlers::resign)
+        .bidi_streaming("Play", Handlers::play)
+        .unary("GetReplay", Handlers::get_replay)
+        .server_streaming("Watch", Handlers::watch)
+        .unary("CloseMatch", Handlers::close_match)
 }
 
 /// The maximum size in bytes of a match on a page. Its labels are most of it.
@@ -59,9 +58,9 @@ const WATCHER_BYTES: usize = 16 << 10;
 const PICTURE_BYTES: usize = 256 << 10;
 
 /// Describes a match. Waits until the journal has written all that the description shows.
-async fn described(arbiter: &Arbiter, audience: Audience) -> Result<Option<v1::Match>, Error> {
+async fn describe_when_written(arbiter: &Arbiter, audience: Audience) -> Result<Option<v1::Match>, Error> {
     let description = arbiter.describe(audience);
-    arbiter.kept().await?;
+    arbiter.wait_until_written().await?;
     Ok(Some(description))
 }
 
@@ -70,12 +69,12 @@ impl Handlers {
         let id = request_id(&request.request_id, call.caller(), "", &request)?;
         let (table, settings) = settings(&self.matches, &request)?;
         let arbiter = self.matches.create(id, call.caller().origin(), table, settings).await?;
-        let (game, players) = (arbiter.table().rules.info().id, &arbiter.settings().players);
+        let (game, players) = (arbiter.table().game.info().id, &arbiter.settings().players);
         let players: Vec<_> = players.iter().map(ToString::to_string).collect();
         tracing::info!(match_id = arbiter.id(), game, ?players, "match created");
         let invitation = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
-        call.answer(&CreateMatchResponse {
-            r#match: described(&arbiter, Audience::Host).await?,
+        call.reply(&CreateMatchResponse {
+            r#match: describe_when_written(&arbiter, Audience::Host).await?,
             invitations: arbiter.invitations().into_iter().map(invitation).collect(),
             host_token: arbiter.host_token().to_owned(),
             spectator_token: arbiter.spectator_token().to_owned(),
@@ -85,7 +84,7 @@ impl Handlers {
     async fn get_match(self: Arc<Self>, call: Call, request: GetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
         let audience = arbiter.audience(call.token())?;
-        call.answer(&GetMatchResponse { r#match: described(&arbiter, audience).await? })
+        call.reply(&GetMatchResponse { r#match: describe_when_written(&arbiter, audience).await? })
     }
 
     async fn list_matches(self: Arc<Self>, call: Call, request: ListMatchesRequest) -> Result<Reply, Error> {
@@ -101,7 +100,7 @@ impl Handlers {
         let describe =
             move |match_: &Arbiter| passes(match_, &filters).then(|| match_.describe(Audience::Public));
         let page = self.matches.list(origin, after, paging.size, describe).await?;
-        self.matches.kept().await?;
+        self.matches.wait_until_written().await?;
         let next_page_token = paging.next(page.last);
         Reply::message(charge, &ListMatchesResponse { matches: page.matches, next_page_token })
     }
@@ -109,51 +108,51 @@ impl Handlers {
     async fn join_match(self: Arc<Self>, call: Call, request: JoinMatchRequest) -> Result<Reply, Error> {
         let JoinMatchRequest { code, request_id, commitment } = request;
         let request = RequestId::parse(&request_id)?;
-        let part = || contribution("commitment", &commitment);
-        let commitment = if commitment.is_empty() { None } else { Some(part()?) };
+        let given = || bytes32("commitment", &commitment);
+        let commitment = if commitment.is_empty() { None } else { Some(given()?) };
         let (arbiter, seat, token) = self.matches.join(code.trim(), request, commitment).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
-        let r#match = described(&arbiter, Audience::Seat(seat)).await?;
-        call.answer(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
+        let r#match = describe_when_written(&arbiter, Audience::Seat(seat)).await?;
+        call.reply(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
     }
 
     async fn invite(self: Arc<Self>, call: Call, request: InviteRequest) -> Result<Reply, Error> {
         let (seat, code) = self.matches.invite(&request.match_id, call.token(), request.seat).await?;
         tracing::info!(match_id = request.match_id, seat = seat.number(), "seat given to another agent");
         let invitation = Some(Invitation { seat: seat.number().into(), code });
-        call.answer(&InviteResponse { invitation })
+        call.reply(&InviteResponse { invitation })
     }
 
     async fn open_deal(self: Arc<Self>, call: Call, request: OpenDealRequest) -> Result<Reply, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
-        arbiter.open(call.token(), contribution("secret", &request.secret)?).await?;
-        call.answer(&OpenDealResponse {})
+        arbiter.open_deal(call.token(), bytes32("secret", &request.secret)?).await?;
+        call.reply(&OpenDealResponse {})
     }
 
     async fn observe(self: Arc<Self>, call: Call, request: ObserveRequest) -> Result<Reply, Error> {
         let response = self.do_observe(&call, &request).await?;
-        call.answer(&response)
+        call.reply(&response)
     }
 
     async fn act(self: Arc<Self>, call: Call, request: ActRequest) -> Result<Reply, Error> {
         let response = self.do_act(&call, call.arrived(), &request).await?;
-        call.answer(&response)
+        call.reply(&response)
     }
 
     async fn reset(self: Arc<Self>, call: Call, request: ResetRequest) -> Result<Reply, Error> {
         let response = self.do_reset(&call, &request).await?;
-        call.answer(&response)
+        call.reply(&response)
     }
 
     async fn reset_match(self: Arc<Self>, call: Call, request: ResetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
         arbiter.reset_match(call.token(), request.seed, request.episode).await?;
-        call.answer(&ResetMatchResponse { r#match: described(&arbiter, Audience::Host).await? })
+        call.reply(&ResetMatchResponse { r#match: describe_when_written(&arbiter, Audience::Host).await? })
     }
 
     async fn resign(self: Arc<Self>, call: Call, request: ResignRequest) -> Result<Reply, Error> {
         let response = self.do_resign(&call, &request).await?;
-        call.answer(&response)
+        call.reply(&response)
     }
 
     async fn play(self: Arc<Self>, call: Call, requests: RequestStream) -> Result<Reply, Error> {
@@ -164,7 +163,7 @@ impl Handlers {
             let Some(request) = requests.next().await.transpose()? else { return Ok(None) };
             let arrived = call.caller().last_read();
             let charge = call.budget().reserve(RESPONSE_BYTES).await?;
-            let response = call.budget().in_turn(handlers.do_play(&call, arrived, request)).await;
+            let response = call.budget().with_request_permit(handlers.do_play(&call, arrived, request)).await;
             Ok(Some((EncodedMessage::new(charge, &response)?, (handlers, call, requests))))
         })))
     }
@@ -176,13 +175,13 @@ impl Handlers {
         let charge = call.budget().reserve(2 * arbiter.replay_bytes()).await?;
         // Checks again: while the call waited for room, the host may have given the seat to another agent.
         let audience = arbiter.audience(call.token())?;
-        let (played, owner) = (Arc::clone(&arbiter), self.matches.owner(call.caller().origin()));
-        let reply = owner.run(move || {
+        let (played, work_queue) = (Arc::clone(&arbiter), self.matches.work_queue(call.caller().origin()));
+        let reply = work_queue.run(move || {
             let replay = Some(played.replay(audience, request.episode)?);
             Reply::message(charge, &GetReplayResponse { replay })
         });
-        let reply = reply.await.ok_or_else(|| pool_failed("a replay"))??;
-        arbiter.kept().await?;
+        let reply = reply.await.ok_or_else(|| no_result_error("replay"))??;
+        arbiter.wait_until_written().await?;
         Ok(reply)
     }
 
@@ -193,45 +192,53 @@ impl Handlers {
         let memory = call.budget().charge(WATCHER_BYTES)?;
         let watcher = arbiter.watch(after)?;
         let bytes = if depict { PICTURE_BYTES } else { RESPONSE_BYTES };
-        let owner = self.matches.owner(call.caller().origin());
-        let state = (watcher, call, owner, memory);
-        Ok(Reply::stream(stream::try_unfold(state, move |(mut watcher, call, owner, memory)| async move {
-            if !watcher.wait().await? {
-                return Ok(None);
-            }
-            let charge = call.budget().reserve(bytes).await?;
-            let show = move || {
-                let (frame, depiction) = watcher.show(depict)?;
-                let response = EncodedMessage::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
-                Ok::<_, Error>((response, watcher))
-            };
-            // Drawing is slow, so the pool does it.
-            let (response, watcher) = if depict {
-                owner.run(show).await.ok_or_else(|| pool_failed("a picture"))??
-            } else {
-                call.budget().in_turn(async { show() }).await?
-            };
-            Ok(Some((response, (watcher, call, owner, memory))))
-        })))
+        let work_queue = self.matches.work_queue(call.caller().origin());
+        let state = (watcher, call, work_queue, memory);
+        Ok(Reply::stream(stream::try_unfold(
+            state,
+            move |(mut watcher, call, work_queue, memory)| async move {
+                if !watcher.wait().await? {
+                    return Ok(None);
+                }
+                let charge = call.budget().reserve(bytes).await?;
+                let respond = move || {
+                    let (frame, depiction) = watcher.take_frame(depict)?;
+                    let response =
+                        EncodedMessage::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
+                    Ok::<_, Error>((response, watcher))
+                };
+                // Drawing is slow, so the pool does it.
+                let (response, watcher) = if depict {
+                    work_queue.run(respond).await.ok_or_else(|| no_result_error("picture"))??
+                } else {
+                    call.budget().with_request_permit(async { respond() }).await?
+                };
+                Ok(Some((response, (watcher, call, work_queue, memory))))
+            },
+        )))
     }
 
     async fn close_match(self: Arc<Self>, call: Call, request: CloseMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.matches.close(&request.match_id, call.token())?;
-        let r#match = described(&arbiter, Audience::Host).await?;
+        let r#match = describe_when_written(&arbiter, Audience::Host).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
-        call.answer(&CloseMatchResponse { r#match })
+        call.reply(&CloseMatchResponse { r#match })
     }
 }
 
 /// Returns the table and the settings of a new match.
 fn settings(matches: &Matches, request: &CreateMatchRequest) -> Result<(Arc<Table>, Settings), Error> {
-    let config = request.config.as_ref().ok_or_else(|| messages::missing("config", "a MatchConfig"))?;
+    let config =
+        request.config.as_ref().ok_or_else(|| messages::missing_field_error("config", "a MatchConfig"))?;
     let (table, settings) = Settings::read(config, matches.tables())?;
-    Ok((table, Settings { seed: request.seed, opening: matches.limits().opening, ..settings }))
+    Ok((
+        table,
+        Settings { seed: request.seed, opening_timeout: matches.limits().opening_timeout, ..settings },
+    ))
 }
 
-/// Reads a contribution to fair deals, or the commitment to one.
-fn contribution(field: &'static str, bytes: &[u8]) -> Result<Contribution, Error> {
+/// Reads a secret for fair deals, or the commitment to one.
+fn bytes32(field: &'static str, bytes: &[u8]) -> Result<[u8; 32], Error> {
     bytes.try_into().map_err(|_| Error::field(field, format!("{} bytes", bytes.len()), "32 bytes"))
 }
 
@@ -239,9 +246,9 @@ fn contribution(field: &'static str, bytes: &[u8]) -> Result<Contribution, Error
 fn passes(arbiter: &Arbiter, request: &ListMatchesRequest) -> bool {
     let ListMatchesRequest { page_size: _, page_token: _, game, states, labels } = request;
     let match_labels = &arbiter.settings().labels;
-    (game.is_empty() || arbiter.table().rules.info().id == game)
+    (game.is_empty() || arbiter.table().game.info().id == game)
         && labels.iter().all(|(name, value)| match_labels.get(name) == Some(value))
-        && (states.is_empty() || states.contains(&arbiter.shown_state().into()))
+        && (states.is_empty() || states.contains(&arbiter.visible_state().into()))
 }
 
 impl Handlers {
@@ -271,7 +278,9 @@ impl Handlers {
         let act = Act {
             decision: Decision { episode, number, action },
             arrived,
-            thought: request.thought.map(|thought| convert::elapsed(thought).unwrap_or_default()),
+            thinking_time: request
+                .thought
+                .map(|thought| convert::non_negative_duration(thought).unwrap_or_default()),
             wait: request.wait,
             extras: request.extras.unwrap_or_default(),
         };
@@ -281,8 +290,8 @@ impl Handlers {
     #[tracing::instrument(name = "reset", level = "debug", skip_all, err(level = "debug"), fields(match_id = request.match_id))]
     async fn do_reset(&self, call: &Call, request: &ResetRequest) -> Result<ResetResponse, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
-        let &ResetRequest { seed, episode: leave, wait, extras, .. } = request;
-        let reset = arbiter::Reset { seed, leave, wait, extras: extras.unwrap_or_default() };
+        let &ResetRequest { seed, episode: from_episode, wait, extras, .. } = request;
+        let reset = arbiter::Reset { seed, from_episode, wait, extras: extras.unwrap_or_default() };
         Ok(ResetResponse { observation: Some(arbiter.reset(call.token(), reset).await?) })
     }
 
@@ -310,7 +319,7 @@ impl Handlers {
             Some(Request::Resign(request)) => {
                 timed("Resign", false, self.do_resign(call, request)).await.map(Answer::Resign)
             }
-            None => Err(Error::field("request", "nothing", "one of observe, act, reset, resign")),
+            None => Err(Error::field("request", "no value", "one of observe, act, reset, resign")),
         };
         let answer = answer.unwrap_or_else(|error| Answer::Error(status::message(&error)));
         PlayResponse { tag: request.tag, answer: Some(answer) }
@@ -345,8 +354,9 @@ mod tests {
             }),
             ..CreateMatchRequest::default()
         };
-        let (table, settings) = settings(&matches, &request).expect("it is valid");
-        let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("it is created");
+        let (table, settings) = settings(&matches, &request).expect("the config is valid");
+        let arbiter =
+            matches.create(None, Origin::Unknown, table, settings).await.expect("the match is created");
         let bytes = arbiter.describe(Audience::Public).encoded_len();
         assert!((3_000..MATCH_BYTES).contains(&bytes), "{bytes}");
     }

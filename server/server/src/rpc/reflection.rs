@@ -13,11 +13,11 @@ use tonic_reflection::pb::v1::{
     ServerReflectionResponse, ServiceResponse,
 };
 
-use crate::edge::{Call, EncodedMessage, Kind, Reply, RequestStream, Service};
+use crate::edge::{Call, EncodedMessage, Reply, RequestStream, Service, ServiceKind};
 
 /// The descriptors of all services.
 pub(super) const SETS: [&[u8]; 4] = [
-    boardwire_api::DESCRIPTORS,
+    boardwire_api::FILE_DESCRIPTOR_SET,
     tonic_health::pb::FILE_DESCRIPTOR_SET,
     tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
     tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
@@ -36,8 +36,8 @@ pub(super) fn services() -> [Service<Reflection>; 2] {
     }
     let reflection = Arc::new(Reflection(pool));
     ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"].map(|name| {
-        Service::new(name, Kind::Reflection, Arc::clone(&reflection))
-            .stream("ServerReflectionInfo", Reflection::info)
+        Service::new(name, ServiceKind::Reflection, Arc::clone(&reflection))
+            .bidi_streaming("ServerReflectionInfo", Reflection::info)
     })
 }
 
@@ -47,7 +47,7 @@ impl Reflection {
         Ok(Reply::stream(stream::try_unfold(state, |(reflection, call, mut requests)| async move {
             let Some(request) = requests.next().await.transpose()? else { return Ok(None) };
             let charge = call.budget().reserve(FILE_BYTES).await?;
-            let response = call.budget().in_turn(async { reflection.respond(request) }).await?;
+            let response = call.budget().with_request_permit(async { reflection.respond(request) }).await?;
             Ok(Some((EncodedMessage::new(charge, &response)?, (reflection, call, requests))))
         })))
     }
@@ -81,7 +81,7 @@ impl Reflection {
                 MessageResponse::ListServicesResponse(ListServiceResponse { service: services.collect() })
             }
             None => {
-                return Err(Error::field("message_request", "nothing", "one of the requests of reflection"));
+                return Err(Error::field("message_request", "no value", "one of the requests of reflection"));
             }
         };
         Ok(ServerReflectionResponse {

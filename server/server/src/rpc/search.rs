@@ -9,32 +9,32 @@ use boardwire_api::v1::{
 };
 use boardwire_batch::batch::Batch;
 use boardwire_batch::messages;
-use boardwire_batch::play::Insight;
+use boardwire_batch::play::InformationSet;
 use boardwire_batch::search::{Search, row_bytes};
 use boardwire_batch::tables::Table;
 use tonic::codegen::BoxFuture;
 
 use super::{Handlers, message_bytes, request_id};
-use crate::batches::{InUse, LeaseTerms};
-use crate::edge::{Call, Kind, Reply, Service};
+use crate::batches::{LeaseGuard, LeaseTerms};
+use crate::edge::{Call, Reply, Service, ServiceKind};
 use crate::secret;
 
 pub(super) const NAME: &str = "boardwire.v1.SearchService";
 
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
-    Service::new(NAME, Kind::Own, Arc::clone(handlers))
-        .call("CreateSearch", Handlers::create_search)
-        .call("Advance", Handlers::advance)
-        .call("Rollout", Handlers::rollout)
-        .call("CloseSearch", Handlers::close_search)
+    Service::new(NAME, ServiceKind::Boardwire, Arc::clone(handlers))
+        .unary("CreateSearch", Handlers::create_search)
+        .unary("Advance", Handlers::advance)
+        .unary("Rollout", Handlers::rollout)
+        .unary("CloseSearch", Handlers::close_search)
 }
 
 /// The seats of a search: one seat of a match, or the deciding seat of each chosen environment of a batch.
-struct Source {
+struct SearchedSeats {
     table: Arc<Table>,
     seats: usize,
-    /// The information set of each of these seats.
-    insights: BoxFuture<Vec<Box<dyn Insight>>, Error>,
+    /// The information sets of these seats.
+    information_sets: BoxFuture<Vec<Box<dyn InformationSet>>, Error>,
 }
 
 impl Handlers {
@@ -45,37 +45,37 @@ impl Handlers {
     ) -> Result<Reply, Error> {
         let token = call.token().ok_or(Error::TokenMissing)?.to_owned();
         let id = request_id(&request.request_id, call.caller(), &token, &request)?;
-        let Source { table, seats, insights } = self.source(&token, &request)?;
+        let SearchedSeats { table, seats, information_sets } = self.searched_seats(&token, &request)?;
         let message_bytes = message_bytes(request.max_message_bytes);
-        let opening = messages::search_opening(&request, seats, secret::seed, message_bytes)?;
-        opening.check(table.rules.info(), seats)?;
-        let worlds = opening.worlds.saturating_mul(seats);
-        let bytes = worlds.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
+        let options = messages::search_options(&request, seats, secret::seed, message_bytes)?;
+        options.check(table.game.info(), seats)?;
+        let worlds = options.worlds.saturating_mul(seats);
+        let bytes = worlds.saturating_mul(row_bytes(table.game.info())).min(message_bytes);
         // Twice the size: for the rows, and for the message that they are copied to.
         let charge = call.budget().reserve(2 * bytes).await?;
-        let (peer, origin) = (Some(call.caller().peer()), call.caller().origin());
-        let terms = LeaseTerms { peer, origin, request: id };
-        let places = opening.places;
-        let draw = |group| async move {
-            Search::open(secret::word(), table, opening, insights.await?, &group).await
+        let (connection, origin) = (Some(call.caller().connection_id()), call.caller().origin());
+        let terms = LeaseTerms { connection, origin, request: id };
+        let slots = options.places;
+        let open = |group| async move {
+            Search::open(secret::random_hex(), table, options, information_sets.await?, &group).await
         };
-        let (search, _) = self.batches.open(terms, places, token, draw).await?;
-        tracing::debug!(search_id = search.id(), worlds, "search begun");
-        let step = Some(search.first_rows().await?);
+        let (search, _) = self.batches.create_lease(terms, slots, token, open).await?;
+        tracing::debug!(search_id = search.id(), worlds, "search created");
+        let step = Some(search.sampled_rows().await?);
         Reply::message(charge, &CreateSearchResponse { search: Some(messages::search(&search)), step })
     }
 
     async fn advance(self: Arc<Self>, call: Call, request: AdvanceRequest) -> Result<Reply, Error> {
-        let search: InUse<Search> = self.batches.find(&request.search_id, call.token())?;
-        let moves = messages::moves(&request)?;
+        let search: LeaseGuard<Search> = self.batches.find(&request.search_id, call.token())?;
+        let actions = messages::world_actions(&request)?;
         // Twice the size: for the rows, and for the message that they are copied to.
-        let charge = call.budget().reserve(2 * search.step_bytes(moves.worlds.len())).await?;
-        let step = search.advance(moves).await?;
+        let charge = call.budget().reserve(2 * search.step_bytes(actions.worlds.len())).await?;
+        let step = search.advance(actions).await?;
         Reply::message(charge, &AdvanceResponse { step: Some(step) })
     }
 
     async fn rollout(self: Arc<Self>, call: Call, request: RolloutRequest) -> Result<Reply, Error> {
-        let search: InUse<Search> = self.batches.find(&request.search_id, call.token())?;
+        let search: LeaseGuard<Search> = self.batches.find(&request.search_id, call.token())?;
         let (worlds, playouts, rollout) = messages::playouts(&request)?;
         let seed = request.seed.unwrap_or_else(secret::seed);
         let charge = call.budget().reserve(search.reward_bytes(worlds.len())).await?;
@@ -85,10 +85,10 @@ impl Handlers {
 
     async fn close_search(self: Arc<Self>, call: Call, request: CloseSearchRequest) -> Result<Reply, Error> {
         self.batches.close::<Search>(&request.search_id, call.token())?;
-        call.answer(&CloseSearchResponse {})
+        call.reply(&CloseSearchResponse {})
     }
 
-    fn source(&self, token: &str, request: &CreateSearchRequest) -> Result<Source, Error> {
+    fn searched_seats(&self, token: &str, request: &CreateSearchRequest) -> Result<SearchedSeats, Error> {
         let mask = request.mask.clone();
         match &request.of {
             Some(Of::MatchId(id)) => {
@@ -98,16 +98,17 @@ impl Handlers {
                     return Err(Error::field("mask", format!("{} bytes", mask.len()), "empty for a match"));
                 }
                 let (table, token) = (Arc::clone(arbiter.table()), token.to_owned());
-                let insights = Box::pin(async move { Ok(vec![arbiter.insight(Some(&*token)).await?]) });
-                Ok(Source { table, seats: 1, insights })
+                let information_sets =
+                    Box::pin(async move { Ok(vec![arbiter.information_set(Some(&*token)).await?]) });
+                Ok(SearchedSeats { table, seats: 1, information_sets })
             }
             Some(Of::BatchId(id)) => {
-                let batch: InUse<Batch> = self.batches.find(id, Some(token))?;
+                let batch: LeaseGuard<Batch> = self.batches.find(id, Some(token))?;
                 let (table, seats) = (Arc::clone(batch.table()), batch.count(&mask)?);
-                let insights = Box::pin(async move { batch.insights(&mask).await });
-                Ok(Source { table, seats, insights })
+                let information_sets = Box::pin(async move { batch.information_sets(&mask).await });
+                Ok(SearchedSeats { table, seats, information_sets })
             }
-            None => Err(Error::field("of", "nothing", "one of match_id, batch_id")),
+            None => Err(Error::field("of", "no value", "one of match_id, batch_id")),
         }
     }
 }

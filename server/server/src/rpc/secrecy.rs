@@ -29,7 +29,7 @@ use tonic::{Request, Status};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::arbiter::Arbiter;
-use crate::batches::{self, Batches, InUse};
+use crate::batches::{self, Batches, LeaseGuard};
 use crate::edge::Access;
 use crate::matches::{self, Matches};
 use crate::run::{Listener, run};
@@ -109,7 +109,7 @@ impl SeatClient {
     async fn observe(&self) -> Observation {
         let observe = ObserveRequest { match_id: self.match_id.clone(), ..ObserveRequest::default() };
         let response = self.client.clone().observe(request(observe, Some(&self.token))).await;
-        response.expect("it may observe").into_inner().observation.expect("an observation")
+        response.expect("observe succeeds").into_inner().observation.expect("an observation")
     }
 
     /// Returns the responses to all requests that change nothing: with and without a token, by single calls and on a stream.
@@ -129,7 +129,7 @@ impl SeatClient {
             ..ActRequest::default()
         };
         let bit = |at: &u32| observation.mask[(at / 8) as usize] >> (at % 8) & 1 == 1;
-        let bits = u32::try_from(8 * observation.mask.len()).expect("few");
+        let bits = u32::try_from(8 * observation.mask.len()).expect("the number fits u32");
         let illegal = (0..bits).filter(|at| !bit(at)).step_by(7);
         let mut acts: Vec<ActRequest> = illegal.map(|action| act(observation.decision, action)).collect();
         acts.extend([act(observation.decision, 1_000), act(observation.decision + 1, 0)]);
@@ -156,7 +156,8 @@ impl SeatClient {
             .map(|request| PlayRequest { tag: 7, request: Some(request) })
             .collect();
         requests.push(PlayRequest { tag: 0, request: None });
-        let stream = client.play(request(tokio_stream::iter(requests), token)).await.expect("it streams");
+        let stream =
+            client.play(request(tokio_stream::iter(requests), token)).await.expect("the stream opens");
         responses.push(format!("{:?}", headers(stream.metadata())));
         let mut stream = stream.into_inner();
         while let Some(PlayResponse { tag, answer }) = stream.message().await.expect("an error is a response")
@@ -181,10 +182,10 @@ impl SeatClient {
         if !observation.pending.contains(&seat.number().into()) {
             return false;
         }
-        let legal: Vec<u32> = (0..u32::try_from(8 * observation.mask.len()).expect("few"))
+        let legal: Vec<u32> = (0..u32::try_from(8 * observation.mask.len()).expect("the number fits u32"))
             .filter(|at| observation.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
             .collect();
-        let pick = rng.below(u32::try_from(legal.len()).expect("few")) as usize;
+        let pick = rng.below(u32::try_from(legal.len()).expect("the number fits u32")) as usize;
         let act = ActRequest {
             match_id: self.match_id.clone(),
             episode: observation.episode,
@@ -192,7 +193,7 @@ impl SeatClient {
             action: legal[pick],
             ..ActRequest::default()
         };
-        self.client.clone().act(request(act, Some(&self.token))).await.expect("it is legal");
+        self.client.clone().act(request(act, Some(&self.token))).await.expect("the action is legal");
         true
     }
 
@@ -223,8 +224,11 @@ impl SeatClient {
 /// Plays a match on `matches` at random. At every ply it compares the responses to each seat with the responses in a
 /// position that differs only in secrets of other seats.
 async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats: &[&str], skip_forced: bool) {
-    let channel =
-        Channel::from_shared(address.to_owned()).expect("an address").connect().await.expect("it serves");
+    let channel = Channel::from_shared(address.to_owned())
+        .expect("an address")
+        .connect()
+        .await
+        .expect("the server runs");
     let mut client = MatchServiceClient::new(channel.clone());
     let create = CreateMatchRequest {
         config: Some(MatchConfig {
@@ -235,16 +239,16 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
         }),
         ..CreateMatchRequest::default()
     };
-    let created = client.create_match(create).await.expect("it is created").into_inner();
+    let created = client.create_match(create).await.expect("the match is created").into_inner();
     let match_id = created.r#match.expect("a match").id;
-    let arbiter: Arc<Arbiter> = matches.find(&match_id).expect("it was created");
+    let arbiter: Arc<Arbiter> = matches.find(&match_id).expect("the match exists");
     let mut clients = vec![];
     for Invitation { seat, code } in created.invitations {
         let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
-        let token = client.join_match(join).await.expect("it is joined").into_inner().token;
+        let token = client.join_match(join).await.expect("the seat is joined").into_inner().token;
         let (client, match_id, log) = (client.clone(), match_id.clone(), log.clone());
         let searches = SearchServiceClient::new(channel.clone());
-        let seat = Seat::new(u8::try_from(seat).expect("few"));
+        let seat = Seat::new(u8::try_from(seat).expect("the number fits u8"));
         clients.push((seat, SeatClient { client, searches, match_id, token, log }));
     }
     let mut rng = RngStream::new(seats.len() as u64, RESAMPLE_STREAM);
@@ -253,9 +257,9 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
         for (seat, client) in &clients {
             let observation = client.observe().await;
             let expected = client.responses(&observation).await;
-            let truth = arbiter.determinize(*seat, &mut rng);
+            let original = arbiter.replace_by_determinization(*seat, &mut rng);
             let responses = client.responses(&observation).await;
-            arbiter.put_back(truth);
+            arbiter.restore_state(original);
             for (response, expected) in responses.iter().zip(&expected) {
                 assert_eq!(
                     response, expected,
@@ -280,7 +284,7 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
 /// Starts a server in this process.
 pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
     let registry = Registry::standard();
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let limits = matches::MatchLimits::default();
@@ -320,15 +324,15 @@ async fn no_call_and_no_log_line_reveals_a_secret_to_a_seat() {
 async fn rows(client: &mut BatchServiceClient<Channel>, batch_id: &str, token: &str) -> String {
     let none =
         ResetBatchRequest { batch_id: batch_id.to_owned(), mask: vec![0].into(), ..Default::default() };
-    let mut response = client.reset_batch(request(none, Some(token))).await.expect("it is reset");
-    response.get_mut().step.as_mut().expect("rows").sequence = 0;
+    let mut response = client.reset_batch(request(none, Some(token))).await.expect("the batch is reset");
+    response.get_mut().step.as_mut().expect("the response has rows").sequence = 0;
     to_text(Ok(response))
 }
 
 #[tokio::test]
 async fn a_batch_reveals_secrets_only_in_the_oracle_column() {
     let (address, _, batches) = serve().await;
-    let mut client = BatchServiceClient::connect(address).await.expect("it serves");
+    let mut client = BatchServiceClient::connect(address).await.expect("the server runs");
     for (game, oracle) in boardwire_games::IDS.iter().flat_map(|&game| [(game, false), (game, true)]) {
         let players = players(&["agent", "random", "agent"]);
         let columns = BatchColumns { oracle, ..BatchColumns::default() };
@@ -344,15 +348,15 @@ async fn a_batch_reveals_secrets_only_in_the_oracle_column() {
             }),
             ..OpenBatchRequest::default()
         };
-        let opened = client.open_batch(opening).await.expect("it is opened").into_inner();
+        let opened = client.open_batch(opening).await.expect("the batch is opened").into_inner();
         let (batch_id, token) = (opened.batch.expect("a batch").id, opened.token.as_str());
-        let batch: InUse<Batch> = batches.find(&batch_id, Some(token)).expect("it was opened");
+        let batch: LeaseGuard<Batch> = batches.find(&batch_id, Some(token)).expect("the batch is open");
         let (mut rng, mut differed) = (RngStream::new(3, RESAMPLE_STREAM), false);
         for _ in 0..40 {
             let expected = rows(&mut client, &batch_id, token).await;
-            let truth = batch.determinize(&mut rng).await;
+            let original = batch.determinize(&mut rng).await;
             let actual = rows(&mut client, &batch_id, token).await;
-            batch.put_back(truth).await;
+            batch.restore_blocks(original).await;
             assert!(oracle || actual == expected, "{game}: {actual} reveals more than {expected}");
             differed |= actual != expected;
             // The batch replaces illegal actions by the first legal one.

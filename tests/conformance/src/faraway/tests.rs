@@ -1,25 +1,25 @@
 //! Tests of scoring cases and recorded games.
 
 use boardwire_games::faraway::Faraway;
-use boardwire_kernel::catalogue::Checked;
+use boardwire_kernel::catalogue::CatalogueResult;
 use boardwire_kernel::{RngStream, Setup};
 use serde_json::Value;
 
-use crate::Components;
-use crate::play::Replayed;
+use crate::GameCatalogue;
+use crate::play::ReplayResult;
 
 const EXAMPLES: &str = include_str!("../../data/faraway_examples.jsonl");
 const GAMES: &str = include_str!("../../data/faraway_games.jsonl");
 
-fn game() -> Components<Faraway> {
-    Components::read(Faraway::TYPE.catalogue.into()).expect("the catalogue is valid")
+fn game() -> GameCatalogue<Faraway> {
+    GameCatalogue::read(Faraway::TYPE.catalogue.into()).expect("the catalogue is valid")
 }
 
-fn score(line: &str) -> Checked<String> {
+fn score(line: &str) -> CatalogueResult<String> {
     super::score(&game(), line)
 }
 
-fn replay(line: &str) -> Checked<Replayed> {
+fn replay(line: &str) -> CatalogueResult<ReplayResult> {
     super::replay(&game(), line)
 }
 
@@ -28,18 +28,18 @@ fn json(line: &str) -> Value {
 }
 
 #[test]
-fn every_example_scores_as_stated() {
+fn every_example_has_the_recorded_score() {
     for line in EXAMPLES.lines() {
         let (input, answer) = line.split_once(",\"region_fame\"").expect("an answer");
-        let got = score(&format!("{input}}}"));
-        assert_eq!(got, Ok(format!("{{\"region_fame\"{answer}")));
-        assert_eq!(score(line), got, "an answer in the line is not read");
+        let actual = score(&format!("{input}}}"));
+        assert_eq!(actual, Ok(format!("{{\"region_fame\"{answer}")));
+        assert_eq!(score(line), actual, "an answer in the line is not read");
     }
     assert_eq!(EXAMPLES.lines().count(), 10);
 }
 
 #[test]
-fn every_recorded_game_plays_as_stated() {
+fn every_recorded_game_replays_without_difference() {
     for line in GAMES.lines() {
         let scores = serde_json::from_value(json(line)["scores"].clone()).expect("scores");
         assert_eq!(replay(line), Ok(Ok(scores)));
@@ -54,20 +54,29 @@ fn a_bad_case_is_an_error_that_says_what_and_where() {
         ("[1]", "expected"),
         (r#"{"regions":[1,2,3,4,5,6,7,8]}"#, "missing field `sanctuaries`"),
         (r#"{"sanctuaries":[]}"#, "missing field `regions`"),
-        (r#"{"regions":[1,2,3,4,5,6,7],"sanctuaries":[]}"#, "regions: 7 given, not 8"),
-        (r#"{"regions":[1,2,3,4,5,6,7,8,9],"sanctuaries":[]}"#, "regions: 9 given"),
+        (r#"{"regions":[1,2,3,4,5,6,7],"sanctuaries":[]}"#, "regions: must have 8 items; got 7"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8,9],"sanctuaries":[]}"#, "regions: must have 8 items; got 9"),
         (
             r#"{"regions":[1,2,3,4,5,6,7,69],"sanctuaries":[]}"#,
-            "regions[7]: is 69, not a whole number from 1 to 68",
+            "regions[7]: must be a whole number from 1 to 68; got 69",
         ),
-        (r#"{"regions":[1,2,0,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: is 0"),
-        (r#"{"regions":[1,2,-3,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: is -3"),
-        (r#"{"regions":[1,2,3,4,5,6,7,7],"sanctuaries":[]}"#, "regions[7]: card 7 is there twice"),
-        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[46]}"#, "sanctuaries[0]: is 46"),
+        (
+            r#"{"regions":[1,2,0,4,5,6,7,8],"sanctuaries":[]}"#,
+            "regions[2]: must be a whole number from 1 to 68; got 0",
+        ),
+        (
+            r#"{"regions":[1,2,-3,4,5,6,7,8],"sanctuaries":[]}"#,
+            "regions[2]: must be a whole number from 1 to 68; got -3",
+        ),
+        (r#"{"regions":[1,2,3,4,5,6,7,7],"sanctuaries":[]}"#, "regions[7]: card 7 occurs twice"),
+        (
+            r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[46]}"#,
+            "sanctuaries[0]: must be a whole number from 1 to 45; got 46",
+        ),
         (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[9,9]}"#, "sanctuaries[1]: card 9"),
         (
             r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[1,2,3,4,5,6,7,8]}"#,
-            "sanctuaries (their number): is 8",
+            "sanctuaries (their number): must be 0 to 7; got 8",
         ),
         (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[],"x":1}"#, "unknown field `x`"),
     ];
@@ -84,7 +93,7 @@ fn basic_game() -> Value {
 }
 
 /// Replays the basic game with one value changed.
-fn replay_with(path: &str, value: Value) -> Checked<Replayed> {
+fn replay_with(path: &str, value: Value) -> CatalogueResult<ReplayResult> {
     let mut game = basic_game();
     *game.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
     replay(&game.to_string())
@@ -102,11 +111,11 @@ fn turn_where(wanted: impl Fn(&Value) -> bool) -> (String, String) {
     found.expect("such a turn")
 }
 
-fn differs_at(path: &str, value: Value, at: &str) {
+fn differs_at(path: &str, value: Value, location: &str) {
     match replay_with(path, value) {
         Ok(Err(difference)) => {
-            assert_eq!(difference.at, at);
-            assert_ne!(difference.expected, difference.got);
+            assert_eq!(difference.location, location);
+            assert_ne!(difference.expected, difference.actual);
         }
         other => panic!("{path}: {other:?}"),
     }
@@ -147,22 +156,22 @@ fn other_region(game: &Value) -> Value {
 #[test]
 fn a_bad_record_is_an_error_of_the_line() {
     let bad = [
-        ("/players", 7.into(), "players: is 7"),
+        ("/players", 7.into(), "players: must be a whole number from 2 to 6; got 7"),
         ("/variant", "long".into(), "variant"),
         ("/variant", "advanced".into(), "kept"),
-        ("/hands/0/0", 70.into(), "hands[0][0]: is 70"),
-        ("/hands/0", vec![1].into(), "hands[0]: 1 given, not 3"),
-        ("/region_deck/0", 0.into(), "region_deck[0]: is 0"),
-        ("/sanctuary_deck/3", 77.into(), "sanctuary_deck[3]: is 77"),
-        ("/rounds", Value::Array(vec![]), "rounds: 0 given, not 8"),
+        ("/hands/0/0", 70.into(), "hands[0][0]: must be a whole number from 1 to 68; got 70"),
+        ("/hands/0", vec![1].into(), "hands[0]: must have 3 items; got 1"),
+        ("/region_deck/0", 0.into(), "region_deck[0]: must be a whole number from 1 to 68; got 0"),
+        ("/sanctuary_deck/3", 77.into(), "sanctuary_deck[3]: must be a whole number from 1 to 45; got 77"),
+        ("/rounds", Value::Array(vec![]), "rounds: must have 8 items; got 0"),
         ("/rounds/0/plays", Value::Null, "invalid type: null"),
-        ("/rounds/0/turns/0/seat", 6.into(), "rounds[0].turns[0].seat: is 6, not 0 to 2"),
+        ("/rounds/0/turns/0/seat", 6.into(), "rounds[0].turns[0].seat: must be 0 to 2; got 6"),
         (
             "/rounds/0/turns/0",
             serde_json::json!({"seat": 0, "topup": [], "sanctuary": null, "returned": []}),
             "missing field `take`",
         ),
-        ("/scores", vec![1].into(), "scores: 1 given"),
+        ("/scores", vec![1].into(), "scores: must have 3 items; got 1"),
     ];
     for (path, value, words) in bad {
         let error = replay_with(path, value).expect_err(path).to_string();

@@ -3,134 +3,147 @@
 use boardwire_kernel::Seat;
 use serde_json::Value;
 
+use super::components::{self, EffectRange, number_of};
 use super::events::{Effect, Reshuffle, Words};
 use super::outcomes::{IMPOSSIBLE, STOLEN_CARDS, STOLEN_TOKENS};
-use super::printed::{self, List, number_of};
 use super::replay::Replay;
-use super::table::take;
-use crate::play::{Compared, Move};
+use super::table::remove_one;
+use crate::play::{ActionKey, CompareResult};
 
 /// The recorded target, back and token of a theft.
 type Theft<'a> = (Option<u8>, Option<&'a str>, Option<&'a str>);
 
 impl Replay<'_> {
     /// Replays a list of effects. It has one record per effect, in order; an unpaid cost ends it.
-    pub(super) fn list(&mut self, at: &str, seat: Seat, list: List, told: &[Effect]) -> Compared {
-        let mut records = told.iter().enumerate();
-        for effect in self.printed.list(list) {
+    pub(super) fn list(
+        &mut self,
+        location: &str,
+        seat: Seat,
+        range: EffectRange,
+        recorded: &[Effect],
+    ) -> CompareResult {
+        let mut records = recorded.iter().enumerate();
+        for effect in self.components.effects_in(range) {
             let Some((row, record)) = records.next() else {
-                return self.differs(at, "end of the list", &effect.kind);
+                return self.mismatch(location, "end of the list", &effect.kind);
             };
-            let at = format!("{at}[{row}]");
+            let location = format!("{location}[{row}]");
             let skipped = record.skipped == Some(true);
-            let mut got = Effect { e: effect.kind.clone(), ..Effect::default() };
-            if record.e != got.e {
-                return self.differs(&format!("{at} e"), &record.e, got.e);
+            let mut actual = Effect { e: effect.kind.clone(), ..Effect::default() };
+            if record.e != actual.e {
+                return self.mismatch(&format!("{location} e"), &record.e, actual.e);
             }
             if !skipped {
-                self.effect(&at, seat, effect, record, &mut got)?;
+                self.effect(&location, seat, effect, record, &mut actual)?;
             } else if ["wild_daemon_pair", "short_triplet"].contains(&effect.kind.as_str()) {
-                return self.differs(&format!("{at} skipped"), true, "a right is always given");
+                return self.mismatch(&format!("{location} skipped"), true, "a right is always given");
             } else {
-                got.skipped = Some(true);
+                actual.skipped = Some(true);
             }
-            self.same(&at, record, &got)?;
+            self.compare(&location, record, &actual)?;
             if effect.kind == "spend_cards" && (skipped || record.pay == Some(false)) {
                 break;
             }
         }
         match records.next() {
             None => Ok(()),
-            Some((_, record)) => self.differs(at, &record.e, "end of the list"),
+            Some((_, record)) => self.mismatch(location, &record.e, "end of the list"),
         }
     }
 
-    /// Plays a recorded effect, and fills in `got` with the values of the engine.
+    /// Plays a recorded effect, and fills in `actual` with the values of the engine.
     fn effect(
         &mut self,
-        at: &str,
+        location: &str,
         seat: Seat,
-        effect: &printed::Effect,
-        told: &Effect,
-        got: &mut Effect,
-    ) -> Compared {
-        let target = format!("{at} target");
+        effect: &components::Effect,
+        recorded: &Effect,
+        actual: &mut Effect,
+    ) -> CompareResult {
+        let target = format!("{location} target");
         match effect.kind.as_str() {
             "draw" => {
-                let (drawn, reshuffle) = self.drawn(at, seat, effect.number, told)?;
-                (got.drawn, got.reshuffle) = (Some(drawn), reshuffle);
-                self.limit(at, seat, told, got)
+                let (drawn, reshuffle) = self.draw_cards(location, seat, effect.number, recorded)?;
+                (actual.drawn, actual.reshuffle) = (Some(drawn), reshuffle);
+                self.discard_to_hand_limit(location, seat, recorded, actual)
             }
-            "draw_keep" => self.draw_keep(at, seat, effect, told, got),
-            "steal_card" => self.steal_cards(at, seat, effect.number, told, got),
+            "draw_keep" => self.draw_keep(location, seat, effect, recorded, actual),
+            "steal_card" => self.steal_cards(location, seat, effect.number, recorded, actual),
             "place_compass" => {
-                let laid = effect.number.min(self.table.now.supply[seat.index()]);
+                let laid = effect.number.min(self.table.snapshot.supply[seat.index()]);
                 if laid == 0 {
-                    return self.differs(&format!("{at} compass"), told.compass, "it is skipped");
+                    return self.mismatch(
+                        &format!("{location} compass"),
+                        recorded.compass,
+                        "the effect is skipped",
+                    );
                 }
-                got.compass = Some(laid);
+                actual.compass = Some(laid);
                 self.table.lay_compass(seat, laid);
                 Ok(())
             }
             "remove_compass" => {
-                got.targets = Some(self.targets());
-                let target = self.target(&target, "whose compass tiles", told.target)?;
-                let back = effect.number.min(self.table.now.compass[target.index()]);
+                actual.targets = Some(self.targets());
+                let target = self.target(&target, "whose compass tiles", recorded.target)?;
+                let back = effect.number.min(self.table.snapshot.compass[target.index()]);
                 self.table.remove_compass(target, back);
-                (got.target, got.compass) = (told.target, Some(back));
+                (actual.target, actual.compass) = (recorded.target, Some(back));
                 Ok(())
             }
             "take_dust" => {
                 let mut from = None;
-                got.targets = Some(vec![]);
-                if self.table.now.dust_supply == 0 {
-                    (got.targets, got.target) = (Some(self.targets()), told.target);
-                    from = Some(self.target(&target, "whose dust", told.target)?);
+                actual.targets = Some(vec![]);
+                if self.table.snapshot.dust_supply == 0 {
+                    (actual.targets, actual.target) = (Some(self.targets()), recorded.target);
+                    from = Some(self.target(&target, "whose dust", recorded.target)?);
                 }
                 self.table.take_dust(seat, from);
                 Ok(())
             }
             "move_airship" => {
-                (got.targets, got.target) = (Some(self.targets()), told.target);
-                self.target(&target, "who takes the airship", told.target)?;
-                self.table.now.airship = told.target;
+                (actual.targets, actual.target) = (Some(self.targets()), recorded.target);
+                self.target(&target, "who takes the airship", recorded.target)?;
+                self.table.snapshot.airship = recorded.target;
                 Ok(())
             }
             "take_experience" => {
-                got.taken = Some(self.take_token(&format!("{at} taken"), seat, told.taken.as_ref())?);
+                actual.taken =
+                    Some(self.take_token(&format!("{location} taken"), seat, recorded.taken.as_ref())?);
                 Ok(())
             }
             "place_experience" => {
-                got.tokens = Some(self.lay(&format!("{at} laid"), seat, told.laid.as_deref())?);
-                got.laid.clone_from(&told.laid);
+                actual.tokens =
+                    Some(self.lay_out_token(&format!("{location} laid"), seat, recorded.laid.as_deref())?);
+                actual.laid.clone_from(&recorded.laid);
                 Ok(())
             }
             "steal_experience" => {
-                let theft = (told.target, told.back.as_deref(), told.stolen.as_deref());
-                let (targets, backs) = self.theft(at, seat, theft)?;
-                (got.targets, got.backs) = (Some(targets), Some(backs));
-                (got.target, got.back, got.stolen) = (told.target, told.back.clone(), told.stolen.clone());
+                let theft = (recorded.target, recorded.back.as_deref(), recorded.stolen.as_deref());
+                let (targets, backs) = self.theft(location, seat, theft)?;
+                (actual.targets, actual.backs) = (Some(targets), Some(backs));
+                (actual.target, actual.back, actual.stolen) =
+                    (recorded.target, recorded.back.clone(), recorded.stolen.clone());
                 Ok(())
             }
-            "advance_lyra" => self.advance(at, told, got),
-            "spend_cards" => self.spend(at, seat, told, got),
-            "choose_one" => self.choose_one(at, seat, effect.first_option, told, got),
+            "advance_lyra" => self.advance(location, recorded, actual),
+            "spend_cards" => self.spend(location, seat, recorded, actual),
+            "choose_one" => self.choose_one(location, seat, effect.first_option, recorded, actual),
             // The engine gives rights to sets without a choice.
             _ => Ok(()),
         }
     }
 
     /// Draws cards. Reports a difference if none can be drawn.
-    fn drawn(
+    fn draw_cards(
         &mut self,
-        at: &str,
+        location: &str,
         seat: Seat,
         count: u8,
-        told: &Effect,
-    ) -> Compared<(Words, Option<Reshuffle>)> {
-        let (drawn, reshuffle) = self.table.draw(seat, count, told.reshuffle.as_ref());
+        recorded: &Effect,
+    ) -> CompareResult<(Words, Option<Reshuffle>)> {
+        let (drawn, reshuffle) = self.table.draw(seat, count, recorded.reshuffle.as_ref());
         if drawn.is_empty() {
-            return self.differs(&format!("{at} drawn"), &told.drawn, "it is skipped");
+            return self.mismatch(&format!("{location} drawn"), &recorded.drawn, "the effect is skipped");
         }
         Ok((drawn, reshuffle))
     }
@@ -138,197 +151,235 @@ impl Replay<'_> {
     /// Draws cards, then discards some of them.
     fn draw_keep(
         &mut self,
-        at: &str,
+        location: &str,
         seat: Seat,
-        effect: &printed::Effect,
-        told: &Effect,
-        got: &mut Effect,
-    ) -> Compared {
-        let field = format!("{at} drop");
-        let (drawn, reshuffle) = self.drawn(at, seat, effect.number, told)?;
-        let mut left = drawn.clone();
-        let dropped = told.drop.clone().unwrap_or_default();
+        effect: &components::Effect,
+        recorded: &Effect,
+        actual: &mut Effect,
+    ) -> CompareResult {
+        let field = format!("{location} drop");
+        let (drawn, reshuffle) = self.draw_cards(location, seat, effect.number, recorded)?;
+        let mut remaining = drawn.clone();
+        let dropped = recorded.drop.clone().unwrap_or_default();
         // The number is compared first, since the engine may already ask for a discard of the next effect.
-        let due = drawn.len().saturating_sub(effect.keep.into());
-        self.same(&format!("{field} (their number)"), &dropped.len(), &due)?;
+        let required = drawn.len().saturating_sub(effect.keep.into());
+        self.compare(&format!("{field} (their number)"), &dropped.len(), &required)?;
         for name in &dropped {
-            if self.asks() != "card just drawn to discard" {
-                return self.unasked(&field);
+            if self.pending_decision() != "card just drawn to discard" {
+                return self.unexpected_decision(&field);
             }
-            self.same_table()?;
-            self.offers(&field, self.cards(&left))?;
+            self.compare_table()?;
+            self.check_legal_actions(&field, self.cards(&remaining))?;
             self.choose_card(&field, name)?;
             self.table.discard(seat, std::slice::from_ref(name));
-            take(&mut left, name);
+            remove_one(&mut remaining, name);
         }
-        (got.drawn, got.reshuffle, got.drop) = (Some(drawn), reshuffle, Some(dropped));
-        self.limit(at, seat, told, got)
+        (actual.drawn, actual.reshuffle, actual.drop) = (Some(drawn), reshuffle, Some(dropped));
+        self.discard_to_hand_limit(location, seat, recorded, actual)
     }
 
     /// Discards cards for the hand limit. The record of the effect that gave the cards lists them.
-    fn limit(&mut self, at: &str, seat: Seat, told: &Effect, got: &mut Effect) -> Compared {
-        let cards = told.discard.clone().unwrap_or_default();
-        let field = format!("{at} discard");
+    fn discard_to_hand_limit(
+        &mut self,
+        location: &str,
+        seat: Seat,
+        recorded: &Effect,
+        actual: &mut Effect,
+    ) -> CompareResult {
+        let cards = recorded.discard.clone().unwrap_or_default();
+        let field = format!("{location} discard");
         let held = self.table.hand(seat).len();
-        let due = held.saturating_sub(self.printed.hand_limit.into());
-        self.same(&format!("{field} (their number)"), &cards.len(), &due)?;
+        let required = held.saturating_sub(self.components.hand_limit.into());
+        self.compare(&format!("{field} (their number)"), &cards.len(), &required)?;
         self.pay_some(&field, seat, &cards, "card over the hand limit")?;
-        got.discard = Some(cards);
+        actual.discard = Some(cards);
         Ok(())
     }
 
     /// Takes random cards from another hand. The record names them.
-    fn steal_cards(&mut self, at: &str, seat: Seat, count: u8, told: &Effect, got: &mut Effect) -> Compared {
-        got.targets = Some(self.targets());
-        let cards = told.cards.clone().unwrap_or_default();
-        let field = format!("{at} target");
-        let victim = self.stated_seat(&field, told.target)?;
-        let mut hand = self.own(victim, "hand");
-        let due = usize::from(count).min(hand.len());
-        self.same(&format!("{at} cards (their number)"), &cards.len(), &due)?;
+    fn steal_cards(
+        &mut self,
+        location: &str,
+        seat: Seat,
+        count: u8,
+        recorded: &Effect,
+        actual: &mut Effect,
+    ) -> CompareResult {
+        actual.targets = Some(self.targets());
+        let cards = recorded.cards.clone().unwrap_or_default();
+        let field = format!("{location} target");
+        let victim = self.recorded_seat(&field, recorded.target)?;
+        let mut hand = self.private_ids(victim, "hand");
+        let required = usize::from(count).min(hand.len());
+        self.compare(&format!("{location} cards (their number)"), &cards.len(), &required)?;
         for name in &cards {
-            let card = self.printed.card(name).ok();
+            let card = self.components.card(name).ok();
             let rank = hand.iter().position(|&held| Some(held) == card);
-            rank.map(|at| hand.remove(at));
+            rank.map(|index| hand.remove(index));
             let rank = rank.and_then(|rank| u8::try_from(rank).ok()).unwrap_or(IMPOSSIBLE);
-            self.play.script(STOLEN_CARDS, [rank]);
+            self.replayed.script(STOLEN_CARDS, [rank]);
         }
-        self.target(&field, "whose cards", told.target)?;
+        self.target(&field, "whose cards", recorded.target)?;
         for card in &cards {
-            take(self.table.hand(victim), card);
+            remove_one(self.table.hand(victim), card);
             self.table.hand(seat).push(card.clone());
         }
-        (got.target, got.cards) = (told.target, Some(cards));
-        self.limit(at, seat, told, got)
+        (actual.target, actual.cards) = (recorded.target, Some(cards));
+        self.discard_to_hand_limit(location, seat, recorded, actual)
     }
 
-    fn stated_seat(&self, field: &str, seat: Option<u8>) -> Compared<Seat> {
+    fn recorded_seat(&self, field: &str, seat: Option<u8>) -> CompareResult<Seat> {
         match seat {
-            Some(seat) if seat < self.printed.seats => Ok(Seat::new(seat)),
-            seat => self.differs(field, seat, "a seat is named"),
+            Some(seat) if seat < self.components.seats => Ok(Seat::new(seat)),
+            seat => self.mismatch(field, seat, "a seat is named"),
         }
     }
 
     /// Chooses the recorded opponent. Checks that the engine offers exactly the legal targets.
-    pub(super) fn target(&mut self, field: &str, decision: &str, told: Option<u8>) -> Compared<Seat> {
-        let Some(chooser) = self.seat("chooser").filter(|_| self.asks() == decision) else {
-            return self.unasked(field);
+    pub(super) fn target(
+        &mut self,
+        field: &str,
+        decision: &str,
+        recorded: Option<u8>,
+    ) -> CompareResult<Seat> {
+        let Some(chooser) = self.seat("chooser").filter(|_| self.pending_decision() == decision) else {
+            return self.unexpected_decision(field);
         };
-        self.same_table()?;
-        let target = self.stated_seat(field, told)?;
-        let left = |to: u8| Move("opponent", chooser.steps_to(Seat::new(to), self.printed.seats));
+        self.compare_table()?;
+        let target = self.recorded_seat(field, recorded)?;
+        let action = |to: u8| ActionKey("opponent", chooser.steps_to(Seat::new(to), self.components.seats));
         let targets = self.targets();
-        self.offers(field, targets.iter().map(|&to| left(to)).collect())?;
+        self.check_legal_actions(field, targets.iter().map(|&to| action(to)).collect())?;
         if !targets.contains(&target.number()) {
-            return self.differs(field, told, targets);
+            return self.mismatch(field, recorded, targets);
         }
-        self.choose(field, left(target.number()))?;
+        self.choose(field, action(target.number()))?;
         Ok(target)
     }
 
     /// Steals a token. Returns the seats and the backs that could be chosen.
-    pub(super) fn theft(&mut self, at: &str, seat: Seat, told: Theft) -> Compared<(Vec<u8>, Words)> {
-        let field = |name: &str| format!("{at} {name}").trim_start().to_owned();
+    pub(super) fn theft(
+        &mut self,
+        location: &str,
+        seat: Seat,
+        recorded: Theft,
+    ) -> CompareResult<(Vec<u8>, Words)> {
+        let field = |name: &str| format!("{location} {name}").trim_start().to_owned();
         let targets = self.targets();
-        let victim = self.target(&field("target"), "whose token", told.0)?;
+        let victim = self.target(&field("target"), "whose token", recorded.0)?;
         let cities = self.rows("steal");
-        self.offers(&field("back"), cities.iter().map(|&city| Move("steal", city)).collect())?;
-        let name = |&city: &u8| self.printed.cities[usize::from(city) - 1].clone();
+        self.check_legal_actions(
+            &field("back"),
+            cities.iter().map(|&city| ActionKey("steal", city)).collect(),
+        )?;
+        let name = |&city: &u8| self.components.cities[usize::from(city) - 1].clone();
         let backs: Words = cities.iter().map(name).collect();
-        let back = told.1.and_then(|back| number_of(&self.printed.cities, "city", back).ok());
+        let back = recorded.1.and_then(|back| number_of(&self.components.cities, "city", back).ok());
         let Some(back) = back.filter(|back| cities.contains(back)) else {
-            return self.differs(&field("back"), told.1, backs);
+            return self.mismatch(&field("back"), recorded.1, backs);
         };
         // Equal tokens look the same in a view: try each one to find the token that the victim has.
-        let tokens = (1..).zip(&self.printed.tokens);
-        let equal = tokens.filter(|(_, token)| token.city == back && told.2 == Some(token.name.as_str()));
+        let tokens = (1..).zip(&self.components.tokens);
+        let equal = tokens.filter(|(_, token)| token.city == back && recorded.2 == Some(token.name.as_str()));
         let tried = equal.map(|(id, _)| id).find(|&id| {
-            let mut tried = self.play.clone();
+            let mut tried = self.replayed.clone();
             tried.script(STOLEN_TOKENS, [id]);
-            tried.choose("", seat, Move("steal", back)).is_ok()
+            tried.choose("", seat, ActionKey("steal", back)).is_ok()
         });
-        self.play.script(STOLEN_TOKENS, [tried.unwrap_or(IMPOSSIBLE)]);
-        self.choose(&field("stolen"), Move("steal", back))?;
-        let token = told.2.unwrap_or_default();
-        take(self.table.tokens(victim), token);
+        self.replayed.script(STOLEN_TOKENS, [tried.unwrap_or(IMPOSSIBLE)]);
+        self.choose(&field("stolen"), ActionKey("steal", back))?;
+        let token = recorded.2.unwrap_or_default();
+        remove_one(self.table.tokens(victim), token);
         self.table.tokens(seat).push(token.to_owned());
         Ok((targets, backs))
     }
 
     /// Lays out a token. Returns the distinct tokens that could be chosen.
-    pub(super) fn lay(&mut self, field: &str, seat: Seat, told: Option<&str>) -> Compared<Words> {
-        if self.asks() != "token to lay out" {
-            return self.unasked(field);
+    pub(super) fn lay_out_token(
+        &mut self,
+        field: &str,
+        seat: Seat,
+        recorded: Option<&str>,
+    ) -> CompareResult<Words> {
+        if self.pending_decision() != "token to lay out" {
+            return self.unexpected_decision(field);
         }
-        self.same_table()?;
+        self.compare_table()?;
         let mut names = self.table.tokens(seat).clone();
         names.sort();
         names.dedup();
-        let rows = names.iter().filter_map(|name| self.printed.token(name).ok());
-        self.offers(field, rows.map(|row| Move("lay_out", row)).collect())?;
-        let Some(name) = told.filter(|told| names.iter().any(|name| name == told)) else {
-            return self.differs(field, told, names);
+        let rows = names.iter().filter_map(|name| self.components.token(name).ok());
+        self.check_legal_actions(field, rows.map(|row| ActionKey("lay_out", row)).collect())?;
+        let Some(name) = recorded.filter(|recorded| names.iter().any(|name| name == recorded)) else {
+            return self.mismatch(field, recorded, names);
         };
-        let row = self.printed.token(name).expect("it is one of those offered");
-        self.choose(field, Move("lay_out", row))?;
+        let row = self.components.token(name).expect("the token is one of the legal ones");
+        self.choose(field, ActionKey("lay_out", row))?;
         self.table.lay_token(seat, name);
         Ok(names)
     }
 
-    fn advance(&mut self, at: &str, told: &Effect, got: &mut Effect) -> Compared {
-        let field = format!("{at} steps");
-        if self.asks() != "steps" {
-            return self.unasked(&field);
+    fn advance(&mut self, location: &str, recorded: &Effect, actual: &mut Effect) -> CompareResult {
+        let field = format!("{location} steps");
+        if self.pending_decision() != "steps" {
+            return self.unexpected_decision(&field);
         }
-        self.same_table()?;
-        let max = self.number("due");
-        self.same(&format!("{at} max"), &told.max, &Some(max))?;
-        self.offers(&field, (0..=max).map(|steps| Move("advance", steps)).collect())?;
-        let Some(steps) = told.steps.filter(|&steps| steps <= max) else {
-            return self.differs(&field, told.steps, max);
+        self.compare_table()?;
+        let max = self.public_byte("due");
+        self.compare(&format!("{location} max"), &recorded.max, &Some(max))?;
+        self.check_legal_actions(&field, (0..=max).map(|steps| ActionKey("advance", steps)).collect())?;
+        let Some(steps) = recorded.steps.filter(|&steps| steps <= max) else {
+            return self.mismatch(&field, recorded.steps, max);
         };
-        self.choose(&field, Move("advance", steps))?;
-        let lyra = self.number("lyra");
-        (got.max, got.steps, got.lyra) = (Some(max), Some(steps), Some(lyra));
-        self.table.now.lyra = lyra;
+        self.choose(&field, ActionKey("advance", steps))?;
+        let lyra = self.public_byte("lyra");
+        (actual.max, actual.steps, actual.lyra) = (Some(max), Some(steps), Some(lyra));
+        self.table.snapshot.lyra = lyra;
         Ok(())
     }
 
-    fn spend(&mut self, at: &str, seat: Seat, told: &Effect, got: &mut Effect) -> Compared {
-        let field = format!("{at} pay");
-        if self.asks() != "pay or decline" {
-            return self.unasked(&field);
+    fn spend(&mut self, location: &str, seat: Seat, recorded: &Effect, actual: &mut Effect) -> CompareResult {
+        let field = format!("{location} pay");
+        if self.pending_decision() != "pay or decline" {
+            return self.unexpected_decision(&field);
         }
-        self.same_table()?;
-        self.offers(&field, vec![Move("pay", 0), Move("decline", 0)])?;
-        got.pay = told.pay;
-        match told.pay {
-            None => return self.differs(&field, Value::Null, "pay or decline"),
-            Some(false) => return self.choose(&field, Move("decline", 0)),
-            Some(true) => self.choose(&field, Move("pay", 0))?,
+        self.compare_table()?;
+        self.check_legal_actions(&field, vec![ActionKey("pay", 0), ActionKey("decline", 0)])?;
+        actual.pay = recorded.pay;
+        match recorded.pay {
+            None => return self.mismatch(&field, Value::Null, "pay or decline"),
+            Some(false) => return self.choose(&field, ActionKey("decline", 0)),
+            Some(true) => self.choose(&field, ActionKey("pay", 0))?,
         }
-        let cards = told.cards.clone().unwrap_or_default();
-        self.pay(&format!("{at} cards"), seat, &cards, "card to pay")?;
-        got.cards = Some(cards);
+        let cards = recorded.cards.clone().unwrap_or_default();
+        self.pay(&format!("{location} cards"), seat, &cards, "card to pay")?;
+        actual.cards = Some(cards);
         Ok(())
     }
 
-    fn choose_one(&mut self, at: &str, seat: Seat, first: u8, told: &Effect, got: &mut Effect) -> Compared {
-        let field = format!("{at} pick");
-        if self.asks() != "option" {
-            return self.unasked(&field);
+    fn choose_one(
+        &mut self,
+        location: &str,
+        seat: Seat,
+        first: u8,
+        recorded: &Effect,
+        actual: &mut Effect,
+    ) -> CompareResult {
+        let field = format!("{location} pick");
+        if self.pending_decision() != "option" {
+            return self.unexpected_decision(&field);
         }
-        self.same_table()?;
+        self.compare_table()?;
         let legal = self.rows("option");
-        self.same(&format!("{at} legal"), &told.legal, &Some(legal.clone()))?;
-        let Some(pick) = told.pick.filter(|pick| legal.contains(pick)) else {
-            return self.differs(&field, told.pick, legal);
+        self.compare(&format!("{location} legal"), &recorded.legal, &Some(legal.clone()))?;
+        let Some(pick) = recorded.pick.filter(|pick| legal.contains(pick)) else {
+            return self.mismatch(&field, recorded.pick, legal);
         };
-        self.choose(&field, Move("option", pick))?;
-        let list = self.printed.options[usize::from(first + pick) - 1];
-        let records = told.list.as_deref().unwrap_or_default();
-        self.list(&format!("{at} do"), seat, list, records)?;
-        (got.legal, got.pick, got.list) = (Some(legal), told.pick, Some(records.to_vec()));
+        self.choose(&field, ActionKey("option", pick))?;
+        let range = self.components.options[usize::from(first + pick) - 1];
+        let records = recorded.list.as_deref().unwrap_or_default();
+        self.list(&format!("{location} do"), seat, range, records)?;
+        (actual.legal, actual.pick, actual.list) = (Some(legal), recorded.pick, Some(records.to_vec()));
         Ok(())
     }
 }

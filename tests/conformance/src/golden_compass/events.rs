@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::log::{events, fields};
+use crate::record::{events, fields};
 
 /// A recorded game.
 #[derive(Deserialize)]

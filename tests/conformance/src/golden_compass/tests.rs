@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use boardwire_games::golden_compass::GoldenCompass;
-use boardwire_kernel::catalogue::Checked;
+use boardwire_kernel::catalogue::CatalogueResult;
 use boardwire_kernel::{RngStream, Setup, set_up};
 use serde_json::{Value, json};
 
-use super::printed::Printed;
-use crate::Components;
-use crate::play::Replayed;
+use super::components::Components;
+use crate::GameCatalogue;
+use crate::play::ReplayResult;
 
 const GAMES: &str = include_str!("../../data/golden_compass_games.jsonl");
 
-fn replay(line: &str) -> Checked<Replayed> {
-    let game = Components::<GoldenCompass>::read(GoldenCompass::TYPE.catalogue.into()).expect("valid");
+fn replay(line: &str) -> CatalogueResult<ReplayResult> {
+    let game = GameCatalogue::<GoldenCompass>::read(GoldenCompass::TYPE.catalogue.into()).expect("valid");
     super::replay(&game, line)
 }
 
 #[test]
-fn recorded_games_play_as_told() {
+fn recorded_games_replay_without_difference() {
     for line in GAMES.lines() {
         let played = replay(line).expect("a recorded game");
         assert!(played.is_ok(), "{played:?}");
@@ -107,11 +107,11 @@ fn an_event_too_many_too_few_or_misplaced_is_never_accepted() {
 fn an_effect_that_took_place_is_not_accepted_as_skipped() {
     // GC-8.1
     for right in ["wild_daemon_pair", "short_triplet"] {
-        let told = format!(r#"{{"e":"{right}"}}"#);
-        let line = GAMES.lines().find(|line| line.contains(&told)).expect("some game has one");
-        let skipped = line.replacen(&told, &format!(r#"{{"e":"{right}","skipped":true}}"#), 1);
+        let recorded = format!(r#"{{"e":"{right}"}}"#);
+        let line = GAMES.lines().find(|line| line.contains(&recorded)).expect("some game has one");
+        let skipped = line.replacen(&recorded, &format!(r#"{{"e":"{right}","skipped":true}}"#), 1);
         match replay(&skipped) {
-            Ok(Err(found)) => assert!(found.at.ends_with("skipped"), "{found:?}"),
+            Ok(Err(found)) => assert!(found.location.ends_with("skipped"), "{found:?}"),
             other => panic!("{right}: {other:?}"),
         }
     }
@@ -149,10 +149,13 @@ fn no_line_makes_the_replay_panic() {
 #[test]
 fn a_smaller_catalogue_is_read() {
     let small = include_str!("../../../../server/games/src/golden_compass/tests/small.json");
-    let game = Components::<GoldenCompass>::read(small.into()).expect("valid");
+    let game = GameCatalogue::<GoldenCompass>::read(small.into()).expect("valid");
     let table = set_up::<GoldenCompass>(Arc::clone(&game.loaded), 2, []).expect("a table");
-    let printed = Printed::read(table.info(), &game.text).expect("it has what records need");
-    assert_eq!((printed.tokens.len(), printed.characters.len(), printed.axes.len()), (14, 21, 4));
-    assert!(printed.card("eel.moon.spy").is_ok() && printed.card("eel.moon").is_err());
-    assert!(super::replay(&game, GAMES.lines().next().expect("a game")).is_err(), "it has other cards");
+    let components = Components::read(table.info(), &game.text).expect("the catalogue has what records need");
+    assert_eq!((components.tokens.len(), components.characters.len(), components.axes.len()), (14, 21, 4));
+    assert!(components.card("eel.moon.spy").is_ok() && components.card("eel.moon").is_err());
+    assert!(
+        super::replay(&game, GAMES.lines().next().expect("a game")).is_err(),
+        "the catalogue has other cards"
+    );
 }

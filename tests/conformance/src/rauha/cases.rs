@@ -4,13 +4,13 @@ use boardwire_games::rauha::Rauha;
 use boardwire_kernel::Setup;
 use serde_json::{Value, json};
 
-use crate::Components;
+use crate::GameCatalogue;
 
 pub(super) const EXAMPLES: &str = include_str!("../../data/rauha_examples.jsonl");
 const SIDE_A: [u8; 9] = [100, 101, 102, 103, 104, 105, 106, 107, 108];
 
-pub(super) fn game() -> Components<Rauha> {
-    Components::read(Rauha::TYPE.catalogue.into()).expect("valid")
+pub(super) fn game() -> GameCatalogue<Rauha> {
+    GameCatalogue::read(Rauha::TYPE.catalogue.into()).expect("valid")
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn activations_that_cannot_be_are_answered_so() {
 }
 
 /// Sets the value at a JSON pointer. The last part of the pointer may be a new field.
-pub(super) fn put(json: &mut Value, pointer: &str, value: Value) {
+pub(super) fn set_at_pointer(json: &mut Value, pointer: &str, value: Value) {
     let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
     match json.pointer_mut(parent).expect("a place in the JSON") {
         Value::Array(items) => items[field.parse::<usize>().expect("an index")] = value,
@@ -141,20 +141,20 @@ fn bad_values() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("/op", json!("guess"), "op: there is no operation `guess`"),
         ("/colour", json!("red"), "unknown field `colour`"),
-        ("/player", json!(2), "player: is 2, not 0 to 1"),
+        ("/player", json!(2), "player: must be 0 to 1; got 2"),
         ("/player", Value::Null, "player: missing"),
-        ("/state/players", json!([]), "state.players (their number): is 0"),
+        ("/state/players", json!([]), "state.players (their number): must be 1 to 5; got 0"),
         ("/state/players/0/cells", json!([100]), "state.players[0].cells: invalid length 1"),
         ("/state/players/0/cells", cells(80), "cells[0]: there is no biome 80"),
         ("/state/players/0/cells", cells(109), "cells[0]: there is no biome 109"),
-        ("/state/players/0/cells", cells(101), "cells[0]: 101 is printed on cell 1"),
+        ("/state/players/0/cells", cells(101), "cells[0]: biome 101 must be on cell 1"),
         ("/state/players/0/cells", cells(110), "both sides"),
-        ("/state/players/0/cells", cells(7), "state.players[1].hand: card 7 is there twice"),
+        ("/state/players/0/cells", cells(7), "state.players[1].hand: card 7 occurs twice"),
         ("/state/players/0/crystals", json!(-1), "crystals: invalid value: integer `-1`"),
-        ("/state/players/0/points", json!(30_001), "points: is 30001, not 0 to 30000"),
-        ("/state/players/0/spores/0", json!(2), "spores[0]: is 2, not 0 to 1"),
+        ("/state/players/0/points", json!(30_001), "points: must be 0 to 30000; got 30001"),
+        ("/state/players/0/spores/0", json!(2), "spores[0]: must be 0 to 1; got 2"),
         ("/state/players/0/entities", json!(["odin"]), "there is no Entity `odin`"),
-        ("/state/players/0/entities", json!(["maa", "maa"]), "stands there twice"),
+        ("/state/players/0/entities", json!(["maa", "maa"]), "`maa` occurs twice"),
         ("/state/players/0/fresh", json!(["maa"]), "players[0].fresh: an Entity that is not held"),
         ("/state/players/0/fresh", json!(["odin"]), "players[0].fresh[0]: there is no Entity `odin`"),
         ("/state/players/1/fresh", json!(["maa"]), "players[1].fresh: an Entity that is not held"),
@@ -180,7 +180,7 @@ fn bad_cases_are_refused_with_what_and_where() {
     assert!(score(&sound).is_ok());
     for (pointer, value, words) in bad_values() {
         let mut case = sound.clone();
-        put(&mut case, pointer, value);
+        set_at_pointer(&mut case, pointer, value);
         let error = score(&case).expect_err(words);
         assert!(error.contains(words), "{pointer}: {error}");
     }

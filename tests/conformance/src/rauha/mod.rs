@@ -11,7 +11,7 @@ mod score;
 mod tests;
 
 use boardwire_games::rauha::{BiomeId, Board, EntitySet};
-use boardwire_kernel::catalogue::{Checked, Small, read, refuse, require, within};
+use boardwire_kernel::catalogue::{BoundedU8, CatalogueResult, check_range, read, refuse, require};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use replay::replay;
@@ -22,31 +22,31 @@ const CARDS: u8 = 80;
 const CELLS: u8 = 9;
 
 /// The most crystals or points that are possible with any catalogue.
-const MOST_TOTAL: u16 = 30_000;
+const MAX_CRYSTALS_OR_POINTS: u16 = 30_000;
 
-type Card = Small<0, 79>;
-type Cell = Small<0, 8>;
-type Step = Small<1, 16>;
+type Card = BoundedU8<0, 79>;
+type Cell = BoundedU8<0, 8>;
+type Step = BoundedU8<1, 16>;
 
 /// The keys of the Divine Entities, in order of their ids.
-struct Keys(Vec<String>);
+struct EntityKeys(Vec<String>);
 
-impl Keys {
-    fn read(catalogue: &str) -> Checked<Self> {
+impl EntityKeys {
+    fn read(catalogue: &str) -> CatalogueResult<Self> {
         #[derive(Deserialize)]
-        struct File {
+        struct CatalogueEntities {
             entities: Vec<Entity>,
         }
         #[derive(Deserialize)]
         struct Entity {
             key: String,
         }
-        let file: File = read(catalogue)?;
-        Ok(Self(file.entities.into_iter().map(|entity| entity.key).collect()))
+        let catalogue: CatalogueEntities = read(catalogue)?;
+        Ok(Self(catalogue.entities.into_iter().map(|entity| entity.key).collect()))
     }
 
     /// Returns the id of the Entity with this key.
-    fn id(&self, place: &str, key: &str) -> Checked<u8> {
+    fn id(&self, place: &str, key: &str) -> CatalogueResult<u8> {
         match (1..).zip(&self.0).find(|(_, known)| *known == key) {
             Some((id, _)) => Ok(id),
             None => refuse(place, format!("there is no Entity `{key}`")),
@@ -54,19 +54,19 @@ impl Keys {
     }
 
     /// Returns the Entities with these keys. A repeated key is an error.
-    fn ids(&self, place: &str, keys: &[String]) -> Checked<EntitySet> {
+    fn ids(&self, place: &str, keys: &[String]) -> CatalogueResult<EntitySet> {
         let mut set = EntitySet::EMPTY;
         for (index, key) in keys.iter().enumerate() {
             let place = format!("{place}[{index}]");
             let id = self.id(&place, key)?;
-            require(!set.contains(id), place, || format!("`{key}` stands there twice"))?;
+            require(!set.contains(id), place, || format!("`{key}` occurs twice"))?;
             set.insert(id);
         }
         Ok(set)
     }
 
     /// Returns the keys of Entities, in alphabetical order.
-    fn of(&self, ids: impl IntoIterator<Item = u8>) -> Vec<String> {
+    fn sorted_keys(&self, ids: impl IntoIterator<Item = u8>) -> Vec<String> {
         let mut keys: Vec<_> = ids.into_iter().map(|id| self.0[usize::from(id) - 1].clone()).collect();
         keys.sort();
         keys
@@ -74,7 +74,7 @@ impl Keys {
 }
 
 /// Converts a biome, a row of the table `biomes`, to its number in cases and records.
-fn written(biome: u8) -> u8 {
+fn biome_to_number(biome: u8) -> u8 {
     match biome {
         card @ ..=CARDS => card - 1,
         cell if cell <= CARDS + CELLS => 100 + (cell - CARDS - 1),
@@ -83,14 +83,14 @@ fn written(biome: u8) -> u8 {
 }
 
 /// Converts the number of a biome in a case. A printed biome must be on its own cell, `at`.
-fn biome(place: &str, number: u8, at: u8) -> Checked<BiomeId> {
+fn biome_from_number(place: &str, number: u8, at: u8) -> CatalogueResult<BiomeId> {
     let (first, cell) = match number {
         0..CARDS => return Ok(BiomeId::new(number + 1)),
         100..=108 => (CARDS + 1, number - 100),
         110..=118 => (CARDS + CELLS + 1, number - 110),
         _ => return refuse(place, format!("there is no biome {number}")),
     };
-    require(cell == at, place, || format!("{number} is printed on cell {cell}"))?;
+    require(cell == at, place, || format!("biome {number} must be on cell {cell}"))?;
     Ok(BiomeId::new(first + cell))
 }
 
@@ -111,14 +111,14 @@ struct Player {
 
 impl Player {
     /// Returns the board. Checks it without the other boards.
-    fn board(&self, place: &str, keys: &Keys) -> Checked<Board> {
+    fn board(&self, place: &str, keys: &EntityKeys) -> CatalogueResult<Board> {
         let mut board = Board::new([BiomeId::new(1); CELLS as usize], 0);
-        board.crystals = within(format!("{place}.crystals"), self.crystals, 0, MOST_TOTAL)?;
-        board.gained[0] = within(format!("{place}.points"), self.points, 0, MOST_TOTAL)?;
+        board.crystals = check_range(format!("{place}.crystals"), self.crystals, 0, MAX_CRYSTALS_OR_POINTS)?;
+        board.gained[0] = check_range(format!("{place}.points"), self.points, 0, MAX_CRYSTALS_OR_POINTS)?;
         board.entities = keys.ids(&format!("{place}.entities"), &self.entities)?;
         for (at, (&cell, &spore)) in (0..).zip(self.cells.iter().zip(&self.spores)) {
-            board.cells[usize::from(at)] = biome(&format!("{place}.cells[{at}]"), cell, at)?;
-            if within(format!("{place}.spores[{at}]"), spore, 0, 1)? == 1 {
+            board.cells[usize::from(at)] = biome_from_number(&format!("{place}.cells[{at}]"), cell, at)?;
+            if check_range(format!("{place}.spores[{at}]"), spore, 0, 1)? == 1 {
                 board.spores.insert(at);
             }
         }
@@ -126,7 +126,7 @@ impl Player {
     }
 
     /// Returns the Entities welcomed in this turn. The seat must hold them.
-    fn welcomed(&self, place: &str, keys: &Keys) -> Checked<EntitySet> {
+    fn welcomed(&self, place: &str, keys: &EntityKeys) -> CatalogueResult<EntitySet> {
         let fresh = self.fresh.as_deref().unwrap_or_default();
         let welcomed = keys.ids(&format!("{place}.fresh"), fresh)?;
         let are_held = fresh.iter().all(|key| self.entities.contains(key));
@@ -136,8 +136,8 @@ impl Player {
 }
 
 /// Returns the boards of all seats. Cards and Entities are unique, all boards have one side, welcomed Entities are held.
-fn boards(place: &str, players: &[Player], keys: &Keys) -> Checked<Vec<Board>> {
-    within(format!("{place} (their number)"), players.len(), 1, 5)?;
+fn boards(place: &str, players: &[Player], keys: &EntityKeys) -> CatalogueResult<Vec<Board>> {
+    check_range(format!("{place} (their number)"), players.len(), 1, 5)?;
     let (mut seen, mut sides, mut held) = (Vec::new(), Vec::new(), EntitySet::EMPTY);
     let mut boards = Vec::with_capacity(players.len());
     for (seat, player) in players.iter().enumerate() {
@@ -151,7 +151,7 @@ fn boards(place: &str, players: &[Player], keys: &Keys) -> Checked<Vec<Board>> {
                 require(sides[0] == number / 10, place, || "both sides of the boards in one game".into())?;
                 continue;
             }
-            require(!seen.contains(&number), place, || format!("card {number} is there twice"))?;
+            require(!seen.contains(&number), place, || format!("card {number} occurs twice"))?;
             seen.push(number);
         }
         let is_free = held.intersection(board.entities).is_empty();

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use boardwire_games::rauha::{Action, BiomeId, Board, EntityId, EntitySet, Per, Phase, Rauha, Source, State};
-use boardwire_kernel::catalogue::{Checked, read, refuse, require, within};
-use boardwire_kernel::{Chance, Choices, Seat, Setup, Turns, set_up};
+use boardwire_kernel::catalogue::{CatalogueResult, check_range, read, refuse, require};
+use boardwire_kernel::{Choices, RandomSource, Seat, Setup, Turns, set_up};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{Cell, Keys, MOST_TOTAL, Player, Step, boards, written};
-use crate::Components;
+use super::{Cell, EntityKeys, MAX_CRYSTALS_OR_POINTS, Player, Step, biome_to_number, boards};
+use crate::GameCatalogue;
 
 /// A scoring case. `op` determines which fields it needs.
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ struct Case {
     initial_stack: Option<Vec<u8>>,
     events: Option<Vec<(u8, u16)>>,
     points: Option<Vec<u16>>,
-    state: Option<Tables>,
+    state: Option<CaseState>,
     #[serde(rename = "expect")]
     _expect: Option<IgnoredAny>,
     #[serde(rename = "source")]
@@ -39,14 +39,14 @@ struct Case {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tables {
+struct CaseState {
     players: Vec<Player>,
 }
 
 /// The boards of a case. The seat of the question acts first, at stop 1.
 struct Position {
     game: Rauha,
-    keys: Keys,
+    keys: EntityKeys,
     state: State,
     seat: Seat,
     /// The number of boards in the case. A single board is copied to a second seat, which is not counted.
@@ -54,28 +54,28 @@ struct Position {
 }
 
 /// Answers a case, as JSON.
-pub(crate) fn score(game: &Components<Rauha>, line: &str) -> Checked<String> {
+pub(crate) fn score(game: &GameCatalogue<Rauha>, line: &str) -> CatalogueResult<String> {
     let case: Case = read(line)?;
     let expect = case.answer(game)?;
     Ok(json!({ "id": case.id, "expect": expect }).to_string())
 }
 
 /// Returns the value of a field that the operation needs.
-fn need<T>(field: &str, value: Option<T>) -> Checked<T> {
+fn require_field<T>(field: &str, value: Option<T>) -> CatalogueResult<T> {
     value.map_or_else(|| refuse(field, "missing"), Ok)
 }
 
 /// Returns a table with this number of seats.
-fn table(game: &Components<Rauha>, seats: u8) -> Rauha {
+fn table(game: &GameCatalogue<Rauha>, seats: u8) -> Rauha {
     set_up(Arc::clone(&game.loaded), seats.into(), []).expect("two to five seats with the default options")
 }
 
-fn no_chance() -> Chance {
-    Chance::seeded(0, Rauha::TYPE.streams.len())
+fn no_chance() -> RandomSource {
+    RandomSource::seeded(0, Rauha::TYPE.streams.len())
 }
 
 impl Case {
-    fn answer(&self, game: &Components<Rauha>) -> Checked<Value> {
+    fn answer(&self, game: &GameCatalogue<Rauha>) -> CatalogueResult<Value> {
         match self.op.as_str() {
             "activate_cell" => self.activate_cell(&mut self.position(game)?),
             "activate_entity" => self.activate_entity(&mut self.position(game)?),
@@ -88,8 +88,9 @@ impl Case {
             "count" => Ok(self.position(game)?.counts()),
             "draft_satellite" => self.draft_satellite(game),
             "spore_target" => {
-                let (mut position, target) = (self.position(game)?, need("spore_target", self.spore_target)?);
-                let bought = position.activate_cell(need("cell", self.cell)?.get());
+                let (mut position, target) =
+                    (self.position(game)?, require_field("spore_target", self.spore_target)?);
+                let bought = position.activate_cell(require_field("cell", self.cell)?.get());
                 Ok(json!({ "legal": bought && position.can_put_spore(target) }))
             }
             "final" => self.winners(),
@@ -98,13 +99,14 @@ impl Case {
     }
 
     /// Returns the boards, with seat 0 acting.
-    fn boards(&self, game: &Components<Rauha>) -> Checked<Position> {
-        let (players, keys) = (&need("state", self.state.as_ref())?.players, Keys::read(&game.text)?);
+    fn boards(&self, game: &GameCatalogue<Rauha>) -> CatalogueResult<Position> {
+        let (players, keys) =
+            (&require_field("state", self.state.as_ref())?.players, EntityKeys::read(&game.text)?);
         let boards = boards("state.players", players, &keys)?;
         let seats = u8::try_from(boards.len()).expect("at most five boards");
         let game = table(game, seats.max(2));
         let mut state = game.deal(&mut no_chance());
-        (state.phase, state.leader, state.first) = (Phase::Activate, Seat::FIRST, Seat::FIRST);
+        (state.phase, state.leader, state.first_seat) = (Phase::Activate, Seat::FIRST, Seat::FIRST);
         for (board, &given) in state.boards.of_mut(seats.max(2)).iter_mut().zip(boards.iter().cycle()) {
             *board = given;
         }
@@ -112,35 +114,35 @@ impl Case {
     }
 
     /// Returns the boards, with `player` acting. Its `hand` is the kept card, and its `fresh` Entities are welcomed.
-    fn position(&self, game: &Components<Rauha>) -> Checked<Position> {
+    fn position(&self, game: &GameCatalogue<Rauha>) -> CatalogueResult<Position> {
         let mut position = self.boards(game)?;
-        let seat = within("player", need("player", self.player)?, 0, position.seats - 1)?;
+        let seat = check_range("player", require_field("player", self.player)?, 0, position.seats - 1)?;
         let player = &self.state.as_ref().expect("the boards were found").players[usize::from(seat)];
         position.seat = Seat::new(seat);
-        position.state.first = position.seat;
+        position.state.first_seat = position.seat;
         position.state.kept[position.seat] = player.hand.map(|hand| BiomeId::new(hand + 1));
         position.state.welcomed = player.welcomed("state.players", &position.keys)?;
         Ok(position)
     }
 
-    fn activate_cell(&self, position: &mut Position) -> Checked<Value> {
+    fn activate_cell(&self, position: &mut Position) -> CatalogueResult<Value> {
         let before = *position.board();
-        let done = position.activate_cell(need("cell", self.cell)?.get());
+        let done = position.activate_cell(require_field("cell", self.cell)?.get());
         self.activated(position, &before, done)
     }
 
-    fn activate_entity(&self, position: &mut Position) -> Checked<Value> {
+    fn activate_entity(&self, position: &mut Position) -> CatalogueResult<Value> {
         let before = *position.board();
-        let entity = position.keys.id("entity", need("entity", self.entity.as_ref())?)?;
+        let entity = position.keys.id("entity", require_field("entity", self.entity.as_ref())?)?;
         position.state.welcomed = before.entities.intersection(EntitySet::single(entity));
         let done = position.choose(Action::ActivateEntity { entity: EntityId::new(entity) });
         self.activated(position, &before, done)
     }
 
     /// Returns the changes by an activation, including the Spore that it buys. `done` is whether the activation was legal.
-    fn activated(&self, position: &mut Position, before: &Board, mut done: bool) -> Checked<Value> {
+    fn activated(&self, position: &mut Position, before: &Board, mut done: bool) -> CatalogueResult<Value> {
         if done && position.state.phase == Phase::Spore {
-            let target = need("spore_target", self.spore_target)?;
+            let target = require_field("spore_target", self.spore_target)?;
             done = position.choose(Action::PutSpore { cell: target.get() });
         }
         if !done {
@@ -155,8 +157,8 @@ impl Case {
         }))
     }
 
-    fn place(&self, position: &mut Position) -> Checked<Value> {
-        let cell = need("cell", self.cell)?.get();
+    fn place(&self, position: &mut Position) -> CatalogueResult<Value> {
+        let cell = require_field("cell", self.cell)?.get();
         position.begin_main()?;
         let (before, cells) = (*position.board(), position.rows("place"));
         let mut answer = json!({
@@ -169,21 +171,21 @@ impl Case {
         }
         let board = position.board();
         let boards = &position.state.boards.all()[..usize::from(position.seats)];
-        let entities: Vec<_> = boards.iter().map(|board| position.keys.of(board.entities)).collect();
+        let entities: Vec<_> = boards.iter().map(|board| position.keys.sorted_keys(board.entities)).collect();
         answer["crystals_delta"] = difference(board.crystals, before.crystals);
-        answer["taken"] = json!(position.keys.of(board.entities.difference(before.entities)));
+        answer["taken"] = json!(position.keys.sorted_keys(board.entities.difference(before.entities)));
         answer["water_after"] = json!(position.water_of(position.seat));
         answer["entities_after"] = json!(entities);
-        answer["entities_activatable"] = json!(position.keys.of(position.rows("activate_entity")));
+        answer["entities_activatable"] = json!(position.keys.sorted_keys(position.rows("activate_entity")));
         Ok(answer)
     }
 
-    fn main_action(&self, position: &mut Position) -> Checked<Value> {
+    fn main_action(&self, position: &mut Position) -> CatalogueResult<Value> {
         position.begin_main()?;
-        let action = match need("action", self.action.as_deref())? {
-            "place" => Action::Place { cell: need("cell", self.cell)?.get() },
+        let action = match require_field("action", self.action.as_deref())? {
+            "place" => Action::Place { cell: require_field("cell", self.cell)?.get() },
             "crystals" => Action::TakeCrystals,
-            "spore" => Action::TakeSpore { cell: need("cell", self.cell)?.get() },
+            "spore" => Action::TakeSpore { cell: require_field("cell", self.cell)?.get() },
             other => return refuse("action", format!("`{other}` is none of place, crystals, spore")),
         };
         if !position.choose(action) {
@@ -194,24 +196,24 @@ impl Case {
             "legal": true,
             "spores_after": (0..9).map(|cell: u8| u8::from(board.spores.contains(cell))).collect::<Vec<_>>(),
             "crystals_after": board.crystals,
-            "cells_after": board.cells.map(|biome| written(biome.get())),
+            "cells_after": board.cells.map(|biome| biome_to_number(biome.get())),
         }))
     }
 
-    fn activatable(&self, position: &mut Position) -> Checked<Value> {
-        position.state.stop = need("step", self.step)?.get();
-        let entities = position.keys.of(position.rows("activate_entity"));
+    fn activatable(&self, position: &mut Position) -> CatalogueResult<Value> {
+        position.state.stop = require_field("step", self.step)?.get();
+        let entities = position.keys.sorted_keys(position.rows("activate_entity"));
         Ok(json!({ "cells": position.rows("activate_cell"), "entities": entities }))
     }
 
-    fn leader(&self, game: &Components<Rauha>) -> Checked<Value> {
+    fn leader(&self, game: &GameCatalogue<Rauha>) -> CatalogueResult<Value> {
         let seats = self.table_seats()?;
         let mut state = table(game, seats).deal(&mut no_chance());
-        state.leader = top_of(&need("initial_stack", self.initial_stack.as_ref())?[..], seats)?;
-        for (index, &(seat, gain)) in need("events", self.events.as_ref())?.iter().enumerate() {
+        state.leader = top_of(&require_field("initial_stack", self.initial_stack.as_ref())?[..], seats)?;
+        for (index, &(seat, gain)) in require_field("events", self.events.as_ref())?.iter().enumerate() {
             let place = format!("events[{index}]");
-            let seat = Seat::new(within(&*place, seat, 0, seats - 1)?);
-            within(&*place, gain, 0, MOST_TOTAL)?;
+            let seat = Seat::new(check_range(&*place, seat, 0, seats - 1)?);
+            check_range(&*place, gain, 0, MAX_CRYSTALS_OR_POINTS)?;
             let fits = state.boards[seat].points().checked_add(gain).is_some();
             require(fits, place, || "the points of a seat exceed 65535".into())?;
             state.gain(seat, Source::Turns, gain);
@@ -219,24 +221,24 @@ impl Case {
         Ok(json!({ "first": state.leader.number() }))
     }
 
-    fn table_seats(&self) -> Checked<u8> {
-        within("players", need("players", self.players)?, 2, 5)
+    fn table_seats(&self) -> CatalogueResult<u8> {
+        check_range("players", require_field("players", self.players)?, 2, 5)
     }
 
-    fn draft_satellite(&self, game: &Components<Rauha>) -> Checked<Value> {
+    fn draft_satellite(&self, game: &GameCatalogue<Rauha>) -> CatalogueResult<Value> {
         let seats = self.table_seats()?;
-        let seat = Seat::new(within("player", need("player", self.player)?, 0, seats - 1)?);
-        let step = need("step", self.step)?.get();
+        let seat = Seat::new(check_range("player", require_field("player", self.player)?, 0, seats - 1)?);
+        let step = require_field("step", self.step)?.get();
         require(!step.is_multiple_of(4), "step", || "nothing is drafted at a corner".into())?;
         let satellite = table(game, seats).satellite((step - 1) / 4 + 1, (step - 1) % 4 + 1, seat);
         Ok(json!({ "satellite": satellite.number() }))
     }
 
-    fn winners(&self) -> Checked<Value> {
-        let points = need("points", self.points.as_ref())?;
-        within("points (their number)", points.len(), 1, 5)?;
+    fn winners(&self) -> CatalogueResult<Value> {
+        let points = require_field("points", self.points.as_ref())?;
+        check_range("points (their number)", points.len(), 1, 5)?;
         for (seat, &points) in points.iter().enumerate() {
-            within(format!("points[{seat}]"), points, 0, MOST_TOTAL)?;
+            check_range(format!("points[{seat}]"), points, 0, MAX_CRYSTALS_OR_POINTS)?;
         }
         let most = points.iter().max();
         let winners: Vec<usize> = (0..points.len()).filter(|&seat| points.get(seat) == most).collect();
@@ -245,7 +247,7 @@ impl Case {
 }
 
 /// Returns the seat on top of a stack. The stack must have every seat once.
-pub(super) fn top_of(stack: &[u8], seats: u8) -> Checked<Seat> {
+pub(super) fn top_of(stack: &[u8], seats: u8) -> CatalogueResult<Seat> {
     let mut sorted = stack.to_vec();
     sorted.sort_unstable();
     match stack.last() {
@@ -273,7 +275,7 @@ impl Position {
 
     /// Applies an action if it is legal. Returns whether it was.
     fn choose(&mut self, action: Action) -> bool {
-        let positions = self.game.course(&self.state, self.seat, action, &mut no_chance());
+        let positions = self.game.intermediate_states(&self.state, self.seat, action, &mut no_chance());
         self.state = positions.first().copied().unwrap_or(self.state);
         !positions.is_empty()
     }
@@ -292,18 +294,18 @@ impl Position {
     }
 
     /// Starts step 2: the seat must place or discard the card in its hand.
-    fn begin_main(&mut self) -> Checked {
+    fn begin_main(&mut self) -> CatalogueResult {
         let place = format!("state.players[{}].hand", self.seat.number());
-        need(&place, self.state.kept[self.seat])?;
-        (self.state.phase, self.state.welcomed) = (Phase::Main, EntitySet::EMPTY);
+        require_field(&place, self.state.kept[self.seat])?;
+        (self.state.phase, self.state.welcomed) = (Phase::UseCard, EntitySet::EMPTY);
         Ok(())
     }
 
     /// Returns the Entities with a complete line anywhere on the board.
     fn aligned(&self) -> Value {
         // The cells of the diagonal cover every row and every column.
-        let called = [0, 4, 8].map(|cell| self.game.called(self.board(), cell));
-        json!({ "entities": self.keys.of(called.into_iter().fold(EntitySet::EMPTY, EntitySet::union)) })
+        let called = [0, 4, 8].map(|cell| self.game.entities_called_by(self.board(), cell));
+        json!({ "entities": self.keys.sorted_keys(called.into_iter().fold(EntitySet::EMPTY, EntitySet::union)) })
     }
 
     fn water_of(&self, seat: Seat) -> u8 {

@@ -1,15 +1,15 @@
 //! Tests of recorded games.
 
 use boardwire_kernel::RngStream;
-use boardwire_kernel::catalogue::Checked;
+use boardwire_kernel::catalogue::CatalogueResult;
 use serde_json::{Value, json};
 
-use super::cases::{EXAMPLES, game, put};
-use crate::play::{Difference, Replayed};
+use super::cases::{EXAMPLES, game, set_at_pointer};
+use crate::play::{Difference, ReplayResult};
 
 const GAMES: &str = include_str!("../../data/rauha_games.jsonl");
 
-fn replay(line: &str) -> Checked<Replayed> {
+fn replay(line: &str) -> CatalogueResult<ReplayResult> {
     super::replay(&game(), line)
 }
 
@@ -21,15 +21,15 @@ fn every_recorded_game_is_played_as_recorded() {
         let points = &log[log.len() - 1]["points"];
         match replay(line).expect("a record") {
             Ok(scores) => assert_eq!(serde_json::json!(scores), *points),
-            Err(Difference { at, expected, got }) => {
-                panic!("{}: {at}: {expected} is recorded, {got} is played", record["id"])
+            Err(Difference { location, expected, actual }) => {
+                panic!("{}: {location}: {expected} is recorded, {actual} is played", record["id"])
             }
         }
     }
 }
 
 /// Replays the first sample game with a change.
-fn changed(change: impl FnOnce(&mut Value)) -> Checked<Replayed> {
+fn changed(change: impl FnOnce(&mut Value)) -> CatalogueResult<ReplayResult> {
     let mut record: Value = serde_json::from_str(GAMES.lines().next().expect("a game")).expect("JSON");
     change(&mut record);
     replay(&record.to_string())
@@ -54,7 +54,7 @@ fn every_fact_of_a_record_is_compared() {
     let at = |field: &'static str, event: usize, value: Value| {
         let difference = difference(|record| record["log"][event][field] = value.clone());
         assert_eq!(difference.expected, value, "{difference:?}");
-        difference.at
+        difference.location
     };
     assert_eq!(at("first", 0, json!(1)), "log[0] start step 1 first");
     assert_eq!(at("step", 0, json!(2)), "log[0] start step 2 step");
@@ -70,8 +70,9 @@ fn every_fact_of_a_record_is_compared() {
     assert_eq!(at("entities", 4, json!(["maa"])), "log[4] activate step 1 entities");
     assert_eq!(at("crystals", 4, json!(9)), "log[4] activate step 1 crystals");
     assert_eq!(at("points", 7, json!(9)), "log[7] activate step 1 points");
-    let snapshot =
-        |field: &str, value: Value| difference(|record| record["log"][13]["players"][1][field] = value).at;
+    let snapshot = |field: &str, value: Value| {
+        difference(|record| record["log"][13]["players"][1][field] = value).location
+    };
     assert_eq!(
         snapshot("cells", json!([28, 101, 102, 103, 104, 105, 106, 107, 108])),
         "log[13] snapshot step 1 players[1].cells"
@@ -88,7 +89,7 @@ fn every_fact_of_a_record_is_compared() {
             let events = record["log"].as_array_mut().expect("a log");
             events.last_mut().expect("the end")[field] = value;
         })
-        .at
+        .location
     };
     assert!(last("points", json!([57, 52])).ends_with("final points"));
     assert!(last("winners", json!([0, 1])).ends_with("final winners"));
@@ -98,7 +99,7 @@ fn every_fact_of_a_record_is_compared() {
 fn events_missing_or_superfluous_or_illegal_differ() {
     let log = |change: &dyn Fn(&mut Vec<Value>)| {
         let found = difference(|record| change(record["log"].as_array_mut().expect("a log")));
-        (found.at, found.expected, found.got)
+        (found.location, found.expected, found.actual)
     };
     let length = 180;
     let missing = log(&|log| drop(log.remove(7)));
@@ -137,24 +138,24 @@ fn events_missing_or_superfluous_or_illegal_differ() {
 #[test]
 fn records_that_cannot_be_are_refused_with_what_and_where() {
     let bad = [
-        ("/players", json!(6), "players: is 6, not a whole number from 2 to 5"),
-        ("/side", json!("C"), "side: option `side` is one of A, B, not `C`"),
+        ("/players", json!(6), "players: must be a whole number from 2 to 5; got 6"),
+        ("/side", json!("C"), "side: option `side` must be one of A, B; got `C`"),
         ("/op", json!("count"), "op: `count`"),
         ("/moon", json!(1), "unknown field `moon`"),
         ("/log", json!(1), "expected a sequence"),
         ("/initial_stack", json!([1, 1]), "initial_stack"),
         ("/deals/0/0/0", json!(0), "deals[0][1][0]: card 0 is dealt twice"),
         ("/deals/0/0/0", json!(45), "deals[0][0][0]: card 45 is of Age 2"),
-        ("/deals/0/0/0", json!(80), "deals[0][0][0]: is 80"),
+        ("/deals/0/0/0", json!(80), "deals[0][0][0]: must be a whole number from 0 to 79; got 80"),
         ("/deals/0/0", json!([1, 3, 29]), "deals[0][0]: invalid length 3"),
-        ("/deals/3", json!([]), "deals[3]: 0 Satellites, not 2"),
+        ("/deals/3", json!([]), "deals[3]: must have 2 Satellites; got 0"),
         ("/log/0/ev", json!("stop"), "log[0].ev: unknown variant `stop`"),
         ("/log/0/luck", json!(2), "log[0]: unknown field `luck`"),
         ("/log/0/step", json!(-1), "log[0]: invalid value"),
         ("/log/13/players/0/cells", json!([1]), "log[13]: invalid length 1"),
     ];
     for (pointer, value, words) in bad {
-        let error = changed(|record| put(record, pointer, value)).expect_err(words).to_string();
+        let error = changed(|record| set_at_pointer(record, pointer, value)).expect_err(words).to_string();
         assert!(error.contains(words), "{pointer}: {error}");
     }
     assert!(changed(|record| drop(record.as_object_mut().expect("a game").remove("log"))).is_err());
@@ -180,7 +181,7 @@ fn facts_that_cannot_be_differ() {
         ("/log/179/points", json!([1]), "log[179] final points"),
     ];
     for (pointer, value, at) in facts {
-        assert_eq!(difference(|record| put(record, pointer, value)).at, at);
+        assert_eq!(difference(|record| set_at_pointer(record, pointer, value)).location, at);
     }
 }
 

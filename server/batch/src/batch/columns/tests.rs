@@ -15,7 +15,7 @@ fn widths() -> Widths {
 fn step(buffers: &BufferCache, rows: usize, divided: bool) -> Step {
     let written = buffers.rows(widths(), rows);
     let written = if divided { written.divided(rows) } else { written };
-    let step = buffers.finish(written, 0, 1, Ends::default());
+    let step = buffers.finish(written, 0, 1, EpisodeEndColumns::default());
     assert_eq!((step.rows, step.bytes.len()), (rows, rows * widths().row()));
     step
 }

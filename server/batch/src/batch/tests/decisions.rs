@@ -9,9 +9,9 @@ const COUNTS: [usize; 2] = [5, SHARED_LIMIT + 1];
 
 /// Returns a table of Faraway, and the counter of its decisions.
 fn counted() -> (Arc<Table>, Arc<AtomicU64>) {
-    let (whole, counter) = (table("faraway", 2), Arc::new(AtomicU64::new(0)));
+    let (uncounted, counter) = (table("faraway", 2), Arc::new(AtomicU64::new(0)));
     let decisions = metrics::Counter::from_arc(Arc::clone(&counter));
-    (Arc::new(Table { rules: Arc::clone(&whole.rules), digest: whole.digest, decisions }), counter)
+    (Arc::new(Table { game: Arc::clone(&uncounted.game), digest: uncounted.digest, decisions }), counter)
 }
 
 #[test]
@@ -19,21 +19,21 @@ fn only_choices_of_agents_count() {
     for environments in COUNTS {
         let ((table, counter), count) = (counted(), environments as u64);
         let made = || counter.swap(0, Ordering::Relaxed);
-        let batch = open(&table, &plan(&["agent", "random"]), environments, 0, 2);
-        let shown = reset(&batch);
+        let batch = open(&table, &config(&["agent", "random"]), environments, 0, 2);
+        let rows = reset(&batch);
         assert_eq!(made(), 0, "deals and bots");
         let numbered = |actions: Vec<u8>, mask: Vec<u8>, sequence| {
             let actions = Actions { indices: actions.into(), mask: mask.into() };
             wait(batch.step(0, 0, actions, sequence))
         };
-        let actions = choices(&shown, 0, 0);
+        let actions = choices(&rows, 0, 0);
         let mut mask = vec![0; environments.div_ceil(8)];
         mask[0] = 0b101;
         numbered(actions, mask, None).expect("legal");
         assert_eq!(made(), 2, "the mask leaves out all other environments");
         let actions = choices(&super::current_rows(&batch), 0, 1);
         for _ in 0..2 {
-            numbered(actions.clone(), vec![], Some(4)).expect("due, or cached");
+            numbered(actions.clone(), vec![], Some(4)).expect("the step runs, or its response is cached");
         }
         assert_eq!(made(), count, "the same request twice");
         numbered(vec![255; environments], vec![], None).expect_err("there is no such action");
@@ -42,13 +42,13 @@ fn only_choices_of_agents_count() {
 }
 
 #[test]
-fn a_step_that_begins_an_episode_is_no_decision() {
+fn a_step_that_starts_an_episode_is_no_decision() {
     let (table, counter) = counted();
-    let batch = open(&table, &plan(&["agent", "agent"]), 1, 0, 1);
-    let (mut shown, mut made) = (reset(&batch), 0);
+    let batch = open(&table, &config(&["agent", "agent"]), 1, 0, 1);
+    let (mut rows, mut made) = (reset(&batch), 0);
     for salt in 0..200 {
-        made += u64::from(shown.seat()[0] != NOBODY);
-        shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
+        made += u64::from(rows.seat()[0] != NO_VALUE);
+        rows = step(&batch, choices(&rows, 0, salt)).expect("legal");
         assert_eq!(counter.load(Ordering::Relaxed), made);
     }
     assert!(made < 200, "episodes have ended");

@@ -4,19 +4,19 @@ use super::*;
 use boardwire_api::v1::{AutoresetMode, IllegalActionPolicy, RewardKind};
 
 fn batch(autoreset: AutoresetMode, illegal_actions: IllegalActionPolicy) -> Arc<Batch> {
-    let plan = Plan { autoreset, illegal_actions, ..plan(&["random", "agent", "agent"]) };
-    open(&table("faraway", 3), &plan, 40, 0, 2)
+    let config = EnvironmentConfig { autoreset, illegal_actions, ..config(&["random", "agent", "agent"]) };
+    open(&table("faraway", 3), &config, 40, 0, 2)
 }
 
 /// Steps until an episode has ended; returns the previous step and that step.
 fn until_end(batch: &Arc<Batch>) -> (Step, Step) {
-    let mut shown = reset(batch);
+    let mut rows = reset(batch);
     for salt in 0.. {
-        let next = step(batch, choices(&shown, 0, salt)).expect("legal");
+        let next = step(batch, choices(&rows, 0, salt)).expect("legal");
         if !next.ended().is_empty() {
-            return (shown, next);
+            return (rows, next);
         }
-        shown = next;
+        rows = next;
     }
     unreachable!("every game ends")
 }
@@ -26,9 +26,9 @@ fn ended(step: &Step) -> Vec<usize> {
     step.ended().chunks(4).map(number).collect()
 }
 
-fn rewards(step: &Step, at: usize) -> Vec<f32> {
+fn rewards(step: &Step, index: usize) -> Vec<f32> {
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
-    row(step.reward(), at, 12).chunks(4).map(number).collect()
+    row(step.reward(), index, 12).chunks(4).map(number).collect()
 }
 
 fn view_bytes(step: &Step) -> usize {
@@ -38,19 +38,19 @@ fn view_bytes(step: &Step) -> usize {
 /// Checks what all modes have in common in the step in which an episode ends.
 fn check_ends(last: &Step) {
     let ended = ended(last);
-    let flagged: Vec<_> = (0..40).filter(|&at| last.flags()[at] != 0).collect();
+    let flagged: Vec<_> = (0..40).filter(|&index| last.flags()[index] != 0).collect();
     assert_eq!(ended, flagged);
     assert_eq!(last.scores().len(), ended.len() * 12);
     assert_eq!(last.final_view().len(), ended.len() * 2 * view_bytes(last));
-    for (k, &at) in ended.iter().enumerate() {
-        assert_eq!(last.flags()[at], flag::TERMINATED);
+    for (k, &index) in ended.iter().enumerate() {
+        assert_eq!(last.flags()[index], flag::TERMINATED);
         let ranks = row(last.ranks(), k, 3);
         let wanted: Vec<_> =
             Seat::all(3).map(|seat| crate::reward::of(RewardKind::Rank, seat, &[0; 3], ranks)).collect();
-        assert_eq!(wanted, rewards(last, at), "ranks {ranks:?}");
+        assert_eq!(wanted, rewards(last, index), "ranks {ranks:?}");
     }
-    for at in (0..40).filter(|at| !ended.contains(at)) {
-        assert_eq!(rewards(last, at), [0.0; 3]);
+    for index in (0..40).filter(|index| !ended.contains(index)) {
+        assert_eq!(rewards(last, index), [0.0; 3]);
     }
 }
 
@@ -59,24 +59,24 @@ fn next_step_shows_the_end_and_then_the_next_episode() {
     let batch = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
     let (_, last) = until_end(&batch);
     check_ends(&last);
-    for (k, &at) in ended(&last).iter().enumerate() {
-        assert_eq!((last.seat()[at], legal(&last, at)), (255, vec![]));
+    for (k, &index) in ended(&last).iter().enumerate() {
+        assert_eq!((last.seat()[index], legal(&last, index)), (255, vec![]));
         let views = row(last.final_view(), k, 2 * view_bytes(&last));
         assert_eq!(
-            row(last.view(), at, view_bytes(&last)),
+            row(last.view(), index, view_bytes(&last)),
             &views[..view_bytes(&last)],
             "of the lowest agent"
         );
     }
     let mut actions = choices(&last, 0, 99);
-    for at in ended(&last) {
-        actions[at] = 255;
+    for index in ended(&last) {
+        actions[index] = 255;
     }
     let next = step(&batch, actions).expect("the action of an environment that is over does not matter");
-    for at in ended(&last) {
-        assert!(next.seat()[at] != 255 && next.flags()[at] == 0 && !legal(&next, at).is_empty());
-        assert_eq!(rewards(&next, at), [0.0; 3]);
-        assert_eq!(row(next.episode(), at, 4), [1, 0, 0, 0]);
+    for index in ended(&last) {
+        assert!(next.seat()[index] != 255 && next.flags()[index] == 0 && !legal(&next, index).is_empty());
+        assert_eq!(rewards(&next, index), [0.0; 3]);
+        assert_eq!(row(next.episode(), index, 4), [1, 0, 0, 0]);
     }
 }
 
@@ -93,10 +93,10 @@ fn same_step_reports_the_end_and_shows_the_next_episode() {
     );
     let fresh =
         wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("episode 0 again");
-    for at in ended(&last) {
-        assert!(last.seat()[at] != 255 && !legal(&last, at).is_empty());
-        assert_eq!(row(last.episode(), at, 4), [1, 0, 0, 0]);
-        assert_ne!(row(last.view(), at, view_bytes(&last)), row(fresh.view(), at, view_bytes(&last)));
+    for index in ended(&last) {
+        assert!(last.seat()[index] != 255 && !legal(&last, index).is_empty());
+        assert_eq!(row(last.episode(), index, 4), [1, 0, 0, 0]);
+        assert_ne!(row(last.view(), index, view_bytes(&last)), row(fresh.view(), index, view_bytes(&last)));
     }
 }
 
@@ -107,19 +107,18 @@ fn disabled_waits_for_a_reset() {
     check_ends(&last);
     let actions = choices(&last, 0, 99);
     let first = ended(&last)[0];
-    let refused = step(&batch, actions.clone()).expect_err("one is over");
+    let refused = step(&batch, actions.clone()).expect_err("an environment is over");
     assert_eq!(refused, Error::EnvironmentOver { environment: first });
     let mut mask = vec![0; 5];
-    for at in ended(&last) {
-        mask[at / 8] |= 1 << (at % 8);
+    for index in ended(&last) {
+        mask[index / 8] |= 1 << (index % 8);
     }
-    let shown =
-        wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is reset");
-    for at in 0..40 {
-        let same = row_digest(&shown, at) == row_digest(&last, at);
-        assert_eq!(same, !ended(&last).contains(&at), "only environments of the mask restart");
+    let rows = wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is reset");
+    for index in 0..40 {
+        let same = row_digest(&rows, index) == row_digest(&last, index);
+        assert_eq!(same, !ended(&last).contains(&index), "only environments of the mask restart");
     }
-    step(&batch, choices(&shown, 0, 99)).expect("all continue");
+    step(&batch, choices(&rows, 0, 99)).expect("all continue");
 }
 
 #[test]
@@ -130,61 +129,63 @@ fn resets_begin_the_requested_episodes() {
     let one = reset(&batch);
     assert_eq!(row(one.episode(), 0, 4), [1, 0, 0, 0]);
     assert_eq!(
-        wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("reset").view(),
+        wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None))
+            .expect("the reset is valid")
+            .view(),
         zero.view(),
         "as if opened with it"
     );
     assert_eq!(reset(&batch).view(), one.view());
     // With both kinds of seeds, this episode uses its own seed, and later episodes use the batch seed.
     let both = Reset { seed: Some(7), seeds: vec![5; 40], ..Reset::default() };
-    let single = wait(batch.reset(both, None)).expect("reset");
+    let single = wait(batch.reset(both, None)).expect("the reset is valid");
     assert_eq!(row(single.episode(), 0, 4), [0; 4]);
     assert!(
-        (0..40)
-            .all(|at| row(single.view(), at, view_bytes(&single))
-                == row(single.view(), 0, view_bytes(&single)))
+        (0..40).all(|index| row(single.view(), index, view_bytes(&single))
+            == row(single.view(), 0, view_bytes(&single)))
     );
     assert_eq!(reset(&batch).view(), one.view());
-    let other = wait(batch.reset(Reset { seed: Some(8), ..Reset::default() }, None)).expect("reset");
+    let other =
+        wait(batch.reset(Reset { seed: Some(8), ..Reset::default() }, None)).expect("the reset is valid");
     assert_ne!(other.view(), zero.view());
     // Environment 3 now plays the episode with the seed of episode 0 of environment 5.
-    let seed = RngStream::resume(7.into(), 5, 0).seed();
+    let seed = RngStream::resume(7.into(), 5, 0).next_seed();
     let one = Reset { mask: vec![8, 0, 0, 0, 0].into(), seeds: vec![seed], ..Reset::default() };
-    let shown = wait(batch.reset(one, None)).expect("reset");
-    let bytes = view_bytes(&shown);
-    assert_eq!(row(shown.view(), 3, bytes), row(zero.view(), 5, bytes));
-    assert_eq!(row(shown.view(), 4, bytes), row(other.view(), 4, bytes));
+    let rows = wait(batch.reset(one, None)).expect("the reset is valid");
+    let bytes = view_bytes(&rows);
+    assert_eq!(row(rows.view(), 3, bytes), row(zero.view(), 5, bytes));
+    assert_eq!(row(rows.view(), 4, bytes), row(other.view(), 4, bytes));
 }
 
 #[test]
 fn illegal_actions_follow_their_policy() {
     let substitutes = |policy, wanted: &dyn Fn(&Step, &Step, usize)| {
         let batch = batch(AutoresetMode::NextStep, policy);
-        let shown = reset(&batch);
-        let mut actions = choices(&shown, 0, 0);
-        let wrong = (0..113).find(|action| !legal(&shown, 7).contains(action)).expect("not all are legal");
+        let rows = reset(&batch);
+        let mut actions = choices(&rows, 0, 0);
+        let wrong = (0..113).find(|action| !legal(&rows, 7).contains(action)).expect("not all are legal");
         actions[7] = wrong;
         let next = step(&batch, actions.clone()).expect("the policy allows it");
-        assert!((0..40).all(|at| at == 7 || next.flags()[at] == 0));
-        wanted(&shown, &next, 7);
+        assert!((0..40).all(|index| index == 7 || next.flags()[index] == 0));
+        wanted(&rows, &next, 7);
         actions[7] = 255;
         reset(&batch);
         step(&batch, actions).expect_err("beyond the action space is an error under every policy");
     };
-    substitutes(IllegalActionPolicy::FirstLegal, &|shown, next, at| {
-        assert_eq!(next.flags()[at], flag::SUBSTITUTED);
-        let honest = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
-        let mut actions = choices(&reset(&honest), 0, 0);
-        actions[at] = legal(shown, at)[0];
-        let honest = step(&honest, actions).expect("legal");
-        assert_eq!(row(next.view(), at, view_bytes(next)), row(honest.view(), at, view_bytes(next)));
+    substitutes(IllegalActionPolicy::FirstLegal, &|rows, next, index| {
+        assert_eq!(next.flags()[index], flag::SUBSTITUTED);
+        let reference = batch(AutoresetMode::NextStep, IllegalActionPolicy::Reject);
+        let mut actions = choices(&reset(&reference), 0, 0);
+        actions[index] = legal(rows, index)[0];
+        let reference = step(&reference, actions).expect("legal");
+        assert_eq!(row(next.view(), index, view_bytes(next)), row(reference.view(), index, view_bytes(next)));
     });
-    substitutes(IllegalActionPolicy::SeededLegal, &|_, next, at| {
-        assert_eq!(next.flags()[at], flag::SUBSTITUTED);
+    substitutes(IllegalActionPolicy::SeededLegal, &|_, next, index| {
+        assert_eq!(next.flags()[index], flag::SUBSTITUTED);
     });
-    substitutes(IllegalActionPolicy::Forfeit, &|_, next, at| {
-        assert_eq!((next.flags()[at], next.seat()[at]), (flag::TERMINATED | flag::FORFEITED, 255));
-        assert_eq!((next.ranks(), ended(next)), ([1, 3, 1].as_slice(), vec![at]));
-        assert_eq!(rewards(next, at), [0.5, -1.0, 0.5]);
+    substitutes(IllegalActionPolicy::Forfeit, &|_, next, index| {
+        assert_eq!((next.flags()[index], next.seat()[index]), (flag::TERMINATED | flag::FORFEITED, 255));
+        assert_eq!((next.ranks(), ended(next)), ([1, 3, 1].as_slice(), vec![index]));
+        assert_eq!(rewards(next, index), [0.5, -1.0, 0.5]);
     });
 }

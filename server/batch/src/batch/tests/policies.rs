@@ -8,14 +8,14 @@ use boardwire_policy::{Policies, testkit::Linear};
 
 use super::*;
 
-/// Returns the table of a game, and a plan in which `policy:lion` is a network that `change` returns.
+/// Returns the table of a game, and a configuration in which `policy:lion` is a network that `change` returns.
 pub(super) fn with_policy(
     game: &str,
     names: &[&str],
     change: impl Fn(Linear, &GameInfo) -> Linear,
-) -> (Arc<Table>, Plan) {
-    let table = table(game, u32::try_from(names.len()).expect("few"));
-    let info = table.rules.info();
+) -> (Arc<Table>, EnvironmentConfig) {
+    let table = table(game, u32::try_from(names.len()).expect("the number fits u32"));
+    let info = table.game.info();
     let network = Linear::new(&table.digest.to_string(), info.layout.bytes(), info.actions.count());
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("lion.onnx");
@@ -28,23 +28,23 @@ pub(super) fn with_policy(
         bot => Player::Bot(tables.bot(&table, bot).expect("a bot")),
     };
     let line_up = LineUp::of(names.iter().map(player).collect()).expect("an agent");
-    let plan = Plan { line_ups: vec![line_up], ..plan(&["agent", "random"]) };
-    (table, plan)
+    let config = EnvironmentConfig { line_ups: vec![line_up], ..config(&["agent", "random"]) };
+    (table, config)
 }
 
 #[test]
 fn environments_do_not_depend_on_other_requests_to_the_policy() {
     for game in boardwire_games::IDS {
         let names = ["agent", "policy:lion", "policy:lion:argmax"];
-        let (table, plan) = with_policy(game, &names, |network, _| network.uneven(1));
+        let (table, config) = with_policy(game, &names, |network, _| network.with_random_weights(1));
         for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-            let plan = Plan { autoreset, ..plan.clone() };
-            let whole = history(&open(&table, &plan, 150, 5, 1), 40);
-            assert_eq!(whole, history(&open(&table, &plan, 150, 5, 2), 40), "{game}: two threads");
+            let config = EnvironmentConfig { autoreset, ..config.clone() };
+            let whole = history(&open(&table, &config, 150, 5, 1), 40);
+            assert_eq!(whole, history(&open(&table, &config, 150, 5, 2), 40), "{game}: two threads");
             let thirds: Vec<_> =
-                (0..3).flat_map(|part| history(&open(&table, &plan, 50, 5 + 50 * part, 2), 40)).collect();
+                (0..3).flat_map(|part| history(&open(&table, &config, 50, 5 + 50 * part, 2), 40)).collect();
             assert_eq!(whole, thirds, "{game}: three batches of 50");
-            let one = |number: u64| history(&open(&table, &plan, 1, 5 + number, 1), 40).remove(0);
+            let one = |number: u64| history(&open(&table, &config, 1, 5 + number, 1), 40).remove(0);
             assert_eq!(whole[..10], (0..10).map(one).collect::<Vec<_>>(), "{game}: batches of one");
             assert_ne!(whole[0], whole[1]);
         }
@@ -52,7 +52,7 @@ fn environments_do_not_depend_on_other_requests_to_the_policy() {
 }
 
 /// Returns a network whose values grow with the round, and overflow from the second round on.
-pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
+pub(super) fn overflowing_network(mut network: Linear, info: &GameInfo) -> Linear {
     let mut fields = info.layout.with_offsets();
     let (round, _) = fields.find(|(_, field)| field.name == "round").expect("it has rounds");
     let actions = network.bias.len();
@@ -62,29 +62,29 @@ pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
 
 #[test]
 fn a_failing_policy_is_an_error_and_changes_nothing() {
-    let (table, plan) = with_policy("faraway", &["agent", "policy:lion"], failing);
+    let (table, config) = with_policy("faraway", &["agent", "policy:lion"], overflowing_network);
     let (batch, good) =
-        (open(&table, &plan, 100, 0, 2), open(&table, &super::plan(&["agent", "random"]), 1, 0, 2));
-    let mut shown = reset(&batch);
+        (open(&table, &config, 100, 0, 2), open(&table, &super::config(&["agent", "random"]), 1, 0, 2));
+    let mut rows = reset(&batch);
     let key = SnapshotKey::derive(b"a secret");
     let refused = loop {
         let before = wait(batch.save(&key, &[])).expect("it is saved");
-        match step(&batch, choices(&shown, 0, 0)) {
-            Ok(next) => shown = next,
+        match step(&batch, choices(&rows, 0, 0)) {
+            Ok(next) => rows = next,
             Err(refused) => {
                 assert_eq!(wait(batch.save(&key, &[])).expect("it is saved"), before);
                 break refused;
             }
         }
     };
-    let problem = "policy `lion`: it gave inf for action ";
+    let problem = "policy `lion`: logit of action ";
     let Error::BotFailed { id, seat, problem: text } = &refused else { panic!("{refused}") };
     assert_eq!((id.as_str(), *seat), ("b", 1));
     assert!(text.starts_with(problem), "{text}");
-    let again = step(&batch, choices(&shown, 0, 0)).expect_err("nothing has changed");
+    let again = step(&batch, choices(&rows, 0, 0)).expect_err("nothing has changed");
     assert!(matches!(again, Error::BotFailed { .. }), "{again}");
     // Other batches continue. This batch continues after a reset.
     reset(&good);
-    let shown = reset(&batch);
-    step(&batch, choices(&shown, 0, 0)).expect("the first round is still fine");
+    let rows = reset(&batch);
+    step(&batch, choices(&rows, 0, 0)).expect("the first round is still fine");
 }

@@ -1,4 +1,4 @@
-use boardwire_policy::DEFAULT_PATIENCE;
+use boardwire_policy::DEFAULT_TIMEOUT;
 use clap::Parser;
 
 use super::*;
@@ -93,8 +93,8 @@ fn every_limit_of_matches_and_batches_has_a_flag() {
                 --opening-timeout 9 --max-batches 5 --max-environments 6 --max-environments-per-caller 7 --idle-timeout 8";
     let settings = flags(&line.split_whitespace().collect::<Vec<_>>());
     let idle = Duration::from_secs(4);
-    let opening = Duration::from_secs(9);
-    let expected = matches::MatchLimits { matches: 1, per_caller: 2, waiting: 3, idle, opening };
+    let opening_timeout = Duration::from_secs(9);
+    let expected = matches::MatchLimits { matches: 1, per_caller: 2, waiting: 3, idle, opening_timeout };
     assert_eq!(settings.match_limits(), expected);
     let idle = Duration::from_secs(8);
     let expected = batches::BatchLimits { batches: 5, environments: 6, per_caller: 7, idle };
@@ -120,12 +120,12 @@ fn the_defaults_in_the_help_are_those_of_the_code() {
         ("max-matches-per-caller", matches.per_caller.to_string()),
         ("max-waiting-calls", matches.waiting.to_string()),
         ("match-idle-timeout", matches.idle.as_secs().to_string()),
-        ("opening-timeout", matches.opening.as_secs().to_string()),
+        ("opening-timeout", matches.opening_timeout.as_secs().to_string()),
         ("max-batches", batches.batches.to_string()),
         ("max-environments", batches.environments.to_string()),
         ("max-environments-per-caller", batches.per_caller.to_string()),
         ("idle-timeout", batches.idle.as_secs().to_string()),
-        ("policy-timeout", DEFAULT_PATIENCE.as_secs().to_string()),
+        ("policy-timeout", DEFAULT_TIMEOUT.as_secs().to_string()),
     ] {
         let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
         let help = argument.and_then(clap::Arg::get_help).expect("a flag with help").to_string();
@@ -143,7 +143,8 @@ fn timeouts_do_not_overflow_and_zero_is_no_timeout() {
         let line = names.map(|name| format!("--{name}-timeout={time}"));
         let settings = flags(&line.each_ref().map(String::as_str));
         let (matches, bounds) = (settings.match_limits(), settings.bounds());
-        let all = [matches.idle, matches.opening, settings.batch_limits().idle, bounds.handshake_timeout];
+        let all =
+            [matches.idle, matches.opening_timeout, settings.batch_limits().idle, bounds.handshake_timeout];
         assert_eq!(all, [MAX_TIMEOUT; 4], "{time}");
         let drains = if time == "0" { Duration::ZERO } else { MAX_TIMEOUT };
         assert_eq!(bounds.drain_timeout, drains, "a server may stop at once");

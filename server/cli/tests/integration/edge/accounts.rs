@@ -18,7 +18,7 @@ fn accounts<const N: usize>(each: [(&str, &str); N]) -> (TempDir, PathBuf, [Stri
     let mut text = String::new();
     let tokens = each.map(|(name, quotas)| {
         let made = Command::new(env!("CARGO_BIN_EXE_boardwire")).args(["token", name]).output();
-        let made = made.expect("it starts");
+        let made = made.expect("the program starts");
         text += &String::from_utf8(made.stdout).expect("text");
         text += quotas;
         text.push('\n');
@@ -98,9 +98,9 @@ async fn limits_by_caller_are_limits_by_account() {
     let (one, other) = (server.channel().await, server.channel().await);
     let matches = |channel: &Channel| MatchServiceClient::new(channel.clone());
     let full = |status: Status| (reason(&status), status.message().to_owned());
-    matches(&one).create_match(from(&ada, create())).await.expect("she has none");
-    let refused = matches(&other).create_match(from(&ada, create())).await.expect_err("she has one");
-    let message = "you hold 1 matches, the most that one caller may; close some first";
+    matches(&one).create_match(from(&ada, create())).await.expect("ada has no match yet");
+    let refused = matches(&other).create_match(from(&ada, create())).await.expect_err("ada has one match");
+    let message = "you have 1 matches, the limit for one caller; close one first";
     assert_eq!(full(refused), ("CALLER_FULL".to_owned(), message.to_owned()));
     for _ in 0..2 {
         matches(&one).create_match(from(&bob, create())).await.expect("he may have two");
@@ -148,11 +148,14 @@ async fn guessing_tokens_is_rate_limited() {
     let mut reasons = vec![];
     for guess in 0..20 {
         let refused = client.list_games(from(&format!("guess-{guess}"), ListGamesRequest::default())).await;
-        reasons.push(reason(&refused.expect_err("it is wrong")));
+        reasons.push(reason(&refused.expect_err("the token is wrong")));
     }
     assert!(reasons.starts_with(&["CALLER_TOKEN_WRONG".to_owned()]));
     assert!(reasons.contains(&"RATE_EXCEEDED".to_owned()), "{reasons:?}");
-    client.list_games(from(&ada, ListGamesRequest::default())).await.expect("her rate is separate");
+    client
+        .list_games(from(&ada, ListGamesRequest::default()))
+        .await
+        .expect("the rate of an account is separate");
 }
 
 #[tokio::test]
@@ -162,29 +165,33 @@ async fn revoking_a_token_ends_its_calls() {
     let accounts = access.accounts.clone().expect("accounts");
     let server = Server::start(access).await;
     let mut client = MatchServiceClient::new(server.channel().await);
-    let created = client.create_match(from(&ada, create())).await.expect("it is created").into_inner();
+    let created = client.create_match(from(&ada, create())).await.expect("the match is created").into_inner();
     let match_id = created.r#match.expect("a match").id;
     let watch = WatchRequest { match_id: match_id.clone(), ..WatchRequest::default() };
     let mut watching = vec![];
     for token in [&ada, &bob] {
-        let mut frames = client.watch(from(token, watch.clone())).await.expect("all may").into_inner();
-        frames.message().await.expect("it is shown").expect("the deal");
+        let mut frames =
+            client.watch(from(token, watch.clone())).await.expect("every caller may watch").into_inner();
+        frames.message().await.expect("the stream continues").expect("the deal");
         watching.push(frames);
     }
-    let text = std::fs::read_to_string(&file).expect("it is there");
-    let of_bob = text.rfind("[[account]]").expect("his");
+    let text = std::fs::read_to_string(&file).expect("the accounts file exists");
+    let of_bob = text.rfind("[[account]]").expect("bob has an account");
     std::fs::write(&file, &text[of_bob..]).expect("the folder is ours");
     accounts.reload().expect("the file is valid");
-    let ended = watching[0].message().await.expect_err("her token is revoked");
+    let ended = watching[0].message().await.expect_err("ada's token is revoked");
     assert_eq!(reason(&ended), "CALLER_TOKEN_WRONG");
     let refused = client.list_matches(from(&ada, ListMatchesRequest::default())).await;
-    assert_eq!(reason(&refused.expect_err("her token is revoked")), "CALLER_TOKEN_WRONG");
+    assert_eq!(reason(&refused.expect_err("ada's token is revoked")), "CALLER_TOKEN_WRONG");
     let close = CloseMatchRequest { match_id };
     let mut close = from(&bob, close);
     let host = format!("Bearer {}", created.host_token);
     close.metadata_mut().insert("authorization", host.parse().expect("a token is ASCII"));
     client.close_match(close).await.expect("the host's token is good");
-    assert!(watching[1].message().await.expect("his call continues").is_none(), "it ends with the match");
+    assert!(
+        watching[1].message().await.expect("bob's call continues").is_none(),
+        "the stream ends with the match"
+    );
 }
 
 #[tokio::test]
@@ -194,9 +201,15 @@ async fn a_request_id_belongs_to_its_account() {
     let mut client = MatchServiceClient::new(server.channel().await);
     let request_id = "7b0b9f0e-53a0-4e0e-8f5b-6a5a0e6f5a11".to_owned();
     let create = CreateMatchRequest { request_id, ..create() };
-    let first = client.create_match(from(&ada, create.clone())).await.expect("it is created").into_inner();
-    let again = client.create_match(from(&ada, create.clone())).await.expect("it is the same").into_inner();
+    let first =
+        client.create_match(from(&ada, create.clone())).await.expect("the match is created").into_inner();
+    let again = client
+        .create_match(from(&ada, create.clone()))
+        .await
+        .expect("the repeated request is answered")
+        .into_inner();
     assert_eq!(first, again);
-    let refused = client.create_match(from(&bob, create)).await.expect_err("it is hers");
+    let refused =
+        client.create_match(from(&bob, create)).await.expect_err("the request id is another caller's");
     assert_eq!(reason(&refused), "REQUEST_ID_REUSED");
 }

@@ -47,7 +47,7 @@ async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
     let mut io = server.tcp().await;
     let header =
         [b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".as_slice(), &client, &[10, 0, 0, 1, 0, 1, 0, 2]].concat();
-    io.write_all(&header).await.expect("it is open");
+    io.write_all(&header).await.expect("the connection is open");
     io
 }
 
@@ -67,7 +67,7 @@ async fn connections_of_a_trusted_proxy_count_for_its_clients() {
     // One has no header, the other an invalid header.
     for bytes in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x01a"] {
         let mut io = server.tcp().await;
-        io.write_all(bytes).await.expect("it is open");
+        io.write_all(bytes).await.expect("the connection is open");
         closed(&mut io).await;
     }
     // An address that is not a trusted proxy must not name a client.
@@ -82,7 +82,7 @@ async fn a_silent_connection_is_closed() {
     let server =
         Server::start(Bounds { handshake_timeout: Duration::from_millis(100), ..Bounds::default() }).await;
     let (mut silent, mut slow, mut raw) = (server.tcp().await, server.tcp().await, server.raw().await);
-    slow.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r").await.expect("it is open");
+    slow.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r").await.expect("the connection is open");
     closed(&mut silent).await;
     closed(&mut slow).await;
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
@@ -93,7 +93,7 @@ async fn a_silent_connection_is_closed() {
 async fn http_1_is_closed() {
     let server = Server::start(Bounds::default()).await;
     let mut io = server.tcp().await;
-    io.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it is open");
+    io.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("the connection is open");
     closed(&mut io).await;
 }
 
@@ -106,7 +106,9 @@ async fn stopping_does_not_wait_for_connections_without_calls() {
     }
     // This client sends the preface and settings, and then nothing.
     let mut mute = server.tcp().await;
-    mute.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("it is open");
+    mute.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .await
+        .expect("the connection is open");
     mute.read_exact(&mut [0; 9]).await.expect("the server's settings");
     let (raw, channel) = (server.raw().await, server.channel().await);
     let seat = Seat::join(server.channel().await).await;
@@ -123,7 +125,7 @@ async fn a_stopping_server_reports_not_serving() {
     let mut watches = vec![];
     for service in services.into_iter().chain(["boardwire.v1.CatalogService"]) {
         let request = HealthCheckRequest { service: service.to_owned() };
-        let mut watch = client.watch(request).await.expect("it is served").into_inner();
+        let mut watch = client.watch(request).await.expect("the health service is served").into_inner();
         let now = watch.message().await.expect("the stream continues").expect("there is a status").status;
         assert_eq!(now, i32::from(ServingStatus::Serving), "{service}");
         watches.push((service, watch));
@@ -133,20 +135,21 @@ async fn a_stopping_server_reports_not_serving() {
         let now = watch.message().await.expect("the stream continues").expect("there is a status").status;
         assert_eq!(now, i32::from(ServingStatus::NotServing), "{service}");
     }
-    stopping.await.expect("it ends");
+    stopping.await.expect("the server stops");
 }
 
 #[tokio::test]
 async fn stopping_does_not_wait_for_health_and_reflection_streams() {
     let server = Server::start(long_drain()).await;
     let mut client = HealthClient::new(server.channel().await);
-    let mut watch = client.watch(HealthCheckRequest::default()).await.expect("it is served").into_inner();
+    let mut watch =
+        client.watch(HealthCheckRequest::default()).await.expect("the health service is served").into_inner();
     watch.message().await.expect("the stream continues").expect("there is a status");
     let mut raw = server.raw().await;
     let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
     let reflect = request(path).body(()).expect("a request");
-    let (described, _sending) = raw.0.send_request(reflect, false).expect("it is sent");
-    described.await.expect("it has begun");
+    let (described, _sending) = raw.0.send_request(reflect, false).expect("the request is sent");
+    described.await.expect("the stream has opened");
     server.stop().await;
     let last = watch.message().await.expect("the stream continues").expect("there is a status");
     assert_eq!(last.status(), ServingStatus::NotServing);
@@ -156,15 +159,15 @@ async fn stopping_does_not_wait_for_health_and_reflection_streams() {
 async fn a_unix_socket_is_removed_before_open_calls_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
-    let socket = UnixSocket::bind(&path).expect("it is free");
+    let socket = UnixSocket::bind(&path).expect("the path is free");
     let server = Server::start_on(Bounds::default(), |_| Listener::Unix(socket)).await;
-    let mut raw = RawClient::connect(UnixStream::connect(&path).await.expect("it listens")).await;
+    let mut raw = RawClient::connect(UnixStream::connect(&path).await.expect("the server listens")).await;
     // The test never sends the call's message.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
-    let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
+    let (response, _sending) = raw.0.send_request(request, false).expect("the request is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
     assert_eq!(answer.headers["grpc-status"], "0", "the server has received the first call");
-    server.stop.send(()).expect("it serves");
+    server.stop.send(()).expect("the server runs");
     wait_until(async || {
         tokio::task::yield_now().await;
         !path.exists()
@@ -182,7 +185,7 @@ async fn an_open_call_has_the_drain_timeout_to_end() {
     let mut raw = server.raw().await;
     // The test never sends the call's message.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
-    let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
+    let (response, _sending) = raw.0.send_request(request, false).expect("the request is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
     assert_eq!(answer.headers["grpc-status"], "0", "the server has received the first call");
     let start = Instant::now();
@@ -201,24 +204,26 @@ async fn the_server_accepts_again_after_it_had_no_descriptors() {
         .spawn()
         .expect("a shell");
     let mut line = String::new();
-    BufReader::new(process.stdout.take().expect("it is piped"))
+    BufReader::new(process.stdout.take().expect("stdout is piped"))
         .read_line(&mut line)
         .expect("the server prints its address");
     let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
     let mut crowd = vec![];
     for _ in 0..60 {
-        crowd.push(TcpStream::connect(&address).await.expect("the system accepts it"));
+        crowd.push(TcpStream::connect(&address).await.expect("the system accepts the connection"));
     }
-    let mut late = TcpStream::connect(&address).await.expect("the system accepts it");
-    late.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("it is sent");
+    let mut late = TcpStream::connect(&address).await.expect("the system accepts the connection");
+    late.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .await
+        .expect("the bytes are sent");
     let (start, mut settings) = (Instant::now(), [0; 9]);
     let early = tokio::time::timeout(Duration::from_millis(1_500), late.read_exact(&mut settings)).await;
     assert!(early.is_err(), "there is no descriptor left");
     drop(crowd);
     let served = tokio::time::timeout(Duration::from_mins(1), late.read_exact(&mut settings)).await;
-    served.expect("there is one again").expect("it is served");
-    process.kill().expect("it runs");
-    let log = process.wait_with_output().expect("it ended").stderr;
+    served.expect("a descriptor is free again").expect("the connection is served");
+    process.kill().expect("the server runs");
+    let log = process.wait_with_output().expect("the server has ended").stderr;
     let log = String::from_utf8_lossy(&log);
     let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
     // The server logs at once, then once per second.

@@ -25,9 +25,9 @@ async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
         refused.is_some()
     })
     .await;
-    let refused = refused.expect("it was");
+    let refused = refused.expect("a call was refused");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "BYTES_FULL"));
-    let info = refused.get_details_error_info().expect("it was read");
+    let info = refused.get_details_error_info().expect("the status has an ErrorInfo");
     assert!(["327680", "245760"].contains(&info.metadata["limit"].as_str()), "{info:?}");
     health.check(HealthCheckRequest::default()).await.expect("health checks come through");
     // A cancelled call releases its bytes.
@@ -54,7 +54,7 @@ async fn a_stream_takes_bytes_until_it_ends() {
     assert_eq!(streams.len(), 12, "768 KiB, less 64 for the connection and 512 for unread data");
     let (sender, mut first) = streams.remove(0);
     drop(sender);
-    assert_eq!(first.message().await.expect("it ends well"), None);
+    assert_eq!(first.message().await.expect("the stream ends without an error"), None);
     wait_until(async || {
         let none = tokio_stream::iter(Vec::<PlayRequest>::new());
         client.play(with_token(none, &seat.token)).await.is_ok()
@@ -95,5 +95,5 @@ async fn a_refusal_by_rate_names_the_time_to_retry() {
         health.check(HealthCheckRequest::default()).await.expect("health checks come through");
     }
     tokio::time::sleep(wait).await;
-    client.list_matches(ListMatchesRequest::default()).await.expect("it has waited");
+    client.list_matches(ListMatchesRequest::default()).await.expect("the rate limit admits calls again");
 }

@@ -127,7 +127,7 @@ async fn requests_have_ids() {
             request = request.header("x-request-id", given);
         }
         let answer = raw.send(request, framed(0, b"")).await;
-        let id = answer.headers["x-request-id"].to_str().expect("it is printable").to_owned();
+        let id = answer.headers["x-request-id"].to_str().expect("the id is printable").to_owned();
         assert_eq!(given == Some(&id), given == Some("mine-7"));
         ids.push(id);
     }
@@ -178,7 +178,7 @@ async fn huge_values_are_truncated_in_errors() {
     ] {
         let request =
             CreateMatchRequest { config: Some(config), request_id, ..CreateMatchRequest::default() };
-        statuses.push(matches.create_match(request).await.expect_err("it is wrong"));
+        statuses.push(matches.create_match(request).await.expect_err("the request has a huge value"));
     }
     for players in [players(&[&huge(), &huge()]), players(&vec!["random"; 5_000])] {
         let line_ups = vec![LineUp { players }];
@@ -186,17 +186,23 @@ async fn huge_values_are_truncated_in_errors() {
             config: Some(BatchConfig { game: game(), line_ups, ..BatchConfig::default() }),
             ..OpenBatchRequest::default()
         };
-        statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
+        statuses.push(batches.open_batch(open).await.expect_err("the request has a huge value"));
     }
     let close = CloseBatchRequest { batch_id: huge() };
-    statuses.push(batches.close_batch(with_token(close, "x")).await.expect_err("it is wrong"));
-    statuses.push(matches.get_match(GetMatchRequest { match_id: huge() }).await.expect_err("it is wrong"));
+    statuses
+        .push(batches.close_batch(with_token(close, "x")).await.expect_err("the request has a huge value"));
+    statuses.push(
+        matches
+            .get_match(GetMatchRequest { match_id: huge() })
+            .await
+            .expect_err("the request has a huge value"),
+    );
     let join = JoinMatchRequest { code: huge(), request_id: huge(), ..JoinMatchRequest::default() };
-    statuses.push(matches.join_match(join).await.expect_err("it is wrong"));
+    statuses.push(matches.join_match(join).await.expect_err("the request has a huge value"));
     let list = ListGamesRequest { page_token: huge(), page_size: 0 };
-    statuses.push(catalog.list_games(list).await.expect_err("it is wrong"));
+    statuses.push(catalog.list_games(list).await.expect_err("the request has a huge value"));
     let get = GetGameRequest { game: huge(), ..Default::default() };
-    statuses.push(catalog.get_game(get).await.expect_err("it is wrong"));
+    statuses.push(catalog.get_game(get).await.expect_err("the request has a huge value"));
     for status in statuses {
         assert!(matches!(status.code(), Code::InvalidArgument | Code::NotFound), "{status:?}");
         reason(&status);
@@ -209,7 +215,7 @@ async fn huge_values_are_truncated_in_errors() {
     let observe = ObserveRequest { match_id: huge(), ..ObserveRequest::default() };
     let request = PlayRequest { tag: 1, request: Some(play_request::Request::Observe(observe)) };
     let requests = with_token(tokio_stream::iter([request]), &seat.token);
-    let mut responses = matches.play(requests).await.expect("it streams").into_inner();
+    let mut responses = matches.play(requests).await.expect("the stream opens").into_inner();
     let answer = responses.message().await.expect("an answer").expect("an answer").answer;
     let Some(play_response::Answer::Error(error)) = answer else { panic!("{answer:?}") };
     let info = error.get_details_error_info().expect("a reason");
@@ -230,6 +236,6 @@ async fn twenty_thousand_cancelled_calls_do_no_harm() {
     let mut client = seat.client.clone();
     let get = GetMatchRequest { match_id: seat.match_id.clone() };
     let response = tokio::time::timeout(Duration::from_mins(1), client.get_match(get)).await;
-    response.expect("it is answered").expect("the connection continues");
+    response.expect("the call is answered").expect("the connection continues");
     assert!(!waiting.is_finished());
 }

@@ -31,13 +31,13 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
-        Self(CertifiedIssuer::self_signed(params, key).expect("it certifies itself"))
+        Self(CertifiedIssuer::self_signed(params, key).expect("the authority signs its own certificate"))
     }
 
     fn certify(&self, name: &str) -> Certified {
         let params = CertificateParams::new([name.to_owned()]).expect("a name");
         let key = KeyPair::generate().expect("a key");
-        let cert = params.signed_by(&key, &self.0).expect("it certifies");
+        let cert = params.signed_by(&key, &self.0).expect("the authority signs the certificate");
         Certified { cert: cert.pem(), key: key.serialize_pem() }
     }
 
@@ -61,7 +61,7 @@ impl Authority {
             Some(Certified { cert, key }) => {
                 let cert = CertificateDer::from_pem_slice(cert.as_bytes()).expect("a certificate");
                 let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("a key");
-                builder.with_client_auth_cert(vec![cert], key).expect("they match")
+                builder.with_client_auth_cert(vec![cert], key).expect("the certificate and the key match")
             }
             None => builder.with_no_client_auth(),
         };
@@ -107,7 +107,7 @@ async fn calls_are_answered_over_tls() {
     let http_1 = authority.client(None, &["http/1.1"]);
     connect(&http_1, server.tcp().await).await.expect_err("nothing but HTTP/2 is spoken");
     let other = Authority::new().client(None, &["h2"]);
-    connect(&other, server.tcp().await).await.expect_err("it trusts another authority");
+    connect(&other, server.tcp().await).await.expect_err("the client trusts another authority");
     server.stop().await;
 }
 
@@ -120,11 +120,11 @@ async fn a_client_ca_requires_client_certificates() {
     std::fs::write(folder.path().join("ca.pem"), clients.0.pem()).expect("the folder is ours");
     let (server, _) = start(Bounds::default(), files).await;
     let certified = authority.client(Some(&clients.certify("trainer")), &["h2"]);
-    call(&certified, server.tcp().await).await.expect("it is certified");
+    call(&certified, server.tcp().await).await.expect("the client is certified");
     let unknown = authority.client(Some(&authority.certify("trainer")), &["h2"]);
-    call(&unknown, server.tcp().await).await.expect_err("another authority has certified it");
+    call(&unknown, server.tcp().await).await.expect_err("another authority has certified the client");
     let uncertified = authority.client(None, &["h2"]);
-    let refused = call(&uncertified, server.tcp().await).await.expect_err("it has no certificate");
+    let refused = call(&uncertified, server.tcp().await).await.expect_err("the client has no certificate");
     assert!(refused.to_string().contains("CertificateRequired"), "{refused}");
     server.stop().await;
 }
@@ -140,20 +140,20 @@ async fn an_unfinished_handshake_times_out_and_delays_no_other() {
         let mut io = server.tcp().await;
         if !silent {
             // The start of a ClientHello of 512 bytes.
-            io.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await.expect("it is open");
+            io.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await.expect("the connection is open");
         }
         crowd.push(io);
     }
     let client = authority.client(None, &["h2"]);
     // The timeout also covers the time between the handshake and HTTP/2.
-    let mut mute = connect(&client, server.tcp().await).await.expect("it is trusted");
-    call(&client, server.tcp().await).await.expect("other handshakes do not delay it");
+    let mut mute = connect(&client, server.tcp().await).await.expect("the server is trusted");
+    call(&client, server.tcp().await).await.expect("other handshakes do not delay the call");
     for mut io in crowd {
         connections::closed(&mut io).await;
     }
     let mut rest = vec![];
     let closed = tokio::time::timeout(Duration::from_mins(1), mute.read_to_end(&mut rest)).await;
-    let _ = closed.expect("it is closed");
+    let _ = closed.expect("the connection is closed");
     server.stop().await;
 }
 
@@ -163,7 +163,7 @@ async fn a_connection_without_tls_is_closed_at_once() {
     let (server, _) = start(Bounds::default(), authority.files(folder.path())).await;
     for text in ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "nonsense"] {
         let mut io = server.tcp().await;
-        io.write_all(text.as_bytes()).await.expect("it is open");
+        io.write_all(text.as_bytes()).await.expect("the connection is open");
         connections::closed(&mut io).await;
     }
     server.stop().await;
@@ -175,7 +175,7 @@ async fn stopping_does_not_wait_for_handshakes() {
     let (server, _) = start(long_drain(), authority.files(folder.path())).await;
     let silent = server.tcp().await;
     let client = authority.client(None, &["h2"]);
-    call(&client, server.tcp().await).await.expect("it is served");
+    call(&client, server.tcp().await).await.expect("the call is served");
     server.stop().await;
     drop(silent);
 }
@@ -185,13 +185,13 @@ async fn new_connections_use_reloaded_certificates() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     let (server, tls) = start(Bounds::default(), authority.files(folder.path())).await;
     let client = authority.client(None, &["h2"]);
-    let open = connect(&client, server.tcp().await).await.expect("it is trusted");
+    let open = connect(&client, server.tcp().await).await.expect("the server is trusted");
     let other = Authority::new();
     other.files(folder.path());
     tls.reload().expect("the files are good");
     connect(&client, server.tcp().await).await.expect_err("another authority has certified the server now");
-    call(&other.client(None, &["h2"]), server.tcp().await).await.expect("it is trusted");
-    let (sender, connection) = h2::client::handshake(open).await.expect("it is open");
+    call(&other.client(None, &["h2"]), server.tcp().await).await.expect("the server is trusted");
+    let (sender, connection) = h2::client::handshake(open).await.expect("the connection is open");
     tokio::spawn(connection);
     let answer = RawClient(sender).call("/boardwire.v1.CatalogService/ListGames", b"").await;
     assert_eq!(answer.headers["grpc-status"], "0", "an older connection continues");
@@ -207,12 +207,12 @@ fn binary(folder: &TempDir, arguments: &[&str]) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("it starts")
+        .expect("the program starts")
 }
 
 /// Waits for a process. Returns its exit code and its stderr.
 fn ended(process: Child) -> (Option<i32>, String) {
-    let output = process.wait_with_output().expect("it ends");
+    let output = process.wait_with_output().expect("the process ends");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -222,12 +222,12 @@ async fn the_binary_reloads_certificates_on_sighup() {
     authority.files(folder.path());
     let mut process = binary(&folder, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     let mut line = String::new();
-    let mut stdout = BufReader::new(process.stdout.take().expect("it is piped"));
+    let mut stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
     stdout.read_line(&mut line).expect("the server prints its address");
     let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
     let client = authority.client(None, &["h2"]);
-    let tcp = async || TcpStream::connect(&address).await.expect("it listens");
-    call(&client, tcp().await).await.expect("it is served");
+    let tcp = async || TcpStream::connect(&address).await.expect("the server listens");
+    call(&client, tcp().await).await.expect("the call is served");
     let hang_up = || {
         let kill = Command::new("kill").args(["-HUP", &process.id().to_string()]).status();
         assert!(kill.expect("there is such a command").success());
@@ -239,13 +239,13 @@ async fn the_binary_reloads_certificates_on_sighup() {
     wait_until(async || call(&renewed, tcp().await).await.is_ok()).await;
     std::fs::write(folder.path().join("key.pem"), "").expect("the folder is ours");
     hang_up();
-    let mut log = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-    let line = log.find(|line| line.as_ref().is_ok_and(|line| line.contains("stay as they were")));
+    let mut log = BufReader::new(process.stderr.take().expect("stderr is piped")).lines();
+    let line = log.find(|line| line.as_ref().is_ok_and(|line| line.contains("stay in use")));
     let line = line.expect("the error is logged").expect("text");
     assert!(line.contains("ERROR") && line.contains("key.pem: no private key"), "{line}");
     call(&renewed, tcp().await).await.expect("the valid certificate is kept");
-    process.kill().expect("it runs");
-    process.wait().expect("it ended");
+    process.kill().expect("the server runs");
+    process.wait().expect("the server has ended");
 }
 
 #[test]
@@ -272,10 +272,10 @@ fn other_machines_may_connect_with_tls_or_insecure() {
     Authority::new().files(folder.path());
     for arguments in [&["--insecure"][..], &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]] {
         let mut process = binary(&folder, &[&["--listen", "0.0.0.0:0"], arguments].concat());
-        let mut stdout = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let mut stdout = BufReader::new(process.stdout.take().expect("stdout is piped")).lines();
         let line = stdout.by_ref().nth(1).expect("the server prints two addresses").expect("text");
         assert!(line.starts_with("listening on 0.0.0.0:"), "{line}");
-        process.kill().expect("it runs");
-        process.wait().expect("it ended");
+        process.kill().expect("the server runs");
+        process.wait().expect("the server has ended");
     }
 }

@@ -4,7 +4,7 @@ mod card;
 mod rows;
 mod tables;
 
-use boardwire_kernel::catalogue::{self, Checked, exactly};
+use boardwire_kernel::catalogue::{self, CatalogueResult, check_equals};
 use boardwire_kernel::{Components, Provenance};
 
 pub use card::{Card, Kind, Quest, Symbol, Symbols};
@@ -13,9 +13,9 @@ pub(super) use card::{SYMBOLS, WONDERS};
 use rows::{RegionRow, SanctuaryRow};
 
 /// The number of regions. Their ids are their durations, from 1.
-pub const REGIONS: u8 = 68;
+pub const REGION_COUNT: u8 = 68;
 /// The number of sanctuaries. Their ids count from 1.
-pub const SANCTUARIES: u8 = 45;
+pub const SANCTUARY_COUNT: u8 = 45;
 
 /// All cards of the game. Index 0 of both lists is a blank card, so ids are indices.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +28,11 @@ pub struct Catalogue {
 }
 
 impl Components for Catalogue {
-    fn read(json: &str) -> Checked<Self> {
+    fn read(json: &str) -> CatalogueResult<Self> {
         let file: rows::File = catalogue::read(json)?;
-        exactly("schema_version", file.schema_version, 1)?;
-        let regions = rows::cards("regions", &file.regions, REGIONS, RegionRow::card)?;
-        let sanctuaries = rows::cards("sanctuaries", &file.sanctuaries, SANCTUARIES, SanctuaryRow::card)?;
+        check_equals("schema_version", file.schema_version, 1)?;
+        let regions = rows::cards("regions", &file.regions, REGION_COUNT, RegionRow::card)?;
+        let sanctuaries = rows::cards("sanctuaries", &file.sanctuaries, SANCTUARY_COUNT, SanctuaryRow::card)?;
         Ok(Self { regions, sanctuaries, source: file.provenance })
     }
 

@@ -1,6 +1,6 @@
 //! The rows of the catalogue's JSON, and their conversion to cards.
 
-use boardwire_kernel::catalogue::{Checked, Small, exactly, refuse, within};
+use boardwire_kernel::catalogue::{BoundedU8, CatalogueResult, check_equals, check_range, refuse};
 use serde::{Deserialize, Deserializer};
 
 use super::card::{Card, KINDS, Kind, Quest, Symbol, Symbols};
@@ -43,9 +43,9 @@ enum Time {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wonders {
-    stone: Small<0, 5>,
-    chimera: Small<0, 5>,
-    thistle: Small<0, 5>,
+    stone: BoundedU8<0, 5>,
+    chimera: BoundedU8<0, 5>,
+    thistle: BoundedU8<0, 5>,
 }
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ pub(super) struct RegionRow {
     biome: Biome,
     time: Time,
     // A deal is at most 1 + 8 + 6 sanctuaries. Observations and records depend on at most one clue for each card.
-    clues: Small<0, 1>,
+    clues: BoundedU8<0, 1>,
     wonders: Wonders,
     prerequisite: Option<Wonders>,
     quest: QuestRow,
@@ -68,7 +68,7 @@ pub(super) struct SanctuaryRow {
     #[serde(deserialize_with = "present")]
     biome: Option<Biome>,
     night: bool,
-    clues: Small<0, 1>,
+    clues: BoundedU8<0, 1>,
     wonders: Wonders,
     quest: QuestRow,
 }
@@ -78,7 +78,7 @@ pub(super) struct SanctuaryRow {
 #[serde(deny_unknown_fields)]
 struct QuestRow {
     kind: Kind,
-    points: Option<Small<1, 60>>,
+    points: Option<BoundedU8<1, 60>>,
     wonder: Option<Wonder>,
     biomes: Option<Vec<Biome>>,
 }
@@ -99,21 +99,21 @@ pub(super) fn cards<R>(
     section: &str,
     rows: &[R],
     count: u8,
-    card: impl Fn(&R, &str) -> Checked<(&'static str, Card)>,
-) -> Checked<Vec<Card>> {
-    exactly(format!("{section} (their number)"), rows.len(), count.into())?;
+    card: impl Fn(&R, &str) -> CatalogueResult<(&'static str, Card)>,
+) -> CatalogueResult<Vec<Card>> {
+    check_equals(format!("{section} (length)"), rows.len(), count.into())?;
     let mut cards = vec![Card::default()];
     for (id, row) in (1..=count).zip(rows) {
         let place = format!("{section}[{}]", id - 1);
         let (field, card) = card(row, &place)?;
-        exactly(format!("{place}.{field}"), card.id, id)?;
+        check_equals(format!("{place}.{field}"), card.id, id)?;
         cards.push(card);
     }
     Ok(cards)
 }
 
 impl RegionRow {
-    pub(super) fn card(&self, place: &str) -> Checked<(&'static str, Card)> {
+    pub(super) fn card(&self, place: &str) -> CatalogueResult<(&'static str, Card)> {
         let biome = Some(self.biome);
         let symbols = symbols(biome, self.time == Time::Night, self.clues.get(), &self.wonders);
         let prerequisite = self.prerequisite.as_ref().map_or([0; 3], Wonders::counts);
@@ -125,7 +125,7 @@ impl RegionRow {
 }
 
 impl SanctuaryRow {
-    pub(super) fn card(&self, place: &str) -> Checked<(&'static str, Card)> {
+    pub(super) fn card(&self, place: &str) -> CatalogueResult<(&'static str, Card)> {
         let symbols = symbols(self.biome, self.night, self.clues.get(), &self.wonders);
         Ok(("id", Card { id: self.id, symbols, prerequisite: [0; 3], quest: self.quest.read(place)? }))
     }
@@ -143,9 +143,9 @@ fn symbols(biome: Option<Biome>, night: bool, clues: u8, wonders: &Wonders) -> S
 }
 
 impl QuestRow {
-    fn read(&self, place: &str) -> Checked<Quest> {
+    fn read(&self, place: &str) -> CatalogueResult<Quest> {
         let mut quest = Quest { kind: self.kind, ..Quest::default() };
-        let points = self.points.map(Small::get);
+        let points = self.points.map(BoundedU8::get);
         match (self.kind, points, self.wonder, &self.biomes) {
             (Kind::None, None, None, None) => {}
             (Kind::Flat, Some(points), None, None) => quest.flat = points,
@@ -154,7 +154,7 @@ impl QuestRow {
             (Kind::PerNight, Some(points), None, None) => quest.per[Symbol::Night] = points,
             (Kind::PerBiome, Some(points), None, Some(biomes)) => {
                 let place = format!("{place}.quest.biomes");
-                within(format!("{place} (their number)"), biomes.len(), 1, 2)?;
+                check_range(format!("{place} (length)"), biomes.len(), 1, 2)?;
                 for biome in biomes {
                     let per = &mut quest.per.0[*biome as usize];
                     if *per > 0 {

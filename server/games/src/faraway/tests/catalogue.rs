@@ -86,10 +86,10 @@ fn refusal(from: &str, to: &str) -> String {
 fn a_row_that_cannot_be_is_refused_by_its_place_and_field() {
     let first = "{\"duration\": 1, \"biome\": \"forest\", \"time\": \"day\", \"clues\": 0, ";
     let changes = [
-        ("\"duration\": 1", "\"duration\": 2", "regions[0].duration: is 2"),
+        ("\"duration\": 1", "\"duration\": 2", "regions[0].duration: must be 1; got 2"),
         ("forest", "swamp", "regions[0].biome: unknown variant `swamp`, expected one of `river`"),
         ("day", "noon", "regions[0].time: unknown variant `noon`"),
-        ("\"clues\": 0", "\"clues\": 2", "regions[0].clues: is 2"),
+        ("\"clues\": 0", "\"clues\": 2", "regions[0].clues: must be a whole number from 0 to 1; got 2"),
         ("\"clues\": 0", "\"clue\": 0", "regions[0].clue: unknown field"),
         ("{", "{\"clue\": 0, ", "regions[0].clue: unknown field"),
         ("{", "", "regions[0]: "),
@@ -104,10 +104,14 @@ fn a_row_that_cannot_be_is_refused_by_its_place_and_field() {
 fn a_quest_or_section_that_cannot_be_is_refused() {
     let quest = "\"quest\": {\"kind\": \"flat\", \"points\": 4}";
     let changes = [
-        (quest, quest.replace('4', "-4"), "regions[2].quest.points: is -4"),
+        (
+            quest,
+            quest.replace('4', "-4"),
+            "regions[2].quest.points: must be a whole number from 1 to 60; got -4",
+        ),
         (quest, quest.replace(", \"points\": 4", ""), "regions[2].quest: a quest `flat` has points"),
         ("\"id\": 45, \"biome\": null", "\"id\": 45, \"biome\": 3".to_owned(), "sanctuaries[44].biome: "),
-        ("\"schema_version\": 1", "\"schema_version\": 2".to_owned(), "schema_version: is 2"),
+        ("\"schema_version\": 1", "\"schema_version\": 2".to_owned(), "schema_version: must be 1; got 2"),
         ("\"provenance\"", "\"source\"".to_owned(), "catalogue: missing field `provenance`"),
     ];
     for (from, to, start) in changes {

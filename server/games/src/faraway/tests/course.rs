@@ -105,7 +105,7 @@ fn durations_give_the_order_and_a_turn_is_whole() {
     assert_eq!(game.state().order[..2], [1, 0].map(seat));
     let mut turns = vec![];
     for _ in 0..4 {
-        let active = game.pending().lowest().expect("somebody's turn");
+        let active = game.pending().lowest().expect("a seat has a turn");
         assert_eq!(game.pending().len(), 1);
         turns.push((active.number(), game.state().phase));
         let action = game.game().legal(game.state(), active).lowest().expect("a choice");
@@ -164,7 +164,7 @@ fn the_other_sanctuaries_go_under_the_deck() {
 }
 
 #[test]
-fn who_found_nothing_places_nothing() {
+fn a_seat_that_finds_nothing_places_nothing() {
     // FA-4.4
     let mut game = second_round();
     explore(&mut game, &[15, 60]);

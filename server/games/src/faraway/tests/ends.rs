@@ -91,7 +91,7 @@ fn finished(lines: &[[u8; 8]]) -> State {
     state
         .lines
         .of_mut(seats)
-        .copy_from_slice(&lines.iter().map(|line| line.map(RegionId::of_row)).collect::<Vec<_>>());
+        .copy_from_slice(&lines.iter().map(|line| line.map(RegionId::from_row)).collect::<Vec<_>>());
     state
 }
 
@@ -116,7 +116,7 @@ fn r11_the_shortest_region_of_the_line_breaks_ties() {
 fn a_score_is_explained_card_by_card() {
     // FA-6.5: one line of text for every region and every sanctuary placed, and no other.
     let mut state = finished(&[[27, 14, 29, 38, 50, 13, 57, 26], [1, 2, 3, 4, 5, 6, 7, 8]]);
-    state.placed[seat(0)] = [0, 15, 0, 44, 0, 24, 0].map(SanctuaryId::of_row);
+    state.placed[seat(0)] = [0, 15, 0, 44, 0, 24, 0].map(SanctuaryId::from_row);
     let lines = table(2, "basic").explain(&state, seat(0));
     let regions = [(27, 4), (14, 8), (29, 2), (38, 0), (50, 0), (13, 2), (57, 0), (26, 0)];
     let regions = regions.map(|(id, points)| (format!("region {id}"), points));
@@ -153,17 +153,17 @@ fn tampered(state: &State) -> Vec<State> {
         change(|state| state.round = 200),
         change(|state| state.turn = 250),
         change(|state| state.order[0] = seat(7)),
-        change(|state| state.lines[seat(0)][7] = RegionId::of_row(77)),
-        change(|state| state.lines[seat(0)][0] = state.lines[seat(1)][0].max(RegionId::of_row(1))),
+        change(|state| state.lines[seat(0)][7] = RegionId::from_row(77)),
+        change(|state| state.lines[seat(0)][0] = state.lines[seat(1)][0].max(RegionId::from_row(1))),
         change(|state| state.quests[seat(1)][0] ^= 7),
         change(|state| state.hands[seat(0)].insert(100u8)),
         change(|state| state.deck.insert(0u8)),
         change(|state| state.revealed.insert(70u8)),
         change(|state| state.display.insert(state.deck.lowest().unwrap_or(0))),
-        change(|state| state.left_over[6] = RegionId::of_row(255)),
-        change(|state| state.set_aside[seat(1)] = [200, 3].map(RegionId::of_row)),
-        change(|state| state.chosen[seat(0)] = RegionId::of_row(99)),
-        change(|state| state.placed[seat(1)][6] = SanctuaryId::of_row(99)),
+        change(|state| state.left_over[6] = RegionId::from_row(255)),
+        change(|state| state.set_aside[seat(1)] = [200, 3].map(RegionId::from_row)),
+        change(|state| state.chosen[seat(0)] = RegionId::from_row(99)),
+        change(|state| state.placed[seat(1)][6] = SanctuaryId::from_row(99)),
         change(|state| state.dealt[seat(0)][6].insert(60u8)),
         change(|state| state.owed[seat(0)] = 40),
         change(|state| state.front.insert(63u8)),

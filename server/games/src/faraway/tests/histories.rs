@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use boardwire_kernel::testkit::{History, Replayable, worlds_have_histories};
+use boardwire_kernel::testkit::{History, Replayable, check_histories};
 use boardwire_kernel::{Seat, Setup, testkit};
 
 use crate::faraway::{Action, Faraway, Phase, REGION_STREAM, RegionId, SANCTUARY_STREAM, Sanctuaries, State};
 
 impl Replayable for Faraway {
     fn history(&self, world: &State, choices: &[(Seat, u8)], viewer: Seat) -> Option<History> {
-        let choices = as_the_world_has_them(self, world, choices, viewer);
+        let choices = with_world_choices(self, world, choices, viewer);
         let mut outcomes = vec![vec![], vec![]];
         outcomes[REGION_STREAM] = regions_drawn(self, world, &choices);
         outcomes[SANCTUARY_STREAM] = sanctuaries_drawn(self, world)?;
@@ -18,7 +18,7 @@ impl Replayable for Faraway {
 }
 
 /// Returns the choices, with the world's values for hidden choices of other seats.
-fn as_the_world_has_them(
+fn with_world_choices(
     game: &Faraway,
     world: &State,
     choices: &[(Seat, u8)],
@@ -137,6 +137,6 @@ impl Deck {
 fn every_world_drawn_has_a_history_that_showed_the_seat_the_same() {
     // FA-5.2, FA-5.3, FA-5.4, FA-5.5
     for (seed, game) in (0..).zip(testkit::every_table::<Faraway>()) {
-        worlds_have_histories(&game, seed);
+        check_histories(&game, seed);
     }
 }

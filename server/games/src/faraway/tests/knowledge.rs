@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    Audits, Axis, Choices, Episode, Hidden, RESAMPLE_STREAM, RngStream, Setup, Turns, testkit, testkit::Shown,
+    Audits, Axis, Choices, Episode, Hidden, RESAMPLE_STREAM, RngStream, Setup, Turns, testkit,
+    testkit::ViewerSnapshot,
 };
 
 use super::{VARIANTS, climbing_game, explore, field, play, region, scripted, seat, table};
-use crate::faraway::resample::Sightings;
+use crate::faraway::resample::CardKnowledge;
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
 
 /// Asserts that two states differ in the observation of `owner` and look equal to all other seats.
 fn only_known_to(game: &Faraway, owner: u8, one: &State, other: &State) {
     assert_ne!(one, other);
     for number in 0..game.info().seats {
-        let [one, other] = [one, other].map(|state| Shown::to(game, state, seat(number)));
+        let [one, other] = [one, other].map(|state| ViewerSnapshot::of(game, state, seat(number)));
         assert_eq!(one == other, number != owner, "to seat {number}");
     }
 }
@@ -41,11 +42,11 @@ fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
     for number in 0..3u8 {
         let seats = [number, (number + 1) % 3, (number + 2) % 3].map(seat);
         let of = |name| field(&game, &state, number, name);
-        assert_eq!(of("lines"), seats.map(|seat| RegionId::rows(state.lines[seat])).concat());
-        assert_eq!(of("sanctuaries"), seats.map(|seat| SanctuaryId::rows(state.placed[seat])).concat());
+        assert_eq!(of("lines"), seats.map(|seat| RegionId::to_rows(state.lines[seat])).concat());
+        assert_eq!(of("sanctuaries"), seats.map(|seat| SanctuaryId::to_rows(state.placed[seat])).concat());
         let display: Vec<u8> = state.display.iter().collect();
         assert_eq!(of("display")[..display.len()], display);
-        assert_eq!(of("left_over"), RegionId::rows(state.left_over));
+        assert_eq!(of("left_over"), RegionId::to_rows(state.left_over));
         let dealt = seats.map(|seat| u8::try_from(state.found(seat).len()).expect("few"));
         assert_eq!(of("dealt"), dealt);
         assert_eq!(of("region_deck"), [u8::try_from(state.deck.len()).expect("few")]);
@@ -154,7 +155,7 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
 }
 
 #[test]
-fn the_order_of_the_decks_is_nobodys() {
+fn deck_order_is_not_in_the_state() {
     // FA-5.6: a state stores no order; the next card depends only on chance.
     for variant in VARIANTS {
         let (game, state) =
@@ -162,7 +163,7 @@ fn the_order_of_the_decks_is_nobodys() {
         let mut displays = BTreeSet::new();
         for seed in 0..50 {
             let mut next = state;
-            let mut chance = boardwire_kernel::Chance::seeded(seed, 2);
+            let mut chance = boardwire_kernel::RandomSource::seeded(seed, 2);
             while next.round == 3 {
                 let active = game.pending(&next).lowest().expect("a turn");
                 let action = game.legal(&next, active).lowest().expect("a choice");
@@ -176,8 +177,8 @@ fn the_order_of_the_decks_is_nobodys() {
 }
 
 /// Lists facts of a state: name, whether it is hidden from the viewer, value.
-fn things(state: &State, viewer: u8, seats: u8) -> Vec<(&'static str, bool, String)> {
-    let mut things = vec![
+fn facts(state: &State, viewer: u8, seats: u8) -> Vec<(&'static str, bool, String)> {
+    let mut facts = vec![
         ("deck of regions", true, format!("{:?}", state.deck)),
         ("front of the sanctuary deck", true, format!("{:?}", state.front)),
         ("display", false, format!("{:?}", state.display)),
@@ -190,7 +191,7 @@ fn things(state: &State, viewer: u8, seats: u8) -> Vec<(&'static str, bool, Stri
     ];
     for at in (0..seats).filter(|&at| at != viewer) {
         let hand = state.hands[seat(at)];
-        things.extend([
+        facts.extend([
             ("hidden hand", true, format!("{:?}", hand.difference(state.revealed))),
             ("known hand", false, format!("{:?}", hand.intersection(state.revealed))),
             ("choice", true, format!("{:?}", state.chosen[seat(at)])),
@@ -199,7 +200,7 @@ fn things(state: &State, viewer: u8, seats: u8) -> Vec<(&'static str, bool, Stri
             ("returned by others", true, format!("{:?}", state.dealt[seat(at)])),
         ]);
     }
-    things
+    facts
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn resample_varies_what_is_hidden_and_never_what_is_known() {
                 for viewer in 0..4u8 {
                     let mut world = *state;
                     game.resample(&mut world, seat(viewer), &mut rng);
-                    let [is, drawn] = [state, &world].map(|state| things(state, viewer, 4));
+                    let [is, drawn] = [state, &world].map(|state| facts(state, viewer, 4));
                     for ((name, hidden, is), (_, _, drawn)) in is.iter().zip(&drawn) {
                         assert!(is == drawn || *hidden, "{name} is known to seat {viewer}");
                         *varied.entry(name).or_default() += u32::from(is != drawn);
@@ -224,7 +225,7 @@ fn resample_varies_what_is_hidden_and_never_what_is_known() {
             });
         }
     }
-    for (name, hidden, _) in things(Episode::seeded(table(4, "basic"), 1).state(), 0, 4) {
+    for (name, hidden, _) in facts(Episode::seeded(table(4, "basic"), 1).state(), 0, 4) {
         assert_eq!(varied[name] > 20, hidden, "{name} varied {} times", varied[name]);
     }
 }
@@ -250,7 +251,7 @@ fn hidden_hands_are_drawn_evenly() {
 }
 
 #[test]
-fn worlds_follow_from_what_a_seat_knows_alone() {
+fn samples_depend_only_on_the_seats_knowledge() {
     // FA-5.2 to FA-5.5: two states look equal to the viewer. The same random numbers give the same determinization (world).
     let mut rng = RngStream::new(5, RESAMPLE_STREAM);
     let mut dealt_again = 0;
@@ -287,16 +288,16 @@ fn a_history_is_found_from_what_a_seat_knows() {
                 for viewer in (0..seats).map(seat).filter(|_| state.front_block > 0) {
                     let deals = game.deals(state).filter(|deal| deal.seat == viewer);
                     let own = deals.fold(0, |own, deal| own | deal.bit);
-                    let known = game.paths(state).map(|path| Sightings::of(path, own));
+                    let known = game.paths(state).map(|path| CardKnowledge::of(path, own));
                     for guesses in [0, 1] {
-                        let paths = game.some_paths(state, own, &known, guesses, &mut rng);
+                        let paths = game.sample_initial_paths(state, own, &known, guesses, &mut rng);
                         assert_eq!(
-                            paths.map(|path| Sightings::of(path, own)),
+                            paths.map(|path| CardKnowledge::of(path, own)),
                             known,
                             "{seats} seats, seed {seed}"
                         );
                         let mut sample = *state;
-                        game.follow(&mut sample, &paths);
+                        game.set_deals_from_paths(&mut sample, &paths);
                         assert_eq!(game.audit(&sample), Ok(()));
                     }
                     found += 1;

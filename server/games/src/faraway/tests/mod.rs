@@ -13,7 +13,7 @@ mod walk;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Choices, Components, Episode, RngStream, Seat, Setup, Views, testkit};
+use boardwire_kernel::{Choices, Components, Episode, RandomSource, RngStream, Seat, Setup, Views, testkit};
 
 use super::{Action, Catalogue, Faraway, Phase, RegionId, SanctuaryId, State};
 
@@ -55,8 +55,8 @@ fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Epi
         let rest = (1..=last).filter(|id| !first.contains(id));
         first.iter().copied().chain(rest).collect()
     };
-    let script = [whole(regions, super::REGIONS), whole(sanctuaries, super::SANCTUARIES)];
-    Episode::start(table(seats, variant), Chance::scripted(script))
+    let script = [whole(regions, super::REGION_COUNT), whole(sanctuaries, super::SANCTUARY_COUNT)];
+    Episode::start(table(seats, variant), RandomSource::scripted(script))
 }
 
 fn play(episode: &mut Episode<Faraway>, number: u8, action: Action) {

@@ -4,7 +4,7 @@ use boardwire_kernel::{RngStream, Setup};
 use serde_json::Value;
 
 use super::{catalogue, climbing_game, fame, field, line, placed, table};
-use crate::faraway::quests::{Quests, STANDINGS};
+use crate::faraway::quests::{QUEST_STATUSES, Quests};
 use crate::faraway::{Card, Faraway};
 
 #[test]
@@ -64,29 +64,29 @@ fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
 }
 
 /// Returns the quest statuses of a line of regions with sanctuaries.
-fn stands(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
+fn statuses_of(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
     let mut cards = ([0; 8], [0; 7]);
     cards.0[..line.len()].copy_from_slice(line);
     cards.1[..sanctuaries.len()].copy_from_slice(sanctuaries);
-    let standings = Quests::of(&catalogue()).standings(cards.0, cards.1);
-    standings.map(|value| STANDINGS[usize::from(value)])
+    let statuses = Quests::of(&catalogue()).quest_statuses(cards.0, cards.1);
+    statuses.map(|value| QUEST_STATUSES[usize::from(value)])
 }
 
 #[test]
 fn views_show_how_the_quest_of_each_region_stands() {
     // FA-6.2, FA-R4: 17 requires two chimeras; regions 16 and 5, and sanctuary 12, show one each.
-    assert_eq!(stands(&[17], &[])[..2], ["lacks_more", "no_region"]);
-    assert_eq!(stands(&[17, 16], &[])[..2], ["lacks_chimera", "met"]);
-    assert_eq!(stands(&[17, 16, 5], &[])[0], "met");
-    assert_eq!(stands(&[16, 17], &[])[1], "lacks_more", "played before it: face down still");
-    assert_eq!(stands(&[17], &[12])[0], "lacks_chimera", "sanctuaries are visible from the first step");
+    assert_eq!(statuses_of(&[17], &[])[..2], ["lacks_more", "no_region"]);
+    assert_eq!(statuses_of(&[17, 16], &[])[..2], ["lacks_chimera", "met"]);
+    assert_eq!(statuses_of(&[17, 16, 5], &[])[0], "met");
+    assert_eq!(statuses_of(&[16, 17], &[])[1], "lacks_more", "played before it: face down still");
+    assert_eq!(statuses_of(&[17], &[12])[0], "lacks_chimera", "sanctuaries are visible from the first step");
     let game = table(3, "basic");
     climbing_game(&game, 5, |episode| {
         for viewer in 0..3u8 {
             let shown = field(&game, episode.state(), viewer, "quests");
             for (row, at) in shown.chunks(8).zip((0..3).map(|at| (viewer + at) % 3)) {
-                let words: Vec<_> = row.iter().map(|&value| STANDINGS[usize::from(value)]).collect();
-                assert_eq!(words, stands(&line(episode.state(), at), &placed(episode.state(), at)));
+                let words: Vec<_> = row.iter().map(|&value| QUEST_STATUSES[usize::from(value)]).collect();
+                assert_eq!(words, statuses_of(&line(episode.state(), at), &placed(episode.state(), at)));
             }
         }
     });
@@ -134,7 +134,7 @@ fn r10_nights_are_night_regions_and_night_sanctuaries() {
 }
 
 /// Returns the fame of one card, computed from the catalogue's JSON.
-fn plainly(card: &Value, visible: &[&Value]) -> u64 {
+fn reference_fame(card: &Value, visible: &[&Value]) -> u64 {
     let number = |card: &Value, path: &str| card.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let sum = |path: &str| visible.iter().map(|card| number(card, path)).sum::<u64>();
     for wonder in ["stone", "chimera", "thistle"] {
@@ -164,7 +164,7 @@ fn plainly(card: &Value, visible: &[&Value]) -> u64 {
 }
 
 /// Returns the quest status of one card, computed from the catalogue's JSON.
-fn stands_plainly(card: &Value, visible: &[&Value]) -> String {
+fn reference_status(card: &Value, visible: &[&Value]) -> String {
     let wonders = ["stone", "chimera", "thistle"].into_iter().flat_map(|wonder| {
         let number = |card: &Value, part: &str| card[part][wonder].as_u64().unwrap_or(0);
         let seen: u64 = visible.iter().map(|card| number(card, "wonders")).sum();
@@ -194,15 +194,15 @@ fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
         let regions: Vec<Value> = line.iter().map(|&id| row("regions", id)).collect();
         let placed: Vec<Value> = sanctuaries.iter().map(|&id| row("sanctuaries", id)).collect();
         let got = fame(&line, &sanctuaries);
-        let stand = stands(&line, &sanctuaries);
+        let got_statuses = statuses_of(&line, &sanctuaries);
         for at in 0..8 {
             let visible: Vec<&Value> = regions[at..].iter().chain(&placed).collect();
-            assert_eq!(u64::from(got.regions[at]), plainly(&regions[at], &visible), "{line:?}");
-            assert_eq!(stand[at], stands_plainly(&regions[at], &visible), "{line:?}");
+            assert_eq!(u64::from(got.regions[at]), reference_fame(&regions[at], &visible), "{line:?}");
+            assert_eq!(got_statuses[at], reference_status(&regions[at], &visible), "{line:?}");
         }
         let visible: Vec<&Value> = regions.iter().chain(&placed).collect();
         for (at, card) in placed.iter().enumerate() {
-            assert_eq!(u64::from(got.sanctuaries[at]), plainly(card, &visible), "{sanctuaries:?}");
+            assert_eq!(u64::from(got.sanctuaries[at]), reference_fame(card, &visible), "{sanctuaries:?}");
         }
         // FA-6.4: the order of the sanctuaries makes no difference.
         let turned: Vec<u8> = sanctuaries.iter().rev().copied().collect();
@@ -218,9 +218,9 @@ fn the_bound_of_scores_gives_every_card_the_most_it_can_see() {
         values.sort_unstable();
         values.iter().rev().take(count).sum()
     };
-    let best = |worth: &dyn Fn(&Card) -> u32| {
+    let best = |value: &dyn Fn(&Card) -> u32| {
         let [regions, sanctuaries] =
-            [&cards.regions, &cards.sanctuaries].map(|cards| cards.iter().map(worth).collect());
+            [&cards.regions, &cards.sanctuaries].map(|cards| cards.iter().map(value).collect());
         greatest(regions, 8) + greatest(sanctuaries, 7)
     };
     let seen: Vec<u32> = (0..9).map(|at| best(&|card| card.symbols.0[at].into())).collect();

@@ -60,7 +60,7 @@ impl Plan {
         state.revealed = (1..=68).collect();
         for number in 0..self.seats {
             for round in 0..state.round - 1 {
-                state.lines[seat(number)][usize::from(round)] = RegionId::of_row(8 * round + number + 1);
+                state.lines[seat(number)][usize::from(round)] = RegionId::from_row(8 * round + number + 1);
             }
         }
         state.front = Sanctuaries::EMPTY;

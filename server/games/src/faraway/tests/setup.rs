@@ -1,6 +1,6 @@
 //! The deal, and the advanced variant.
 
-use boardwire_kernel::{Choices, Episode, RngStream, testkit::Shown};
+use boardwire_kernel::{Choices, Episode, RngStream, testkit::ViewerSnapshot};
 
 use super::{VARIANTS, explore, play, play_on, region, scripted, seat, table};
 use crate::faraway::{Phase, Regions, Sanctuaries};
@@ -62,7 +62,7 @@ fn two_of_five_are_set_aside_and_go_back_before_the_display_is_revealed() {
     assert_eq!(game.state().phase, Phase::SetAside);
     explore(&mut game, &[5, 11]);
     let state = *game.state();
-    assert_eq!(game.chance().fault(), None, "what was set aside can be drawn again at once");
+    assert_eq!(game.random_source().script_error(), None, "what was set aside can be drawn again at once");
     assert_eq!((state.phase, state.round), (Phase::Explore, 1));
     assert_eq!(state.hands.of(2), [set(&[1, 3, 4]), set(&[12, 13, 15])]);
     assert_eq!(state.display, set(&[2, 14, 60]));
@@ -95,7 +95,8 @@ fn how_many_a_seat_has_set_aside_shows_to_no_other() {
     let first = game.game().legal(game.state(), seat(1)).lowest().expect("five choices");
     after.apply(seat(1), first.into()).expect("legal");
     for watcher in [0, 2].map(seat) {
-        let shown = |episode: &Episode<_>| Shown::to(&*table(3, "advanced"), episode.state(), watcher);
+        let shown =
+            |episode: &Episode<_>| ViewerSnapshot::of(&*table(3, "advanced"), episode.state(), watcher);
         assert_eq!(shown(&game), shown(&after));
     }
 }

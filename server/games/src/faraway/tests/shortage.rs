@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use boardwire_kernel::{
-    Audits, Chance, Choices, Episode, Estimate, Hidden, RngStream, Seat, Setup, Texts, apply,
+    Audits, Choices, Episode, Estimate, Hidden, RandomSource, RngStream, Seat, Setup, Texts, apply,
 };
 
 use super::{climbing_game, explore, field, scripted, seat, table};
-use crate::faraway::turn::block_at;
+use crate::faraway::turn::block_round_and_index;
 use crate::faraway::{Faraway, Phase, Sanctuaries, State};
 
 #[test]
@@ -34,12 +34,12 @@ fn deals_evenly_from_a_returned_block(episode: &Episode<Faraway>) -> bool {
     let mut block = Sanctuaries::EMPTY;
     for seed in 0..200 {
         let mut after = *before;
-        apply(&**game, &mut after, last, action.into(), &mut Chance::seeded(seed, 2)).expect("legal");
+        apply(&**game, &mut after, last, action.into(), &mut RandomSource::seeded(seed, 2)).expect("legal");
         if after.front_block == before.front_block || after.front.is_empty() {
             return false;
         }
-        let (round, place) = block_at(after.front_block);
-        let owner = before.order_of(round, game.info().seats)[usize::from(place)];
+        let (round, order_index) = block_round_and_index(after.front_block);
+        let owner = before.order_of(round, game.info().seats)[usize::from(order_index)];
         block = before.returned(round, owner);
         let drawn = block.difference(after.front);
         numbers.insert(drawn.len());
@@ -54,9 +54,9 @@ fn r1_a_script_gives_the_order_in_which_they_were_returned() {
     // FA-R1: `records` plays whole games in which returned cards come again in their recorded order.
     let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3], &[20, 7, 11, 12]);
     explore(&mut game, &[6, 1]);
-    assert_eq!(game.chance().words()[1], 45);
-    game.chance_mut().extend(1, [12, 11]);
-    assert_eq!(game.chance().words()[1], 47);
+    assert_eq!(game.random_source().usage()[1], 45);
+    game.random_source_mut().extend(1, [12, 11]);
+    assert_eq!(game.random_source().usage()[1], 47);
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
             if let (Phase::Take, 0) = (state.phase, state.turn) {
                 owed = state.owed;
                 short += owed.all().iter().map(|&owed| u32::from(owed)).sum::<u32>();
-                for place in 0..6 {
-                    in_order(state, place);
+                for order_index in 0..6 {
+                    in_order(state, order_index);
                 }
             }
             if state.phase == Phase::Place && state.round < 8 {
@@ -124,9 +124,9 @@ fn r2_a_seat_that_is_owed_sanctuaries_is_estimated_to_place_one() {
     // FA-R2
     let mut without = 0;
     owed(|game, seat, state, other| {
-        let [worth, less] = [state, other].map(|state| game.value(state, seat));
+        let [value, less] = [state, other].map(|state| game.value(state, seat));
         let has_none = state.found(seat).is_empty();
-        assert_eq!(worth > less, has_none, "{state:?}");
+        assert_eq!(value > less, has_none, "{state:?}");
         without += u32::from(has_none);
     });
     assert!(without > 10, "{without} positions in which it has found none yet");
@@ -161,15 +161,15 @@ fn forgotten(state: &State, seat: Seat) -> Option<State> {
 
 /// Returns a state in which the placing seat lacks one of the cards dealt to it last.
 fn taken_back(state: &State, seat: Seat) -> Option<State> {
-    let is_placing = state.phase == Phase::Place && state.active() == Some(seat);
-    let (round, place) = block_at(state.front_block.max(1));
-    let block = state.returned(round, state.order_of(round, 6)[usize::from(place)]);
+    let must_place = state.phase == Phase::Place && state.active() == Some(seat);
+    let (round, order_index) = block_round_and_index(state.front_block.max(1));
+    let block = state.returned(round, state.order_of(round, 6)[usize::from(order_index)]);
     let last = state.found(seat).intersection(block).lowest()?;
     let mut broken = *state;
     broken.dealt[seat][usize::from(state.round - 2)].remove(last);
     broken.front.insert(last);
     broken.sanctuary_deck += 1;
-    (is_placing && round == state.round).then_some(broken)
+    (must_place && round == state.round).then_some(broken)
 }
 
 /// Returns a state in which a seat got one of the owed cards before its turn.
@@ -184,9 +184,9 @@ fn paid_early(state: &State, seat: Seat) -> Option<State> {
 }
 
 /// Asserts that a seat later in the order is dealt nothing while an earlier one is owed cards.
-fn in_order(state: &State, place: usize) {
-    let later = &state.order[place + 1..];
-    if state.owed[state.order[place]] > 0 {
+fn in_order(state: &State, order_index: usize) {
+    let later = &state.order[order_index + 1..];
+    if state.owed[state.order[order_index]] > 0 {
         assert!(later.iter().all(|&other| state.found(other).is_empty()));
         assert_eq!(state.sanctuary_deck, 0);
     }

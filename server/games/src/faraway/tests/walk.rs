@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use boardwire_kernel::RngStream;
 
 use crate::faraway::memory::{PLACED, Path};
-use crate::faraway::resample::{Part, Sightings, exchange_parts, segments, step};
+use crate::faraway::resample::{CardKnowledge, Part, differing_stretches, shuffle_path_parts, walk_step};
 
-const NOTHING: Sightings = Sightings { own: 0, late: 0, placed: 0 };
+const UNSEEN: CardKnowledge = CardKnowledge { own: 0, late: 0, placed: 0 };
 
 #[test]
 fn two_cards_exchange_a_stretch_between_deals_both_were_in() {
     // FA-5.4
     let one = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 8 | 1 << 12 | PLACED;
     let other = 1 << 2 | 1 << 3 | 1 << 8 | 1 << 11;
-    let stretches = |one, other| segments(one, other).collect::<Vec<Path>>();
+    let stretches = |one, other| differing_stretches(one, other).collect::<Vec<Path>>();
     assert_eq!(stretches(one, other), [0b110, 1 << 5, 1 << 11 | 1 << 12 | PLACED]);
     assert_eq!(stretches(1 | 1 << 4 | PLACED, 1 << 2 | 1 << 5 | PLACED), [0b11_0101], "both placed");
     assert_eq!(stretches(one, one), [0; 0]);
@@ -23,12 +23,12 @@ fn two_cards_exchange_a_stretch_between_deals_both_were_in() {
 #[test]
 fn a_step_exchanges_up_to_three_pairs_of_any_cards() {
     // FA-5.4: one of 45 cards has been dealt. It is in one of the one to three pairs in 8.6 % of the steps.
-    let (mut start, mut known, mut rng) = ([0; 45], [NOTHING; 45], RngStream::new(1, 0));
+    let (mut start, mut known, mut rng) = ([0; 45], [UNSEEN; 45], RngStream::new(1, 0));
     start[44] = 1;
     let mut at = [0u32; 45];
     for _ in 0..20_000 {
         let mut paths = start;
-        step(&mut paths, &known, 0, &mut rng);
+        walk_step(&mut paths, &known, 0, &mut rng);
         at[paths.iter().position(|&path| path == 1).expect("it is somewhere")] += 1;
     }
     // The standard deviation is 40.
@@ -38,7 +38,7 @@ fn a_step_exchanges_up_to_three_pairs_of_any_cards() {
     known[44].own = 1;
     for _ in 0..5_000 {
         let mut paths = start;
-        step(&mut paths, &known, 1, &mut rng);
+        walk_step(&mut paths, &known, 1, &mut rng);
         assert_eq!(paths, start, "the viewer has seen it");
     }
 }
@@ -54,29 +54,29 @@ fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_
         1 << 7 | deal | 1 << 14,
         1 << 2 | 1 << 15,
     ]);
-    let own = |own| Sightings { own, ..NOTHING };
-    let placed = |deal| Sightings { placed: deal + PLACED, ..NOTHING };
+    let own = |own| CardKnowledge { own, ..UNSEEN };
+    let placed = |deal| CardKnowledge { placed: deal + PLACED, ..UNSEEN };
     // The knowledge of the three cards; then the number of exchanges possible before the deal, and after it.
     let cases = [
-        ([NOTHING, NOTHING, NOTHING], 6, 6),
+        ([UNSEEN, UNSEEN, UNSEEN], 6, 6),
         ([own(deal), own(deal), own(deal)], 6, 6),
-        ([NOTHING, NOTHING, own(1 << 7)], 2, 6),
-        ([own(deal), own(deal), Sightings { own: deal, late: deal, placed: 0 }], 2, 6),
-        ([NOTHING, NOTHING, own(1 << 14)], 6, 2),
-        ([own(1 << 14), own(1 << 14), Sightings { own: 1 << 14, late: 1 << 14, placed: 0 }], 6, 2),
-        ([placed(1 << 12), NOTHING, NOTHING], 6, 2),
-        ([placed(deal), NOTHING, NOTHING], 6, 2),
-        ([placed(1 << 12), placed(1 << 13), NOTHING], 6, 1),
+        ([UNSEEN, UNSEEN, own(1 << 7)], 2, 6),
+        ([own(deal), own(deal), CardKnowledge { own: deal, late: deal, placed: 0 }], 2, 6),
+        ([UNSEEN, UNSEEN, own(1 << 14)], 6, 2),
+        ([own(1 << 14), own(1 << 14), CardKnowledge { own: 1 << 14, late: 1 << 14, placed: 0 }], 6, 2),
+        ([placed(1 << 12), UNSEEN, UNSEEN], 6, 2),
+        ([placed(deal), UNSEEN, UNSEEN], 6, 2),
+        ([placed(1 << 12), placed(1 << 13), UNSEEN], 6, 1),
     ];
     let mut rng = RngStream::new(2, 0);
     for (at, (of_three, before, after)) in cases.into_iter().enumerate() {
-        let mut known = [NOTHING; 45];
+        let mut known = [UNSEEN; 45];
         known[..3].copy_from_slice(&of_three);
         let mut times = BTreeMap::<_, u32>::new();
         for _ in 0..36_000 {
             let mut paths = start;
             for part in [Part::Before, Part::After] {
-                exchange_parts(&mut paths, &known, deal, part, &mut rng);
+                shuffle_path_parts(&mut paths, &known, deal, part, &mut rng);
             }
             assert_eq!(paths[3..], start[3..], "case {at}: they were not there");
             *times.entry([paths[0], paths[1], paths[2]]).or_default() += 1;

@@ -2,14 +2,16 @@
 //!
 //! Invalid values are rejected by row and field. [`super::faces`] reads cards, tokens and characters.
 
-use boardwire_kernel::catalogue::{Checked, exactly, read, refuse, require, unique, within};
+use boardwire_kernel::catalogue::{
+    CatalogueResult, check_equals, check_range, read, refuse, require, unique,
+};
 use boardwire_kernel::{Components, Provenance};
 use serde_json::Value;
 
 use super::super::limits::{
-    AXES, CARDS, CITIES, CITY_SPACES, HAND, PERIODS, SEATS, TILE_VALUES, TILES, WEIGHTS, byte,
+    AXES, CARDS, CITIES, CITY_SPACES, HAND, MAX_SEATS, PERIODS, TILE_VALUES, TILES, WEIGHTS, byte,
 };
-use super::effects::Program;
+use super::effects::EffectLists;
 use super::rows::{Rows, Segment};
 use super::{Axis, CardType, Catalogue, City, Tiles, TokenSet, faces};
 
@@ -29,23 +31,23 @@ fn provenance(file: &Value) -> Vec<Provenance> {
 }
 
 impl Components for Catalogue {
-    fn read(json: &str) -> Checked<Self> {
+    fn read(json: &str) -> CatalogueResult<Self> {
         let rows: Rows = read(json)?;
         require(rows.format == "golden_compass_catalogue", "format", || {
             format!("is {:?}, not \"golden_compass_catalogue\"", rows.format)
         })?;
-        exactly("format_version", rows.format_version, 1)?;
+        check_equals("format_version", rows.format_version, 1)?;
         rules_values(&rows)?;
         if let Some(turns) = rows.rulings.stall_guard_turns {
-            within("rulings.stall_guard_turns", turns, 1, 1000)?;
+            check_range("rulings.stall_guard_turns", turns, 1, 1000)?;
         }
         let values = &rows.rules_values;
         let (periods, mut cities) = periods(&rows)?;
         let objectives = path(&rows, &periods, &mut cities)?;
         let tokens = faces::tokens(&rows, &mut cities)?;
         let (cards, daemons, symbols) = faces::cards(&rows)?;
-        let mut program = Program::default();
-        let characters = faces::characters(&rows, &periods, &mut program)?;
+        let mut lists = EffectLists::default();
+        let characters = faces::characters(&rows, &periods, &mut lists)?;
         let catalogue = Catalogue {
             sections: provenance(&read(json)?),
             seats: (rows.setup.min_players.get(), rows.setup.max_players.get()),
@@ -70,12 +72,12 @@ impl Components for Catalogue {
             tokens,
             tiles: tiles(&rows)?,
             characters,
-            ops: program.ops,
-            options: program.options,
+            ops: lists.ops,
+            options: lists.options,
             guard: rows.rulings.stall_guard_turns,
         };
         let places = usize::from(catalogue.hand_places());
-        within("rules_values.hand_limit (with the largest gain of cards)", places, 1, HAND)?;
+        check_range("rules_values.hand_limit (with the largest gain of cards)", places, 1, HAND)?;
         Ok(catalogue)
     }
 
@@ -85,10 +87,10 @@ impl Components for Catalogue {
 }
 
 /// Checks the set-up and the values of the rules. A value that the rules fix must equal the fixed value.
-fn rules_values(rows: &Rows) -> Checked {
+fn rules_values(rows: &Rows) -> CatalogueResult {
     let (setup, values) = (&rows.setup, &rows.rules_values);
     let (fewest, most) = (setup.min_players.get(), setup.max_players.get());
-    within("setup.min_players", fewest, 2, most)?;
+    check_range("setup.min_players", fewest, 2, most)?;
     for (place, value, due) in [
         ("setup.characters_dealt", setup.characters_dealt, 2),
         ("setup.characters_kept", setup.characters_kept, 1),
@@ -100,19 +102,19 @@ fn rules_values(rows: &Rows) -> Checked {
         ("rules_values.dust_action_tiles", values.dust_action_tiles, 1),
         ("rules_values.airship_truth_tiles_lost", values.airship_truth_tiles_lost, 1),
     ] {
-        exactly(place, value, due)?;
+        check_equals(place, value, due)?;
     }
     let limit = values.hand_limit.get();
-    within("setup.starting_hand", setup.starting_hand, 0, limit)?;
-    within("rules_values.airship_extra_cards", values.airship_extra_cards, 0, limit)?;
+    check_range("setup.starting_hand", setup.starting_hand, 0, limit)?;
+    check_range("rules_values.airship_extra_cards", values.airship_extra_cards, 0, limit)?;
     let drafted = values.truth_tiles_per_player.get() * most;
-    within("rules_values.truth_tiles_drawn", values.truth_tiles_drawn, drafted, 24)?;
+    check_range("rules_values.truth_tiles_drawn", values.truth_tiles_drawn, drafted, 24)?;
     Ok(())
 }
 
-fn periods(rows: &Rows) -> Checked<(Vec<String>, Vec<City>)> {
+fn periods(rows: &Rows) -> CatalogueResult<(Vec<String>, Vec<City>)> {
     let list = &rows.periods.list;
-    exactly("periods.list (their number)", list.len(), PERIODS)?;
+    check_equals("periods.list (length)", list.len(), PERIODS)?;
     unique("periods.list", "id", list, |period| period.id.clone())?;
     let mut cities: Vec<City> = Vec::new();
     for (row, period) in list.iter().enumerate() {
@@ -124,10 +126,10 @@ fn periods(rows: &Rows) -> Checked<(Vec<String>, Vec<City>)> {
         require(period.places_experience != collects, place("places_experience"), || {
             format!("must be {}: tokens are laid out in the last period", !collects)
         })?;
-        exactly(place("cities (their number)"), period.cities.len(), 2)?;
+        check_equals(place("cities (length)"), period.cities.len(), 2)?;
         for (at, id) in period.cities.iter().enumerate() {
             let twice = cities.iter().any(|city| city.id == *id);
-            require(!twice, place("cities"), || format!("{id} stands twice"))?;
+            require(!twice, place("cities"), || format!("{id} is listed twice"))?;
             let Some(name) = rows.periods.city_names.get(id) else {
                 return refuse(format!("periods.city_names.{id}"), "the name is missing");
             };
@@ -148,9 +150,9 @@ fn periods(rows: &Rows) -> Checked<(Vec<String>, Vec<City>)> {
 }
 
 /// Sets the spaces of the cities. Returns the positions of the objectives.
-fn path(rows: &Rows, periods: &[String], cities: &mut [City]) -> Checked<[u8; PERIODS]> {
+fn path(rows: &Rows, periods: &[String], cities: &mut [City]) -> CatalogueResult<[u8; PERIODS]> {
     let segments = &rows.path.segments;
-    exactly("path.segments (their number)", segments.len(), 1 + CITIES + PERIODS)?;
+    check_equals("path.segments (length)", segments.len(), 1 + CITIES + PERIODS)?;
     let mut objectives = [0; PERIODS];
     let mut at = 0;
     for (row, segment) in segments.iter().enumerate() {
@@ -160,16 +162,14 @@ fn path(rows: &Rows, periods: &[String], cities: &mut [City]) -> Checked<[u8; PE
             Segment::Start if row == 0 => {}
             Segment::City { city, spaces } if row > 0 && part < 2 => {
                 let here = &mut cities[period * 2 + part];
-                require(*city == here.id, place("city"), || {
-                    format!("is {city}, but {} comes next", here.id)
-                })?;
-                within(place("spaces"), *spaces, 1, CITY_SPACES)?;
+                require(*city == here.id, place("city"), || format!("is {city}; expected {}", here.id))?;
+                check_range(place("spaces"), *spaces, 1, CITY_SPACES)?;
                 here.spaces = (at + 1, at + spaces);
                 at += spaces;
             }
             Segment::Objective { period: id } if row > 0 && part == 2 => {
                 let next = &periods[period];
-                require(id == next, place("period"), || format!("is {id}, but {next} comes next"))?;
+                require(id == next, place("period"), || format!("is {id}; expected {next}"))?;
                 at += 1;
                 objectives[period] = at;
             }
@@ -182,30 +182,30 @@ fn path(rows: &Rows, periods: &[String], cities: &mut [City]) -> Checked<[u8; PE
     Ok(objectives)
 }
 
-fn axes(rows: &Rows) -> Checked<Vec<Axis>> {
+fn axes(rows: &Rows) -> CatalogueResult<Vec<Axis>> {
     let list = &rows.wheel.axes;
-    within("wheel.axes (their number)", list.len(), 1, AXES)?;
+    check_range("wheel.axes (length)", list.len(), 1, AXES)?;
     let mut axes = Vec::new();
     for (row, axis) in list.iter().enumerate() {
-        let weight = within(format!("wheel.axes[{row}].weight"), axis.weight, 1, WEIGHTS)?;
+        let weight = check_range(format!("wheel.axes[{row}].weight"), axis.weight, 1, WEIGHTS)?;
         let (draw, advance) = (axis.red.draw.get(), axis.red.advance.get());
         axes.push(Axis { draw, advance, blue: axis.blue, weight });
     }
-    within("wheel.axes (sum of weight)", axes.iter().map(|axis| axis.weight).sum(), 1, WEIGHTS)?;
+    check_range("wheel.axes (sum of weight)", axes.iter().map(|axis| axis.weight).sum(), 1, WEIGHTS)?;
     let moves = axes.iter().any(|axis| axis.advance > 0);
     require(moves, "wheel.axes", || "at least one red.advance must be above 0".into())?;
     Ok(axes)
 }
 
-fn decks(rows: &Rows, cards: &[CardType]) -> Checked<[u8; SEATS + 1]> {
-    let mut decks = [0; SEATS + 1];
+fn decks(rows: &Rows, cards: &[CardType]) -> CatalogueResult<[u8; MAX_SEATS + 1]> {
+    let mut decks = [0; MAX_SEATS + 1];
     for seats in rows.setup.min_players.get()..=rows.setup.max_players.get() {
         let place = format!("setup.lyra_deck_copies.{seats}");
         let Some(&copies) = rows.setup.lyra_deck_copies.get(&seats.to_string()) else {
             return refuse(place, "the number of decks is missing");
         };
         let cards: u32 = cards.iter().map(|card| u32::from(card.count) * u32::from(copies)).sum();
-        within(place.as_str(), cards, 1, byte(CARDS).into())?;
+        check_range(place.as_str(), cards, 1, byte(CARDS).into())?;
         let hands = u32::from(seats) * u32::from(rows.rules_values.hand_limit.get());
         require(hands < cards, place, || format!("full hands would hold {hands} of {cards} cards"))?;
         decks[usize::from(seats)] = copies;
@@ -213,13 +213,13 @@ fn decks(rows: &Rows, cards: &[CardType]) -> Checked<[u8; SEATS + 1]> {
     Ok(decks)
 }
 
-fn tiles(rows: &Rows) -> Checked<Vec<Tiles>> {
+fn tiles(rows: &Rows) -> CatalogueResult<Vec<Tiles>> {
     let list = &rows.truth_tiles.tiles;
-    within("truth_tiles.tiles (their number)", list.len(), 1, TILE_VALUES)?;
+    check_range("truth_tiles.tiles (length)", list.len(), 1, TILE_VALUES)?;
     unique("truth_tiles.tiles", "value", list, |tile| tile.value.get())?;
     let sum = list.iter().map(|tile| u32::from(tile.count.get())).sum();
     let drawn = 3 * u32::from(rows.rules_values.truth_tiles_drawn);
-    within("truth_tiles.tiles (sum of count)", sum, drawn, TILES)?;
+    check_range("truth_tiles.tiles (sum of count)", sum, drawn, TILES)?;
     let mut tiles: Vec<_> =
         list.iter().map(|tile| Tiles { value: tile.value.get(), count: tile.count.get() }).collect();
     tiles.sort_unstable_by_key(|tile| tile.value);

@@ -1,6 +1,6 @@
 //! Ally powers as a flat program: lists of effects, and lists of options within them.
 
-use boardwire_kernel::catalogue::{Checked, refuse, require, within};
+use boardwire_kernel::catalogue::{CatalogueResult, check_range, refuse, require};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
@@ -104,7 +104,7 @@ impl Op {
 
 /// The effect lists of all characters, one after another.
 #[derive(Default)]
-pub(super) struct Program {
+pub(super) struct EffectLists {
     pub(super) ops: Vec<Op>,
     pub(super) options: Vec<EffectList>,
 }
@@ -116,7 +116,7 @@ pub(super) struct Allowed {
     pub(super) places: bool,
 }
 
-impl Program {
+impl EffectLists {
     /// Appends a list after the lists of its options. Returns its range.
     pub(super) fn list(
         &mut self,
@@ -124,7 +124,7 @@ impl Program {
         period: Allowed,
         depth: usize,
         place: &str,
-    ) -> Checked<EffectList> {
+    ) -> CatalogueResult<EffectList> {
         require(depth <= NESTING, place, || format!("lists are nested more than {NESTING} deep"))?;
         require(!effects.is_empty(), place, || "holds no effect".into())?;
         let mut list = Vec::new();
@@ -142,10 +142,16 @@ impl Program {
         Ok(EffectList { start: index(start), end: index(self.ops.len()) })
     }
 
-    fn choice(&mut self, options: &[Vec<Effect>], period: Allowed, depth: usize, place: &str) -> Checked<Op> {
+    fn choice(
+        &mut self,
+        options: &[Vec<Effect>],
+        period: Allowed,
+        depth: usize,
+        place: &str,
+    ) -> CatalogueResult<Op> {
         let place = format!("{place}.options");
-        within(format!("{place} (their number)"), options.len(), 2, OPTIONS)?;
-        let lists: Checked<Vec<_>> = options
+        check_range(format!("{place} (length)"), options.len(), 2, OPTIONS)?;
+        let lists: CatalogueResult<Vec<_>> = options
             .iter()
             .enumerate()
             .map(|(row, option)| self.list(option, period, depth + 1, &format!("{place}[{row}]")))
@@ -162,8 +168,8 @@ fn index(at: usize) -> u8 {
 }
 
 /// Returns an effect without options, and how often its list contains it.
-fn single(effect: &Effect, period: Allowed, place: &str) -> Checked<(Op, u8)> {
-    let number = |field: &str, value: u8, max: u8| within(format!("{place}.{field}"), value, 1, max);
+fn single(effect: &Effect, period: Allowed, place: &str) -> CatalogueResult<(Op, u8)> {
+    let number = |field: &str, value: u8, max: u8| check_range(format!("{place}.{field}"), value, 1, max);
     let count = |value: u8, max: u8| number("count", value, max);
     let suits = |kind: &str, suits: bool| {
         require(suits, format!("{place}.kind"), || format!("{kind} does not suit the card's period"))
@@ -193,6 +199,8 @@ fn single(effect: &Effect, period: Allowed, place: &str) -> Checked<(Op, u8)> {
         Effect::SpendCards { count: n } => (Op::Spend(count(n, GAIN)?), 1),
         Effect::WildDaemonPair { count: n } => (Op::WildPair(count(n, GAIN)?), 1),
         Effect::ShortTriplet { count: n } => (Op::ShortTriplet(count(n, GAIN)?), 1),
-        Effect::ChooseOne { .. } => return refuse(place, "choices are laid out by their own rule"),
+        Effect::ChooseOne { .. } => {
+            return refuse(place, "internal error: choose_one is handled before this function");
+        }
     })
 }

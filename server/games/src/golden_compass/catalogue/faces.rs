@@ -1,16 +1,18 @@
 //! Converts rows into the catalogue: Lyra cards, experience tokens and characters.
 
-use boardwire_kernel::catalogue::{Checked, exactly, one_of, refuse, require, unique, within};
+use boardwire_kernel::catalogue::{
+    CatalogueResult, check_equals, check_range, parse_word, refuse, require, unique,
+};
 
 use super::super::limits::{
     CARD_TYPES, CHARACTERS, COLLECTING, DAEMONS, PERIODS, SYMBOLS, TOKENS, VALUE, to_byte,
 };
-use super::effects::{Allowed, Program};
+use super::effects::{Allowed, EffectLists};
 use super::rows::{self, Rows};
 use super::{CardType, Character, City, CityId, DaemonId, SymbolId, Token, TokenId};
 
-fn ids(place: &str, list: &[rows::Named], max: usize) -> Checked<Vec<String>> {
-    within(format!("{place} (their number)"), list.len(), 1, max)?;
+fn ids(place: &str, list: &[rows::Named], max: usize) -> CatalogueResult<Vec<String>> {
+    check_range(format!("{place} (length)"), list.len(), 1, max)?;
     for (row, named) in list.iter().enumerate() {
         require(!named.id.is_empty(), format!("{place}[{row}].id"), || "is empty".into())?;
     }
@@ -19,31 +21,31 @@ fn ids(place: &str, list: &[rows::Named], max: usize) -> Checked<Vec<String>> {
 }
 
 /// Returns the number of a declared id, counted from 1.
-fn find(known: &[String], id: &str, place: String) -> Checked<u8> {
+fn find(known: &[String], id: &str, place: String) -> CatalogueResult<u8> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let at = one_of(place, id, &known)?;
+    let at = parse_word(place, id, &known)?;
     Ok(to_byte(at + 1))
 }
 
 /// Returns the types of Lyra card, the ids of daemons and the ids of symbols.
-pub(super) fn cards(rows: &Rows) -> Checked<(Vec<CardType>, Vec<String>, Vec<String>)> {
+pub(super) fn cards(rows: &Rows) -> CatalogueResult<(Vec<CardType>, Vec<String>, Vec<String>)> {
     let deck = &rows.lyra_deck;
     let daemons = ids("lyra_deck.daemons", &deck.daemons, DAEMONS)?;
     let symbols = ids("lyra_deck.symbols", &deck.symbols, SYMBOLS)?;
-    within("lyra_deck.cards (their number)", deck.cards.len(), 1, CARD_TYPES)?;
+    check_range("lyra_deck.cards (length)", deck.cards.len(), 1, CARD_TYPES)?;
     let mut cards: Vec<CardType> = Vec::new();
     for (row, card) in deck.cards.iter().enumerate() {
         let place = format!("lyra_deck.cards[{row}]");
         let card = face(card, &daemons, &symbols, &place)?;
         require(card.count > 0, format!("{place}.count"), || "is 0".into())?;
         let twice = cards.iter().any(|other| other.name == card.name);
-        require(!twice, place, || format!("{} stands twice", card.name))?;
+        require(!twice, place, || format!("{} is listed twice", card.name))?;
         cards.push(card);
     }
     Ok((cards, daemons, symbols))
 }
 
-fn face(card: &rows::Card, daemons: &[String], symbols: &[String], place: &str) -> Checked<CardType> {
+fn face(card: &rows::Card, daemons: &[String], symbols: &[String], place: &str) -> CatalogueResult<CardType> {
     let plain = |name: &str, is_joker, count| CardType {
         name: name.to_owned(),
         daemon: None,
@@ -67,9 +69,9 @@ fn face(card: &rows::Card, daemons: &[String], symbols: &[String], place: &str) 
 }
 
 /// Returns the experience tokens, city by city. Adds the tokens of each city to `cities`.
-pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> Checked<Vec<Token>> {
+pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> CatalogueResult<Vec<Token>> {
     let sets = &rows.experience_tokens.sets;
-    exactly("experience_tokens.sets (their number)", sets.len(), COLLECTING)?;
+    check_equals("experience_tokens.sets (length)", sets.len(), COLLECTING)?;
     let mut tokens: Vec<Token> = Vec::new();
     for (city, here) in (1u8..).zip(cities[..COLLECTING].iter_mut()) {
         let Some(row) = sets.iter().position(|set| set.city == here.id) else {
@@ -77,13 +79,13 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> Checked<Vec<Token>> {
         };
         let place = format!("experience_tokens.sets[{row}].tokens");
         let set = &sets[row].tokens;
-        exactly(format!("{place} (their number)"), set.len(), usize::from(here.slots))?;
+        check_equals(format!("{place} (length)"), set.len(), usize::from(here.slots))?;
         for (at, token) in set.iter().enumerate() {
             let (value, face) = match *token {
                 rows::Token::Points { value } => (value, value.to_string()),
                 rows::Token::Alethiometer => (0, "alethiometer".into()),
             };
-            within(format!("{place}[{at}].value"), value, 0, VALUE)?;
+            check_range(format!("{place}[{at}].value"), value, 0, VALUE)?;
             require(tokens.len() < TOKENS, place.as_str(), || format!("more than {TOKENS} tokens in all"))?;
             let id = TokenId::new(super::count_of(&tokens) + 1);
             let name = format!("{}.{face}", here.id);
@@ -96,10 +98,14 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> Checked<Vec<Token>> {
     Ok(tokens)
 }
 
-/// Returns the characters. Appends their powers to `program`.
-pub(super) fn characters(rows: &Rows, periods: &[String], program: &mut Program) -> Checked<Vec<Character>> {
+/// Returns the characters. Appends their powers to `lists`.
+pub(super) fn characters(
+    rows: &Rows,
+    periods: &[String],
+    lists: &mut EffectLists,
+) -> CatalogueResult<Vec<Character>> {
     let list = &rows.characters.list;
-    within("characters.list (their number)", list.len(), 1, CHARACTERS)?;
+    check_range("characters.list (length)", list.len(), 1, CHARACTERS)?;
     unique("characters.list", "id", list, |character| character.id.clone())?;
     let mut characters: Vec<Character> = Vec::new();
     for (row, character) in list.iter().enumerate() {
@@ -111,14 +117,14 @@ pub(super) fn characters(rows: &Rows, periods: &[String], program: &mut Program)
             name: character.name.clone(),
             period,
             magisterium: character.magisterium.get(),
-            power: program.list(&character.effects, allowed, 1, &place("effects"))?,
+            power: lists.list(&character.effects, allowed, 1, &place("effects"))?,
             text: character.text.clone(),
         });
     }
     let dealt = 2 * usize::from(rows.setup.max_players.get());
     for (period, id) in (0u8..).zip(periods) {
         let count = characters.iter().filter(|character| character.period == period).count();
-        within(format!("characters.list (those of period {id})"), count, dealt, CHARACTERS)?;
+        check_range(format!("characters.list (those of period {id})"), count, dealt, CHARACTERS)?;
     }
     Ok(characters)
 }

@@ -16,7 +16,7 @@ use boardwire_kernel::{BitSet, Provenance};
 pub(super) use effects::{EffectList, KINDS, Op};
 pub(super) use rows::Blue;
 
-use super::limits::{CITIES, COLLECTING, PERIODS, SEATS, to_byte};
+use super::limits::{CITIES, COLLECTING, MAX_SEATS, PERIODS, to_byte};
 
 boardwire_kernel::ids! {
     /// A type of Lyra card.
@@ -117,7 +117,7 @@ pub struct Catalogue {
     pub(super) seats: (u8, u8),
     pub(super) starting_hand: u8,
     /// The number of decks by seat count.
-    pub(super) decks: [u8; SEATS + 1],
+    pub(super) decks: [u8; MAX_SEATS + 1],
     pub(super) hand_limit: u8,
     pub(super) triplet_compass: u8,
     pub(super) action_compass: u8,
@@ -217,11 +217,11 @@ impl Catalogue {
 
     /// Returns the number of cards that a hand can hold at any moment.
     pub(super) fn hand_places(&self) -> u8 {
-        self.hand_limit + self.gain()
+        self.hand_limit + self.max_cards_gained()
     }
 
     /// Returns the largest number of cards that a hand gains at once.
-    fn gain(&self) -> u8 {
+    fn max_cards_gained(&self) -> u8 {
         let effects = self.ops.iter().map(|op| match *op {
             Op::Draw(count) | Op::DrawKeep { draw: count, .. } | Op::StealCard(count) => count,
             _ => 0,
@@ -230,24 +230,25 @@ impl Catalogue {
     }
 
     /// Returns the most cards that one `draw_keep` draws.
-    pub(super) fn looked_at(&self) -> u8 {
-        let looked_at = self.ops.iter().map(|op| if let Op::DrawKeep { draw, .. } = *op { draw } else { 0 });
-        looked_at.max().expect("every character has an effect")
+    pub(super) fn max_draw_keep(&self) -> u8 {
+        let max_draw_keep =
+            self.ops.iter().map(|op| if let Op::DrawKeep { draw, .. } = *op { draw } else { 0 });
+        max_draw_keep.max().expect("every character has an effect")
     }
 
     /// Returns an upper bound of the plies of a match: the guard's turns times the plies of the longest turn.
-    pub(super) fn longest(&self, seats: u8, guard: u16) -> u32 {
+    pub(super) fn max_plies(&self, seats: u8, guard: u16) -> u32 {
         // Colour, action and target; one or two choices and the cards of every effect; sets; the end of the turn.
         let power = self.characters.iter().map(|card| self.plies_of(card.power)).max();
         let played = u32::from(self.hand_limit) / 2 * 6;
         let blue = 3 + power.expect("there are characters") + played + 1;
-        let red = 1 + u32::from(self.gain());
+        let red = 1 + u32::from(self.max_cards_gained());
         let turns = u32::from(self.steps()) * u32::from(guard);
         let magisterium = self.characters.iter().map(|card| card.magisterium).max();
         let magisterium = magisterium.expect("there are characters");
         let scoring = 1 + 2 * u32::from(magisterium) + u32::from(self.airship_extra_cards);
-        let framed = u32::from(seats) * (1 + u32::from(self.tiles_each)) + scoring;
-        turns * blue.max(red) + 3 * framed
+        let plies_outside_turns = u32::from(seats) * (1 + u32::from(self.tiles_each)) + scoring;
+        turns * blue.max(red) + 3 * plies_outside_turns
     }
 
     /// Returns an upper bound of the plies of a list of effects.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use boardwire_kernel::catalogue::Small;
+use boardwire_kernel::catalogue::BoundedU8;
 use serde::Deserialize;
 
 use super::super::limits::{ADVANCE, CITY_TOKENS, COMPASS, DUST, MAGISTERIUM, PASSAGES, TILES_EACH, VALUE};
@@ -31,13 +31,13 @@ pub(super) struct Rows {
 
 #[derive(Deserialize)]
 pub(super) struct Components {
-    pub(super) compass_tiles_per_player: Small<1, COMPASS>,
+    pub(super) compass_tiles_per_player: BoundedU8<1, COMPASS>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Setup {
-    pub(super) min_players: Small<2, 4>,
-    pub(super) max_players: Small<2, 4>,
+    pub(super) min_players: BoundedU8<2, 4>,
+    pub(super) max_players: BoundedU8<2, 4>,
     pub(super) starting_hand: u8,
     pub(super) lyra_deck_copies: BTreeMap<String, u8>,
     pub(super) characters_dealt: u8,
@@ -46,17 +46,17 @@ pub(super) struct Setup {
 
 #[derive(Deserialize)]
 pub(super) struct RulesValues {
-    pub(super) hand_limit: Small<3, 12>,
+    pub(super) hand_limit: BoundedU8<3, 12>,
     pub(super) daemon_pair_size: u8,
     pub(super) daemon_pair_tokens: u8,
     pub(super) symbol_triplet_size: u8,
-    pub(super) symbol_triplet_compass: Small<1, COMPASS>,
+    pub(super) symbol_triplet_compass: BoundedU8<1, COMPASS>,
     pub(super) spy_pair_size: u8,
     pub(super) spy_pair_steals: u8,
-    pub(super) alethiometer_action_compass: Small<1, COMPASS>,
+    pub(super) alethiometer_action_compass: BoundedU8<1, COMPASS>,
     pub(super) dust_action_tiles: u8,
     pub(super) truth_tiles_drawn: u8,
-    pub(super) truth_tiles_per_player: Small<1, TILES_EACH>,
+    pub(super) truth_tiles_per_player: BoundedU8<1, TILES_EACH>,
     pub(super) airship_extra_cards: u8,
     pub(super) airship_truth_tiles_lost: u8,
 }
@@ -73,7 +73,7 @@ pub(super) struct Period {
     pub(super) cities: Vec<String>,
     pub(super) collects_experience: bool,
     pub(super) places_experience: bool,
-    pub(super) experience_slots_per_city: Small<1, CITY_TOKENS>,
+    pub(super) experience_slots_per_city: BoundedU8<1, CITY_TOKENS>,
 }
 
 #[derive(Deserialize)]
@@ -103,8 +103,8 @@ pub(super) struct Axis {
 
 #[derive(Deserialize)]
 pub(super) struct Red {
-    pub(super) draw: Small<2, 3>,
-    pub(super) advance: Small<0, ADVANCE>,
+    pub(super) draw: BoundedU8<2, 3>,
+    pub(super) advance: BoundedU8<0, ADVANCE>,
 }
 
 /// A light-blue symbol of the wheel.
@@ -173,13 +173,13 @@ pub(super) struct TruthTiles {
 
 #[derive(Deserialize)]
 pub(super) struct Tile {
-    pub(super) value: Small<0, VALUE>,
-    pub(super) count: Small<1, 255>,
+    pub(super) value: BoundedU8<0, VALUE>,
+    pub(super) count: BoundedU8<1, 255>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Count<const MOST: u8> {
-    pub(super) count: Small<0, MOST>,
+    pub(super) count: BoundedU8<0, MOST>,
 }
 
 #[derive(Deserialize)]
@@ -192,7 +192,7 @@ pub(super) struct Character {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) period: String,
-    pub(super) magisterium: Small<0, MAGISTERIUM>,
+    pub(super) magisterium: BoundedU8<0, MAGISTERIUM>,
     pub(super) effects: Vec<Effect>,
     #[serde(default)]
     pub(super) text: String,

@@ -13,20 +13,20 @@ fn or_none(words: &[String]) -> Vec<&str> {
 /// Returns every table, in the order in which clients list them.
 pub(in crate::golden_compass) fn tables(catalogue: &Catalogue, seats: u8) -> Vec<Table> {
     vec![
-        of_the_box(cards(catalogue, seats), CARD_TYPES),
-        of_the_box(tokens(catalogue), TOKENS),
-        of_the_box(characters(catalogue), CHARACTERS),
+        padded_to_box(cards(catalogue, seats), CARD_TYPES),
+        padded_to_box(tokens(catalogue), TOKENS),
+        padded_to_box(characters(catalogue), CHARACTERS),
         effects(catalogue),
         options(catalogue),
-        of_the_box(axes(catalogue), AXES),
-        of_the_box(tiles(catalogue), TILE_VALUES),
+        padded_to_box(axes(catalogue), AXES),
+        padded_to_box(tiles(catalogue), TILE_VALUES),
         cities(catalogue),
     ]
 }
 
 /// Extends a table to as many rows as the box has components; fields and actions have room for them. Rows that a smaller
 /// catalogue lacks are all zero.
-fn of_the_box(mut table: Table, rows: usize) -> Table {
+fn padded_to_box(mut table: Table, rows: usize) -> Table {
     table.rows.resize(1 + rows, vec![0; table.columns.len()]);
     table
 }
@@ -41,8 +41,8 @@ fn tiles(catalogue: &Catalogue) -> Table {
 fn cards(catalogue: &Catalogue, seats: u8) -> Table {
     let decks = catalogue.decks[usize::from(seats)];
     Table::of("cards", &catalogue.cards)
-        .category("daemon", or_none(&catalogue.daemons), |card| DaemonId::row(card.daemon))
-        .category("symbol", or_none(&catalogue.symbols), |card| SymbolId::row(card.symbol))
+        .category("daemon", or_none(&catalogue.daemons), |card| DaemonId::to_row(card.daemon))
+        .category("symbol", or_none(&catalogue.symbols), |card| SymbolId::to_row(card.symbol))
         .flag("joker", |card| card.is_joker)
         .flag("spy", |card| card.is_spy)
         .count("copies", |card| card.count * decks)

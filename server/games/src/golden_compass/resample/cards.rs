@@ -6,19 +6,19 @@
 //! are the draw pile.
 //!
 //! If another seat must name a card of a set, its hand must leave it a choice. Hands are sampled until one does. After
-//! [`MOST_TRIES`] failures such a hand is built.
+//! [`MAX_TRIES`] failures such a hand is built.
 
 use boardwire_kernel::{BySeat, RngStream, Seat, SeatSet};
 
 use super::super::GoldenCompass;
-use super::super::limits::{CARD_TYPES, CARDS, HAND, KNOWN, PLACES, SEATS, to_byte};
-use super::super::memory::{Memory, SEEN, Taken};
-use super::super::state::{Begun, Decision, Hand, Pile, Sorted, State};
+use super::super::limits::{CARD_TYPES, CARDS, HAND, MAX_SEATS, MAX_TAKEN, OPPONENT_HAND_PLACES, to_byte};
+use super::super::memory::{Memory, NOT_HIDDEN, TakenCard};
+use super::super::state::{Decision, Hand, PartialSet, Pile, Sorted, State};
 
 /// Samples of hands, or of the holders of taken cards, before the fallback: a built hand, or a full search.
-const MOST_TRIES: u32 = 64;
+const MAX_TRIES: u32 = 64;
 /// Assignments of taken cards that the full search tries. Games have few; a snapshot from outside can have more.
-const MOST_WAYS: u32 = 1 << 14;
+const MAX_ASSIGNMENTS: u32 = 1 << 14;
 
 /// What a seat knows about the cards that it cannot see.
 #[derive(Clone)]
@@ -27,19 +27,19 @@ struct HiddenCards {
     active: Seat,
     seats: u8,
     /// The cards taken from the viewer, the most certain first.
-    taken: [Taken; KNOWN],
+    taken: [TakenCard; MAX_TAKEN],
     taken_len: usize,
     /// By seat: the room of its hand for taken cards. Cards just drawn are never taken cards.
-    room: BySeat<u8, SEATS>,
-    /// By seat: the ages of its other hand places.
-    ages: BySeat<Sorted, SEATS>,
-    returns: u8,
+    room: BySeat<u8, MAX_SEATS>,
+    /// By seat: for each of its other hand places, the last reshuffle before the card was drawn.
+    drawn_after: BySeat<Sorted, MAX_SEATS>,
+    reshuffles: u8,
     pool: Pool,
 }
 
 /// Sampled hands and draw pile.
-struct Dealt {
-    hands: BySeat<Hand, SEATS>,
+struct SampledCards {
+    hands: BySeat<Hand, MAX_SEATS>,
     /// The cards of the active seat, newest first.
     newest: [u8; HAND],
     deck: Pile,
@@ -49,37 +49,52 @@ impl GoldenCompass {
     /// Samples the hands of other seats and the draw pile.
     pub(super) fn resample_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let hidden = HiddenCards::new(self, state, viewer);
-        let dealt = match state.decision {
-            Decision::Fill(begun) if state.active != viewer => self.deal_with_choice(&hidden, begun, rng),
-            _ => hidden.deal(rng),
+        let sampled = match state.decision {
+            Decision::NameSetCard(partial_set) if state.active != viewer => {
+                self.sample_hands_with_choice(&hidden, partial_set, rng)
+            }
+            _ => hidden.sample(rng),
         };
         for seat in self.others(viewer) {
-            state.places[seat].hand = dealt.hands[seat];
+            state.seats[seat].hand = sampled.hands[seat];
         }
-        state.deck = dealt.deck;
+        state.deck = sampled.deck;
         if state.active != viewer && !state.just_drawn.is_empty() {
-            state.just_drawn = dealt.newest[..usize::from(state.just_drawn.len())].iter().copied().collect();
+            state.just_drawn =
+                sampled.newest[..usize::from(state.just_drawn.len())].iter().copied().collect();
         }
     }
 
     /// Returns hands that leave the active seat a choice of cards for its set.
-    fn deal_with_choice(&self, hidden: &HiddenCards, begun: Begun, rng: &mut RngStream) -> Dealt {
-        let has_choice = |dealt: &Dealt| self.card_sets.has_choice(&dealt.hands[hidden.active], begun);
-        let sampled = (0..MOST_TRIES).map(|_| hidden.deal(rng)).find(has_choice);
-        let built = sampled.or_else(|| Some(self.build(hidden, begun, rng)).filter(has_choice));
-        // The ages in a snapshot from outside may allow no such hand. Then the code ignores the ages.
-        built.unwrap_or_else(|| self.build(&hidden.without_ages(), begun, rng))
+    fn sample_hands_with_choice(
+        &self,
+        hidden: &HiddenCards,
+        partial_set: PartialSet,
+        rng: &mut RngStream,
+    ) -> SampledCards {
+        let has_choice =
+            |sampled: &SampledCards| self.card_sets.has_choice(&sampled.hands[hidden.active], partial_set);
+        let sampled = (0..MAX_TRIES).map(|_| hidden.sample(rng)).find(has_choice);
+        let built = sampled
+            .or_else(|| Some(self.build_hands_with_choice(hidden, partial_set, rng)).filter(has_choice));
+        // The reshuffle numbers in a snapshot from outside may allow no such hand. Then the code ignores them.
+        built.unwrap_or_else(|| self.build_hands_with_choice(&hidden.without_reshuffles(), partial_set, rng))
     }
 
     /// Builds a hand of the active seat with as many cards that fit the set as it can hold. One card of every type comes
     /// before a second of any type. Deals all other cards at random.
-    fn build(&self, hidden: &HiddenCards, begun: Begun, rng: &mut RngStream) -> Dealt {
+    fn build_hands_with_choice(
+        &self,
+        hidden: &HiddenCards,
+        partial_set: PartialSet,
+        rng: &mut RngStream,
+    ) -> SampledCards {
         let mut built = (hidden.clone(), Hand::default());
-        let fitting = self.card_sets.fitting(begun.kind);
+        let fitting = self.card_sets.fitting(partial_set.kind);
         let active = hidden.active;
         let may_be_held = hidden.taken().iter().filter(|taken| taken.may_be_with(active));
         let held = may_be_held.map(|taken| (taken.card, None));
-        let in_pool = hidden.pool.copies().map(|(card, stamp)| (card, Some(stamp)));
+        let in_pool = hidden.pool.copies().map(|(card, seen_at)| (card, Some(seen_at)));
         let mut cards: Vec<_> = held.chain(in_pool).filter(|&(card, _)| fitting.contains(card)).collect();
         let mut seen = [0; CARD_TYPES + 1];
         // Cards with a daemon or symbol come before jokers, because a set may not consist of jokers only.
@@ -88,20 +103,20 @@ impl GoldenCompass {
             *nth += 1;
             (*nth, self.card_sets.is_joker(card))
         });
-        for (card, stamp) in cards {
+        for (card, seen_at) in cards {
             let (mut next, mut hand) = built.clone();
-            let is_held = match stamp {
+            let is_held = match seen_at {
                 None => next.give_to_active(card),
-                Some(stamp) => next.put_into_active(card, stamp).then(|| hand.insert(card)).is_some(),
+                Some(seen_at) => next.put_into_active(card, seen_at).then(|| hand.insert(card)).is_some(),
             };
             if is_held && next.find_holders(rng).is_some() {
                 built = (next, hand);
             }
         }
         let (rest, hand) = built;
-        let mut dealt = rest.deal(rng);
-        hand.as_slice().iter().for_each(|&card| dealt.hands[active].insert(card));
-        dealt
+        let mut sampled = rest.sample(rng);
+        hand.as_slice().iter().for_each(|&card| sampled.hands[active].insert(card));
+        sampled
     }
 }
 
@@ -110,7 +125,7 @@ impl HiddenCards {
         let memory = &state.memory[viewer];
         let mut room = BySeat::default();
         for seat in game.others(viewer) {
-            room[seat] = state.places[seat].hand.len();
+            room[seat] = state.seats[seat].hand.len();
         }
         if state.active != viewer {
             room[state.active] -= state.just_drawn.len();
@@ -125,23 +140,23 @@ impl HiddenCards {
             taken,
             taken_len,
             room,
-            ages: memory.ages,
-            returns: memory.returns,
+            drawn_after: memory.drawn_after,
+            reshuffles: memory.reshuffles,
             pool: Pool::new(game, memory),
         }
     }
 
-    /// Returns the same knowledge without ages: every card could be in every place.
-    fn without_ages(&self) -> Self {
-        let mut hidden = Self { returns: 0, ..self.clone() };
-        for ages in hidden.ages.of_mut(self.seats) {
-            *ages = std::iter::repeat_n(0, ages.len().into()).collect();
+    /// Returns the same knowledge without reshuffle numbers: every card could be in every place.
+    fn without_reshuffles(&self) -> Self {
+        let mut hidden = Self { reshuffles: 0, ..self.clone() };
+        for drawn_after in hidden.drawn_after.of_mut(self.seats) {
+            *drawn_after = std::iter::repeat_n(0, drawn_after.len().into()).collect();
         }
-        hidden.pool.stamps = [0; CARDS];
+        hidden.pool.last_seen = [0; CARDS];
         hidden
     }
 
-    fn taken(&self) -> &[Taken] {
+    fn taken(&self) -> &[TakenCard] {
         &self.taken[..self.taken_len]
     }
 
@@ -151,22 +166,22 @@ impl HiddenCards {
     }
 
     /// Samples hands and draw pile.
-    fn deal(&self, rng: &mut RngStream) -> Dealt {
-        let settled = if self.is_sure() { None } else { self.find_holders(rng) };
-        let (holders, ages) = settled.unwrap_or_else(|| {
-            let holders = self.settle(rng).expect("each card taken is truly with a seat that may hold it");
+    fn sample(&self, rng: &mut RngStream) -> SampledCards {
+        let found = if self.all_holders_certain() { None } else { self.find_holders(rng) };
+        let (holders, drawn_after) = found.unwrap_or_else(|| {
+            let holders = self.sample_holders(rng).expect("every taken card has a possible holder with room");
             (holders, self.places_left(&holders))
         });
-        let mut hands = BySeat::<Hand, SEATS>::default();
+        let mut hands = BySeat::<Hand, MAX_SEATS>::default();
         for (taken, &seat) in self.taken().iter().zip(&holders) {
             hands[seat].insert(taken.card);
         }
         let mut pool = self.pool;
         let mut newest = [0; HAND];
-        for age in 0..=self.returns {
-            pool.open(age);
+        for reshuffle in 0..=self.reshuffles {
+            pool.unlock(reshuffle);
             for seat in self.others() {
-                for _ in 0..ages[seat].count(age) {
+                for _ in 0..drawn_after[seat].count(reshuffle) {
                     let card = pool.draw(rng);
                     hands[seat].insert(card);
                     if seat == self.active {
@@ -176,45 +191,49 @@ impl HiddenCards {
                 }
             }
         }
-        Dealt { hands, newest, deck: pool.rest() }
+        SampledCards { hands, newest, deck: pool.rest() }
     }
 
     /// Returns whether the holder of every taken card is known.
-    fn is_sure(&self) -> bool {
+    fn all_holders_certain(&self) -> bool {
         self.taken().iter().all(|taken| taken.holders().is_power_of_two())
     }
 
     /// Chooses the holders of taken cards so that hidden cards can fill the places left. Returns both.
-    fn find_holders(&self, rng: &mut RngStream) -> Option<([Seat; KNOWN], BySeat<Sorted, SEATS>)> {
-        let fit = |holders: [Seat; KNOWN]| {
-            let ages = self.places_left(&holders);
-            self.can_fill(&ages).then_some((holders, ages))
+    fn find_holders(&self, rng: &mut RngStream) -> Option<([Seat; MAX_TAKEN], BySeat<Sorted, MAX_SEATS>)> {
+        let fit = |holders: [Seat; MAX_TAKEN]| {
+            let drawn_after = self.places_left(&holders);
+            self.can_fill(&drawn_after).then_some((holders, drawn_after))
         };
-        (0..MOST_TRIES).find_map(|_| fit(self.settle(rng)?)).or_else(|| {
-            let (mut holders, mut room, mut ways) = ([self.viewer; KNOWN], self.room, MOST_WAYS);
-            self.try_holders(0, &mut holders, &mut room, &mut ways).then_some(holders).and_then(fit)
+        (0..MAX_TRIES).find_map(|_| fit(self.sample_holders(rng)?)).or_else(|| {
+            let (mut holders, mut room, mut assignments_left) =
+                ([self.viewer; MAX_TAKEN], self.room, MAX_ASSIGNMENTS);
+            self.search_holders(0, &mut holders, &mut room, &mut assignments_left)
+                .then_some(holders)
+                .and_then(fit)
         })
     }
 
-    /// Tries all holders from card `at` on, at most `ways` assignments. Returns whether hidden cards can fill the rest.
-    fn try_holders(
+    /// Tries all holders from card `at` on, at most `assignments_left` assignments. Returns whether hidden cards can
+    /// fill the other places.
+    fn search_holders(
         &self,
         at: usize,
-        holders: &mut [Seat; KNOWN],
-        room: &mut BySeat<u8, SEATS>,
-        ways: &mut u32,
+        holders: &mut [Seat; MAX_TAKEN],
+        room: &mut BySeat<u8, MAX_SEATS>,
+        assignments_left: &mut u32,
     ) -> bool {
         if at == self.taken_len {
-            *ways = ways.saturating_sub(1);
+            *assignments_left = assignments_left.saturating_sub(1);
             return self.can_fill(&self.places_left(holders));
         }
         for seat in self.others().filter(|&seat| self.taken[at].may_be_with(seat)) {
-            if room[seat] == 0 || *ways == 0 {
+            if room[seat] == 0 || *assignments_left == 0 {
                 continue;
             }
             room[seat] -= 1;
             holders[at] = seat;
-            if self.try_holders(at + 1, holders, room, ways) {
+            if self.search_holders(at + 1, holders, room, assignments_left) {
                 return true;
             }
             room[seat] += 1;
@@ -222,36 +241,43 @@ impl HiddenCards {
         false
     }
 
-    /// Returns whether hidden cards can fill places of these ages.
-    fn can_fill(&self, ages: &BySeat<Sorted, SEATS>) -> bool {
-        (0..=self.returns).all(|age| {
-            let places =
-                self.others().map(|seat| ages[seat].as_slice().partition_point(|&place| place <= age));
-            places.sum::<usize>() <= self.pool.known_before(age)
+    /// Returns whether hidden cards can fill places with these reshuffle numbers.
+    fn can_fill(&self, drawn_after: &BySeat<Sorted, MAX_SEATS>) -> bool {
+        (0..=self.reshuffles).all(|reshuffle| {
+            let places = self
+                .others()
+                .map(|seat| drawn_after[seat].as_slice().partition_point(|&place| place <= reshuffle));
+            places.sum::<usize>() <= self.pool.count_seen_by(reshuffle)
         })
     }
 
     /// Samples the holder of each taken card by share, within the room of each hand. `None` if that is impossible.
-    fn settle(&self, rng: &mut RngStream) -> Option<[Seat; KNOWN]> {
-        let mut holders = [self.viewer; KNOWN];
+    fn sample_holders(&self, rng: &mut RngStream) -> Option<[Seat; MAX_TAKEN]> {
+        let mut holders = [self.viewer; MAX_TAKEN];
         let can_give =
-            (0..self.taken_len).all(|at| self.give(at, &mut holders, &mut SeatSet::default(), rng));
+            (0..self.taken_len).all(|at| self.assign_holder(at, &mut holders, &mut SeatSet::default(), rng));
         can_give.then_some(holders)
     }
 
     /// Gives a taken card to a seat that may hold it; other taken cards may have to move. No seat is tried twice.
-    fn give(&self, at: usize, holders: &mut [Seat; KNOWN], tried: &mut SeatSet, rng: &mut RngStream) -> bool {
+    fn assign_holder(
+        &self,
+        at: usize,
+        holders: &mut [Seat; MAX_TAKEN],
+        tried: &mut SeatSet,
+        rng: &mut RngStream,
+    ) -> bool {
         let mut shares = self.taken[at].shares.map(u32::from);
         loop {
             for seat in tried.iter() {
                 shares[seat.index()] = 0;
             }
-            let Some(seat) = any_by_share(&shares, rng) else { return false };
+            let Some(seat) = sample_by_share(&shares, rng) else { return false };
             tried.insert(seat);
             let held = || (0..self.taken_len).filter(|&other| holders[other] == seat);
             let is_given = held().count() < self.room[seat].into() || {
                 let others: Vec<usize> = held().collect();
-                others.into_iter().any(|other| self.give(other, holders, tried, rng))
+                others.into_iter().any(|other| self.assign_holder(other, holders, tried, rng))
             };
             if is_given {
                 holders[at] = seat;
@@ -260,46 +286,50 @@ impl HiddenCards {
         }
     }
 
-    /// Returns the ages of the places without the taken cards. A card that may be elsewhere takes the oldest place.
-    fn places_left(&self, holders: &[Seat; KNOWN]) -> BySeat<Sorted, SEATS> {
-        let mut ages = self.ages;
+    /// Returns `drawn_after` without the places of the taken cards. A card that may be elsewhere takes the oldest
+    /// place.
+    fn places_left(&self, holders: &[Seat; MAX_TAKEN]) -> BySeat<Sorted, MAX_SEATS> {
+        let mut drawn_after = self.drawn_after;
         for (taken, &seat) in self.taken().iter().zip(holders) {
-            if !taken.is_certain(seat) && !ages[seat].is_empty() {
-                ages[seat].take(0);
+            if !taken.is_certain(seat) && !drawn_after[seat].is_empty() {
+                drawn_after[seat].take(0);
             }
         }
-        ages
+        drawn_after
     }
 
     /// Makes the active seat the only holder of a taken `card` that it may hold. Returns whether there is one.
     fn give_to_active(&mut self, card: u8) -> bool {
         let active = self.active;
         let taken = &mut self.taken[..self.taken_len];
-        let may_be =
-            |taken: &&mut Taken| taken.card == card && taken.may_be_with(active) && !taken.is_certain(active);
+        let may_be = |taken: &&mut TakenCard| {
+            taken.card == card && taken.may_be_with(active) && !taken.is_certain(active)
+        };
         let Some(taken) = taken.iter_mut().find(may_be) else { return false };
-        taken.settle_with(active);
-        if !self.ages[active].is_empty() {
-            self.ages[active].take(0);
+        taken.set_only_holder(active);
+        if !self.drawn_after[active].is_empty() {
+            self.drawn_after[active].take(0);
         }
         true
     }
 
     /// Removes a card from the pool, and the oldest place of the active seat that it fits. Returns whether there is one.
-    fn put_into_active(&mut self, card: u8, stamp: u8) -> bool {
-        let ages = &mut self.ages[self.active];
-        let Some(place) = ages.as_slice().iter().position(|&age| age >= stamp) else { return false };
-        ages.take(place);
+    fn put_into_active(&mut self, card: u8, seen_at: u8) -> bool {
+        let drawn_after = &mut self.drawn_after[self.active];
+        let Some(place) = drawn_after.as_slice().iter().position(|&reshuffle| reshuffle >= seen_at) else {
+            return false;
+        };
+        drawn_after.take(place);
         self.room[self.active] -= 1;
-        self.pool.remove(card, stamp)
+        self.pool.remove(card, seen_at)
     }
 }
 
 /// Returns a random seat by share. `None` if all shares are 0.
-fn any_by_share(shares: &[u32; SEATS], rng: &mut RngStream) -> Option<Seat> {
+fn sample_by_share(shares: &[u32; MAX_SEATS], rng: &mut RngStream) -> Option<Seat> {
     let all = shares.iter().sum();
     let mut drawn = if all == 0 { return None } else { rng.below(all) };
-    Seat::all(to_byte(SEATS)).find(|seat| {
+    Seat::all(to_byte(MAX_SEATS)).find(|seat| {
         let share = shares[seat.index()];
         let is_drawn = drawn < share;
         drawn = drawn.wrapping_sub(share);
@@ -307,66 +337,68 @@ fn any_by_share(shares: &[u32; SEATS], rng: &mut RngStream) -> Option<Seat> {
     })
 }
 
-/// The hidden cards that can be in hand places of a given age.
+/// The hidden cards that can be in hand places filled after a given reshuffle.
 #[derive(Clone, Copy)]
 struct Pool {
-    /// Types and stamps of hidden copies, lowest stamp first. Among the open copies, the drawn ones come first.
+    /// The types and the `last_seen` of hidden copies, lowest first. Among the unlocked copies, the drawn ones come
+    /// first.
     types: [u8; CARDS],
-    stamps: [u8; CARDS],
+    last_seen: [u8; CARDS],
     drawn: usize,
-    open: usize,
+    unlocked: usize,
     len: usize,
 }
 
 impl Pool {
     fn new(game: &GoldenCompass, memory: &Memory) -> Self {
-        let mut pool = Self { types: [0; CARDS], stamps: [0; CARDS], drawn: 0, open: 0, len: 0 };
+        let mut pool = Self { types: [0; CARDS], last_seen: [0; CARDS], drawn: 0, unlocked: 0, len: 0 };
         let copies = || {
-            let copies = game.copy_types.iter().zip(&memory.stamps).take(game.copies.into());
-            copies.filter(|&(_, &stamp)| stamp != SEEN)
+            let copies = game.copy_types.iter().zip(&memory.last_seen).take(game.copies.into());
+            copies.filter(|&(_, &seen_at)| seen_at != NOT_HIDDEN)
         };
-        // The index after the copies of each stamp; then, counting down, the index of the next copy.
-        let mut ends = [0u8; PLACES + 1];
-        copies().for_each(|(_, &stamp)| ends[usize::from(stamp)] += 1);
-        for age in 1..=memory.returns.into() {
-            ends[age] += ends[age - 1];
+        // The index after the copies of each reshuffle; then, counting down, the index of the next copy.
+        let mut ends = [0u8; OPPONENT_HAND_PLACES + 1];
+        copies().for_each(|(_, &seen_at)| ends[usize::from(seen_at)] += 1);
+        for reshuffle in 1..=memory.reshuffles.into() {
+            ends[reshuffle] += ends[reshuffle - 1];
         }
-        for (&card, &stamp) in copies() {
-            let end = &mut ends[usize::from(stamp)];
+        for (&card, &seen_at) in copies() {
+            let end = &mut ends[usize::from(seen_at)];
             *end -= 1;
-            (pool.types[usize::from(*end)], pool.stamps[usize::from(*end)]) = (card, stamp);
+            (pool.types[usize::from(*end)], pool.last_seen[usize::from(*end)]) = (card, seen_at);
             pool.len += 1;
         }
         pool
     }
 
-    /// Returns the hidden copies with their stamps.
+    /// Returns the hidden copies with their `last_seen`.
     fn copies(&self) -> impl Iterator<Item = (u8, u8)> {
-        self.types.iter().copied().zip(self.stamps).take(self.len)
+        self.types.iter().copied().zip(self.last_seen).take(self.len)
     }
 
-    /// Returns the number of copies that were last seen before a place of this age was filled.
-    fn known_before(&self, age: u8) -> usize {
-        self.stamps[..self.len].partition_point(|&stamp| stamp <= age)
+    /// Returns the number of copies that were last seen at this reshuffle or before.
+    fn count_seen_by(&self, reshuffle: u8) -> usize {
+        self.last_seen[..self.len].partition_point(|&seen_at| seen_at <= reshuffle)
     }
 
     /// Removes one of these copies. Returns whether there was one.
-    fn remove(&mut self, card: u8, stamp: u8) -> bool {
-        let Some(at) = self.copies().position(|copy| copy == (card, stamp)) else { return false };
+    fn remove(&mut self, card: u8, seen_at: u8) -> bool {
+        let Some(at) = self.copies().position(|copy| copy == (card, seen_at)) else { return false };
         self.types.copy_within(at + 1..self.len, at);
-        self.stamps.copy_within(at + 1..self.len, at);
+        self.last_seen.copy_within(at + 1..self.len, at);
         self.len -= 1;
         true
     }
 
-    /// Opens the copies that were last seen before a place of this age was filled.
-    fn open(&mut self, age: u8) {
-        self.open = self.known_before(age);
+    /// Unlocks the copies that were last seen at this reshuffle or before.
+    fn unlock(&mut self, reshuffle: u8) {
+        self.unlocked = self.count_seen_by(reshuffle);
     }
 
-    /// Draws an open copy. With a snapshot from outside, whose ages no game can reach, none may be open: then any copy.
+    /// Draws an unlocked copy. A snapshot from outside can have numbers that no game reaches, so that no copy is
+    /// unlocked. Then it draws any copy.
     fn draw(&mut self, rng: &mut RngStream) -> u8 {
-        let end = if self.open > self.drawn { self.open } else { self.len };
+        let end = if self.unlocked > self.drawn { self.unlocked } else { self.len };
         let left = u32::try_from(end - self.drawn).expect("few cards");
         self.types.swap(self.drawn, self.drawn + rng.below(left) as usize);
         self.drawn += 1;
@@ -387,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_hand_that_is_built_leaves_a_choice() {
-        // GC-8.11: with the ages of places, and without them.
+        // GC-8.11: with the reshuffle numbers of places, and without them.
         let mut built = 0;
         for seats in 2..=4 {
             let game = testkit::table::<GoldenCompass>(seats, &[]);
@@ -395,17 +427,17 @@ mod tests {
             for seed in 0..60 {
                 testkit::random_game(&game, seed, |episode| {
                     let state = episode.state();
-                    let Decision::Fill(begun) = state.decision else { return };
+                    let Decision::NameSetCard(partial_set) = state.decision else { return };
                     for viewer in game.others(state.active) {
                         let hidden = HiddenCards::new(&game, state, viewer);
-                        for hidden in [hidden.without_ages(), hidden] {
-                            let dealt = game.build(&hidden, begun, &mut rng);
+                        for hidden in [hidden.without_reshuffles(), hidden] {
+                            let sampled = game.build_hands_with_choice(&hidden, partial_set, &mut rng);
                             assert!(
-                                game.card_sets.has_choice(&dealt.hands[state.active], begun),
+                                game.card_sets.has_choice(&sampled.hands[state.active], partial_set),
                                 "{state:?}"
                             );
                             for seat in game.others(viewer) {
-                                assert_eq!(dealt.hands[seat].len(), state.places[seat].hand.len());
+                                assert_eq!(sampled.hands[seat].len(), state.seats[seat].hand.len());
                             }
                             built += 1;
                         }

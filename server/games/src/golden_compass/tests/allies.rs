@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::action::Action;
 use super::super::catalogue::{CardId, CityId, DaemonId};
-use super::super::state::{Aim, Decision, SetKind};
+use super::super::state::{Decision, SetKind, TargetReason};
 use super::super::streams;
 use super::support::{Table, default_catalogue, seat};
 
@@ -13,7 +13,7 @@ use super::support::{Table, default_catalogue, seat};
 fn each_keeps_one_and_passes_the_other_to_the_left_all_at_once() {
     // GC-5.2, GC-R6
     let mut table = Table::dealt(3, 4);
-    let places = |table: &Table| table.state.places.of(3).to_vec();
+    let places = |table: &Table| table.state.seats.of(3).to_vec();
     let dealt: Vec<_> = places(&table).iter().filter_map(|place| place.dealt).collect();
     table.play_for(2, Action::Keep(1));
     assert_eq!(table.game.pending(&table.state).len(), 2, "nothing is shown before all have chosen");
@@ -21,7 +21,7 @@ fn each_keeps_one_and_passes_the_other_to_the_left_all_at_once() {
     table.play_for(0, Action::Keep(0));
     table.play_for(1, Action::Keep(0));
     let allies: Vec<_> = places(&table).iter().filter_map(|place| place.ally).collect();
-    let under: Vec<_> = places(&table).iter().filter_map(|place| place.under).collect();
+    let under: Vec<_> = places(&table).iter().filter_map(|place| place.card_under_ally).collect();
     assert_eq!(allies, [dealt[0][0], dealt[1][0], dealt[2][1]]);
     assert_eq!(under, [dealt[2][0], dealt[0][1], dealt[1][1]]);
 }
@@ -31,10 +31,10 @@ fn the_magisterium_value_is_the_sum_of_both_cards_and_public() {
     // GC-5.3, GC-R7
     let mut table = Table::new(2);
     table.ally(0, "Lord Asriel");
-    table.state.places[seat(0)].under = table.state.places[seat(1)].ally;
-    let under = table.state.places[seat(1)].ally.expect("an ally");
-    let under = table.game.printed().character(under).magisterium;
-    assert_eq!(table.game.magisterium(&table.state.places[seat(0)]), 3 + under);
+    table.state.seats[seat(0)].card_under_ally = table.state.seats[seat(1)].ally;
+    let under = table.state.seats[seat(1)].ally.expect("an ally");
+    let under = table.game.catalogue().character(under).magisterium;
+    assert_eq!(table.game.magisterium(&table.state.seats[seat(0)]), 3 + under);
 }
 
 #[test]
@@ -60,17 +60,17 @@ fn the_four_actions_do_what_they_say() {
     let mut table = Table::new(3);
     table.light_blue();
     table.play(&[Action::Alethiometer]);
-    assert_eq!((table.state.acting().compass, table.state.acting().supply), (1, 13));
+    assert_eq!((table.state.active_seat().compass, table.state.active_seat().supply), (1, 13));
     table.light_blue();
     table.play(&[Action::Magisterium, Action::Opponent(2)]);
     assert_eq!(table.state.airship, Some(seat(2)));
     table.light_blue();
     table.play(&[Action::Dust]);
-    assert_eq!((table.state.acting().dust, table.state.dust), (1, 7));
+    assert_eq!((table.state.active_seat().dust, table.state.dust), (1, 7));
     table.ally(0, "Ma Costa");
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!(table.state.acting().hand.len(), 2);
+    assert_eq!(table.state.active_seat().hand.len(), 2);
     table.needle(2, 2);
     table.play(&[Action::Blue]);
     let offered = table.legal();
@@ -82,16 +82,16 @@ fn dust_supply_empty_all_8_tiles_with_the_active_player_the_dust_action_is_not_o
     // GC-R19, GC-R33
     let mut table = Table::new(3);
     table.state.dust = 0;
-    table.state.places[seat(0)].dust = 8;
+    table.state.seats[seat(0)].dust = 8;
     table.light_blue();
     assert!(!table.offers(Action::Dust));
-    table.state.places[seat(0)].dust = 5;
-    table.state.places[seat(2)].dust = 3;
+    table.state.seats[seat(0)].dust = 5;
+    table.state.seats[seat(2)].dust = 3;
     assert!(table.offers(Action::Dust));
     table.play(&[Action::Dust]);
     assert_eq!(table.legal(), [Action::Opponent(2)], "any opponent who has some");
     table.play(&[Action::Opponent(2)]);
-    assert_eq!((table.state.places[seat(0)].dust, table.state.places[seat(2)].dust), (6, 2));
+    assert_eq!((table.state.seats[seat(0)].dust, table.state.seats[seat(2)].dust), (6, 2));
 }
 
 #[test]
@@ -119,7 +119,11 @@ fn effects_come_in_order_and_impossible_ones_are_skipped() {
     table.hand(1, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!(table.state.decision, Decision::Target(Aim::Cards(1)), "the airship effect is skipped");
+    assert_eq!(
+        table.state.decision,
+        Decision::Target(TargetReason::Cards(1)),
+        "the airship effect is skipped"
+    );
     table.play(&[Action::Opponent(1)]);
     assert_eq!(table.names(0), ["hawk.baby"]);
     table.light_blue();
@@ -141,8 +145,8 @@ fn iorek_byrnison_without_a_token_to_steal_is_not_offered_with_one_the_cost_is_a
     table.play(&[Action::Pay]);
     assert_eq!(table.legal().len(), 3, "any card of the hand");
     table.play_cards(&["spy"]);
-    table.play(&[Action::Opponent(1), Action::Back(CityId::new(2))]);
-    assert_eq!((table.state.acting().tokens.len(), table.state.decision), (1, Decision::Sets));
+    table.play(&[Action::Opponent(1), Action::StealWithBack(CityId::new(2))]);
+    assert_eq!((table.state.active_seat().tokens.len(), table.state.decision), (1, Decision::Sets));
     table.hand(0, &[]);
     table.tokens(1, &["london.4"]);
     table.light_blue();
@@ -158,7 +162,7 @@ fn a_declined_cost_ends_its_own_list_and_no_other() {
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Decline]);
     assert_eq!(table.state.decision, Decision::Steps { max: 1 }, "the effect after the choice still happens");
-    assert_eq!((table.state.acting().compass, table.state.acting().hand.len()), (0, 1));
+    assert_eq!((table.state.active_seat().compass, table.state.active_seat().hand.len()), (0, 1));
 }
 
 #[test]
@@ -191,16 +195,16 @@ fn the_hand_limit_applies_after_every_effect() {
     table.ally(0, "Lee Scoresby");
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!((table.state.decision, table.state.acting().hand.len()), (Decision::Limit, 10));
+    assert_eq!((table.state.decision, table.state.active_seat().hand.len()), (Decision::DiscardToLimit, 10));
     table.play_cards(&["spy", "ermine.baby", "wildcat.baby"]);
     assert_eq!(table.state.decision, Decision::Steps { max: 2 });
 }
 
 #[test]
-fn as_many_rights_as_a_catalogue_can_give_are_told() {
+fn the_text_shows_up_to_255_rights() {
     // GC-14.1: 250 effects of up to 4 each would exceed a byte, so the numbers stop at 255.
     let mut table = Table::new(2);
-    (table.state.wild, table.state.short) = (u8::MAX, u8::MAX);
+    (table.state.wild_pair_rights, table.state.short_triplet_rights) = (u8::MAX, u8::MAX);
     let mut text = String::new();
     table.game.text(&table.state, Seat::FIRST.into(), &mut text).expect("memory");
     assert!(text.contains("rights: 255 wild pairs, 255 short triplets"), "{text}");
@@ -219,7 +223,7 @@ fn draw_and_keep_discards_from_the_cards_just_drawn() {
     let offered: Vec<Action> = drawn.iter().map(|name| Action::Card(table.card(name))).collect();
     assert_eq!(table.legal(), offered, "not the card held before");
     table.play_cards(&["ermine.baby"]);
-    assert_eq!((table.state.decision, table.state.acting().hand.len()), (Decision::Sets, 3));
+    assert_eq!((table.state.decision, table.state.active_seat().hand.len()), (Decision::Sets, 3));
 }
 
 #[test]
@@ -252,16 +256,16 @@ fn compass_tiles_sent_back_are_one_opponents_as_many_as_lie_there() {
     // GC-8.6
     let mut table = Table::in_period(3, 2);
     table.ally(0, "Ragnar Sturlusson");
-    (table.state.places[seat(1)].compass, table.state.places[seat(1)].supply) = (1, 13);
-    (table.state.places[seat(2)].compass, table.state.places[seat(2)].supply) = (3, 11);
+    (table.state.seats[seat(1)].compass, table.state.seats[seat(1)].supply) = (1, 13);
+    (table.state.seats[seat(2)].compass, table.state.seats[seat(2)].supply) = (3, 11);
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(table.legal(), [Action::Opponent(1), Action::Opponent(2)]);
     let mut other = table.copied();
     table.play(&[Action::Opponent(1)]);
     other.play(&[Action::Opponent(2)]);
-    assert_eq!((table.state.places[seat(1)].compass, table.state.places[seat(1)].supply), (0, 14));
-    assert_eq!((other.state.places[seat(2)].compass, other.state.places[seat(2)].supply), (1, 13));
+    assert_eq!((table.state.seats[seat(1)].compass, table.state.seats[seat(1)].supply), (0, 14));
+    assert_eq!((other.state.seats[seat(2)].compass, other.state.seats[seat(2)].supply), (1, 13));
 }
 
 #[test]
@@ -269,10 +273,10 @@ fn compass_tiles_missing_in_the_supply_are_not_laid() {
     // GC-R34, GC-R19
     let mut table = Table::new(2);
     table.ally(0, "Lord Asriel");
-    (table.state.places[seat(0)].compass, table.state.places[seat(0)].supply) = (13, 1);
+    (table.state.seats[seat(0)].compass, table.state.seats[seat(0)].supply) = (13, 1);
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!((table.state.acting().compass, table.state.acting().supply), (14, 0));
+    assert_eq!((table.state.active_seat().compass, table.state.active_seat().supply), (14, 0));
     table.light_blue();
     assert!(!table.offers(Action::Ally) && !table.offers(Action::Alethiometer));
 }
@@ -290,7 +294,7 @@ fn a_cost_too_high_or_for_nothing_is_not_asked_and_ends_its_list() {
         table.hand(0, &["hawk.baby"]);
         table.light_blue();
         table.play(&[Action::Ally]);
-        let acting = table.state.acting();
+        let acting = table.state.active_seat();
         assert_eq!(
             (table.state.decision, acting.hand.len(), acting.compass),
             (Decision::Sets, 2, 0),
@@ -312,9 +316,9 @@ fn a_cost_of_two_cards_is_paid_with_two_one_by_one() {
     table.play(&[Action::Ally, Action::Pay]);
     for left in [2, 1] {
         assert_eq!(table.state.decision, Decision::Pay { left });
-        table.play(&[Action::Card(CardId::new(table.state.acting().hand.as_slice()[0]))]);
+        table.play(&[Action::Card(CardId::new(table.state.active_seat().hand.as_slice()[0]))]);
     }
-    let acting = table.state.acting();
+    let acting = table.state.active_seat();
     assert_eq!((table.state.decision, acting.hand.len(), acting.compass), (Decision::Sets, 1, 1));
 }
 

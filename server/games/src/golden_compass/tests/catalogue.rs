@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Components, Loaded, Setup, set_up, testkit};
+use boardwire_kernel::{Components, LoadedCatalogue, Setup, set_up, testkit};
 use serde_json::{Value, json};
 
 use super::super::{Catalogue, GoldenCompass};
@@ -49,9 +49,9 @@ fn a_smaller_catalogue_is_played_lawfully_with_another_spec() {
         assert_ne!(small.info().digest(), usual.info().digest());
         assert_eq!(small.info().actions.count(), usual.info().actions.count());
         assert_ne!(small.info().layout.bytes(), usual.info().layout.bytes());
-        testkit::obeys_the_laws(&small, 0..25);
+        testkit::check_laws(&small, 0..25);
     }
-    let loaded = Arc::new(Loaded::read(SMALL).expect("valid"));
+    let loaded = Arc::new(LoadedCatalogue::read(SMALL).expect("valid"));
     let refused = set_up::<GoldenCompass>(loaded, 4, []).expect_err("it is for 2 and 3 seats");
     assert!(refused.to_string().contains("2 to 3 seats"), "{refused}");
 }
@@ -60,7 +60,7 @@ fn a_smaller_catalogue_is_played_lawfully_with_another_spec() {
 fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
     // GC-R36
     assert_eq!(game_by(SMALL, 2).guard, None);
-    let loaded = Arc::new(Loaded::read(SMALL).expect("valid"));
+    let loaded = Arc::new(LoadedCatalogue::read(SMALL).expect("valid"));
     let chosen = set_up::<GoldenCompass>(loaded, 2, [("stall_guard_turns", "5")]).expect("a table");
     assert_eq!(chosen.guard, Some(5));
     assert_eq!(testkit::table::<GoldenCompass>(2, &[]).guard, Some(20));
@@ -69,8 +69,8 @@ fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
 #[test]
 fn every_section_says_where_it_was_read() {
     // GC-1.3
-    let loaded = Loaded::<Catalogue>::read(GoldenCompass::TYPE.catalogue).expect("valid");
-    let sections = loaded.value.provenance();
+    let loaded = LoadedCatalogue::<Catalogue>::read(GoldenCompass::TYPE.catalogue).expect("valid");
+    let sections = loaded.components.provenance();
     let source = |name: &str| {
         let found = sections.iter().find(|section| section.section == name);
         found.map(|section| section.source.as_str())
@@ -110,7 +110,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_catalogue_that_cannot_be_is_refused_by_row_and_field() {
+fn an_invalid_catalogue_error_names_row_and_field() {
     // GC-1.3
     for &(pointer, value, place) in BROKEN {
         let mut catalogue = default_catalogue();
@@ -144,14 +144,14 @@ fn two_collecting_cities_of_one_name_are_refused_since_labels_would_be_equal() {
 fn a_catalogue_may_not_be_larger_than_the_box() {
     // GC-14.1
     let more = [
-        ("/lyra_deck/daemons", json!({"id": "cat"}), "lyra_deck.daemons (their number)"),
-        ("/lyra_deck/symbols", json!({"id": "sun"}), "lyra_deck.symbols (their number)"),
+        ("/lyra_deck/daemons", json!({"id": "cat"}), "lyra_deck.daemons (length)"),
+        ("/lyra_deck/symbols", json!({"id": "sun"}), "lyra_deck.symbols (length)"),
         (
             "/wheel/axes",
             json!({"red": {"draw": 2, "advance": 1}, "blue": "ally", "weight": 1}),
-            "wheel.axes (their number)",
+            "wheel.axes (length)",
         ),
-        ("/truth_tiles/tiles", json!({"value": 9, "count": 1}), "truth_tiles.tiles (their number)"),
+        ("/truth_tiles/tiles", json!({"value": 9, "count": 1}), "truth_tiles.tiles (length)"),
     ];
     for (pointer, row, place) in more {
         let mut file = default_catalogue();

@@ -5,17 +5,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use boardwire_kernel::testkit::{self, Posterior, usual_likelihood};
-use boardwire_kernel::{BOT_STREAM, Chance, Choices, Episode, Hidden, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::testkit::{self, Posterior, uniform_likelihood};
+use boardwire_kernel::{
+    BOT_STREAM, Choices, Episode, Hidden, RESAMPLE_STREAM, RandomSource, RngStream, Seat,
+};
 use serde_json::json;
 
 use super::super::action::Action;
-use super::super::memory::SEEN;
+use super::super::memory::NOT_HIDDEN;
 use super::super::state::State;
 use super::super::{GoldenCompass, streams};
 use super::support::{Table, default_catalogue, game_by, seat};
 
-/// The ply at which states are compared: after returns, thefts or sets, but while there are still few states.
+/// The ply at which states are compared: after reshuffles, thefts or sets, but while there are still few states.
 const PLY: usize = 28;
 /// The number of games per table.
 const SEEDS: u64 = 6;
@@ -23,9 +25,9 @@ const SEEDS: u64 = 6;
 const SAMPLES: u32 = 100_000;
 
 /// A table that is small enough to list all histories of its games.
-pub(super) struct Tiny {
+pub(super) struct TinyTable {
     /// The events in its games that may change the probabilities.
-    about: &'static str,
+    scenario: &'static str,
     seats: u8,
     cards: &'static [(&'static str, u8)],
     /// The values of the tokens of each city. Empty for the tokens of the built-in catalogue.
@@ -34,7 +36,7 @@ pub(super) struct Tiny {
     effects: &'static str,
     /// The largest ratio between true and sampled probability, in either direction, in hundredths. Then the number of
     /// samples, per 10,000, whose state a seat with a perfect memory excludes. Both are of the worst seat.
-    measured: (u128, u128),
+    expected: (u128, u128),
 }
 
 const NINE: [(&str, u8); 9] = [
@@ -49,7 +51,7 @@ const NINE: [(&str, u8); 9] = [
     ("ermine.baby", 1),
 ];
 
-impl Tiny {
+impl TinyTable {
     /// Returns the default game with other cards, tokens, needle, and allies of the first period.
     pub(super) fn game(&self) -> Arc<GoldenCompass> {
         let mut file = default_catalogue();
@@ -98,17 +100,17 @@ const TAKE_OR_STEAL: &str = r#"[{"kind": "choose_one", "options": [
 const EQUAL: [(&str, u8); 3] = [("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
 
 /// The tables and their measured differences; `docs/games/golden_compass.md` has these numbers.
-pub(super) const TABLES: &[Tiny] = &[
-    Tiny {
-        about: "the discard pile came back, cards just drawn were dropped",
+pub(super) const TABLES: &[TinyTable] = &[
+    TinyTable {
+        scenario: "the discard pile came back, cards just drawn were dropped",
         seats: 2,
         cards: &NINE,
         tokens: &[],
         effects: DRAW_AND_KEEP,
-        measured: (101, 0),
+        expected: (101, 0),
     },
-    Tiny {
-        about: "cards were stolen between other seats",
+    TinyTable {
+        scenario: "cards were stolen between other seats",
         seats: 3,
         cards: &[
             ("ermine.madonna", 1),
@@ -119,26 +121,26 @@ pub(super) const TABLES: &[Tiny] = &[
         ],
         tokens: &[],
         effects: STEAL_OR_DRAW,
-        measured: (424, 3341),
+        expected: (424, 3341),
     },
-    Tiny {
-        about: "equal cards came back",
+    TinyTable {
+        scenario: "equal cards came back",
         seats: 2,
         cards: &EQUAL,
         tokens: &[],
         effects: DRAW,
-        measured: (301, 2234),
+        expected: (301, 2234),
     },
-    Tiny {
-        about: "equal cards came back, cards just drawn were dropped",
+    TinyTable {
+        scenario: "equal cards came back, cards just drawn were dropped",
         seats: 2,
         cards: &EQUAL,
         tokens: &[],
         effects: DRAW_AND_KEEP,
-        measured: (229, 3343),
+        expected: (229, 3343),
     },
-    Tiny {
-        about: "sets tell what else was in the hand",
+    TinyTable {
+        scenario: "sets tell what else was in the hand",
         seats: 2,
         cards: &[
             ("ermine.madonna", 1),
@@ -150,41 +152,44 @@ pub(super) const TABLES: &[Tiny] = &[
         ],
         tokens: &[],
         effects: DRAW,
-        measured: (101, 0),
+        expected: (101, 0),
     },
-    Tiny {
-        about: "tokens were taken and stolen",
+    TinyTable {
+        scenario: "tokens were taken and stolen",
         seats: 3,
         cards: &[("ermine.madonna", 10)],
         tokens: &[1, 2, 2, 3],
         effects: TAKE_OR_STEAL,
-        measured: (101, 0),
+        expected: (101, 0),
     },
 ];
 
 /// Returns where cards and tokens are. Equal tokens count as the same.
 fn board(game: &GoldenCompass, state: &State) -> Vec<Vec<u8>> {
-    let of = |place: &super::super::state::Place| {
-        let mut tokens: Vec<u8> =
-            place.tokens.iter().map(|id| game.printed().tokens[usize::from(id) - 1].kind.get()).collect();
+    let of = |seat_state: &super::super::state::SeatState| {
+        let mut tokens: Vec<u8> = seat_state
+            .tokens
+            .iter()
+            .map(|id| game.catalogue().tokens[usize::from(id) - 1].kind.get())
+            .collect();
         tokens.sort_unstable();
-        [place.hand.as_slice().to_vec(), tokens]
+        [seat_state.hand.as_slice().to_vec(), tokens]
     };
     let drawn = state.just_drawn.as_slice().to_vec();
-    state.places.all().iter().flat_map(of).chain([drawn]).collect()
+    state.seats.all().iter().flat_map(of).chain([drawn]).collect()
 }
 
 /// The difference between samples and true probabilities, for a position and a seat.
-struct Compared {
+struct Difference {
     /// The largest ratio between true and sampled probability, in either direction, in hundredths.
     ratio: u128,
     /// The number of samples, per 10,000, whose state a seat with a perfect memory excludes.
     impossible: u128,
 }
 
-fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Compared {
+fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Difference {
     let mut rng = RngStream::new(seed, BOT_STREAM);
-    let mut episode = Episode::start(Arc::clone(game), Chance::seeded(seed, streams::NAMES.len()));
+    let mut episode = Episode::start(Arc::clone(game), RandomSource::seeded(seed, streams::NAMES.len()));
     for seat in Seat::all(game.seats) {
         episode.apply(seat, game.encode(Action::Keep(0)).into()).expect("it keeps one");
     }
@@ -193,14 +198,14 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Compared {
     for _ in 0..PLY {
         let seat = episode.pending().lowest().expect("the game goes on");
         let legal = game.legal(episode.state(), seat).iter().filter_map(|index| game.decode(index));
-        let wanted: Vec<Action> = legal.filter(|&action| !moves_nothing(action)).collect();
+        let wanted: Vec<Action> = legal.filter(|&action| !keeps_cards_and_tokens(action)).collect();
         let action = wanted[rng.below(u32::try_from(wanted.len()).expect("few")) as usize];
         let choice = (seat, game.encode(action));
         episode.apply(seat, choice.1.into()).expect("a legal action");
-        belief.follow(&**game, choice, episode.state(), usual_likelihood);
+        belief.update(&**game, choice, episode.state(), uniform_likelihood);
     }
     let (mut likely, mut all) = (BTreeMap::<_, u128>::new(), 0);
-    for (state, weight) in belief.worlds() {
+    for (state, weight) in belief.weighted_states() {
         *likely.entry(board(game, state)).or_default() += weight;
         all += weight;
     }
@@ -212,17 +217,18 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Compared {
     }
     let mut ratio = 0;
     for (board, weight) in &likely {
-        let count = *sampled.get(board).unwrap_or_else(|| panic!("{viewer} is never given {board:?}"));
+        let count =
+            *sampled.get(board).unwrap_or_else(|| panic!("resample never returned {board:?} for {viewer}"));
         let (due, drawn) = (weight * u128::from(SAMPLES), count * all);
         ratio = ratio.max(100 * due.max(drawn) / due.min(drawn));
     }
     let impossible = sampled.iter().filter(|(board, _)| !likely.contains_key(*board));
     let impossible = impossible.map(|(_, count)| 10_000 * count).sum::<u128>() / u128::from(SAMPLES);
-    Compared { ratio, impossible }
+    Difference { ratio, impossible }
 }
 
 /// Returns whether an action moves neither cards nor tokens. The seat could give up the action instead.
-fn moves_nothing(action: Action) -> bool {
+fn keeps_cards_and_tokens(action: Action) -> bool {
     matches!(action, Action::Alethiometer | Action::Magisterium | Action::Dust)
 }
 
@@ -235,7 +241,7 @@ fn every_likely_state_is_sampled_as_often_as_the_page_says() {
         let all = seats.map(|(seed, viewer)| compare(&game, viewer, seed));
         let (ratio, impossible) =
             all.fold((0, 0), |most, seat| (most.0.max(seat.ratio), most.1.max(seat.impossible)));
-        assert_eq!((ratio, impossible), tiny.measured, "{}", tiny.about);
+        assert_eq!((ratio, impossible), tiny.expected, "{}", tiny.scenario);
     }
 }
 
@@ -255,7 +261,7 @@ fn a_card_surely_among_five_of_which_one_was_stolen_has_gone_once_in_five() {
     for _ in 0..draws {
         let mut sample = table.state;
         table.game.resample(&mut sample, seat(0), &mut rng);
-        gone += u32::from(sample.places[seat(2)].hand.contains(hawk));
+        gone += u32::from(sample.seats[seat(2)].hand.contains(hawk));
     }
     // The other copy is in the robbed hand 4 times in 75. A bias of 2 % would be 800 draws; the standard deviation is 82.
     let expected = draws / 5 + draws * 4 / (5 * 75);
@@ -277,16 +283,16 @@ fn a_memory_may_hold_less_than_its_seat_saw_after_half_the_cards_shown() {
                     for (card, block) in (1u8..).zip(&game.blocks[1..]) {
                         let actor = before.active;
                         let is_shown = state.discard.count(card) > before.discard.count(card)
-                            && state.places[actor].hand.count(card) < before.places[actor].hand.count(card);
+                            && state.seats[actor].hand.count(card) < before.seats[actor].hand.count(card);
                         for viewer in game.others(actor).filter(|_| is_shown) {
                             let memory = &before.memory[viewer];
-                            let mut stamps: Vec<u8> = memory.stamps(*block).to_vec();
-                            stamps.retain(|&stamp| stamp != SEEN);
-                            stamps.dedup();
-                            let mut ages = memory.ages[actor].as_slice().to_vec();
-                            ages.dedup();
+                            let mut last_seen: Vec<u8> = memory.last_seen(*block).to_vec();
+                            last_seen.retain(|&seen_at| seen_at != NOT_HIDDEN);
+                            last_seen.dedup();
+                            let mut drawn_after = memory.drawn_after[actor].as_slice().to_vec();
+                            drawn_after.dedup();
                             cards_shown += 1;
-                            unsure += u32::from(stamps.len() > 1 || ages.len() > 1);
+                            unsure += u32::from(last_seen.len() > 1 || drawn_after.len() > 1);
                         }
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use boardwire_kernel::testkit::{self, Shown};
+use boardwire_kernel::testkit::{self, ViewerSnapshot};
 use boardwire_kernel::{Audits, Hidden, RESAMPLE_STREAM, RngStream, Seat, Setup, Texts, Viewer, Views};
 
 use super::super::GoldenCompass;
@@ -26,8 +26,8 @@ fn samples(table: &Table, viewer: u8, count: u32) -> Vec<State> {
     (0..count).map(sample).collect()
 }
 
-fn shown(table: &Table, seat: u8) -> Shown {
-    Shown::to(&*table.game, &table.state, Seat::new(seat))
+fn shown(table: &Table, seat: u8) -> ViewerSnapshot {
+    ViewerSnapshot::of(&*table.game, &table.state, Seat::new(seat))
 }
 
 #[test]
@@ -66,7 +66,11 @@ fn a_card_drawn_a_token_taken_and_a_token_stolen_show_to_those_who_saw_them() {
     };
     let steal = |table: &mut Table| {
         table.at_sets();
-        table.play(&[Action::Play(SetKind::Spies), Action::Opponent(1), Action::Back(CityId::new(4))]);
+        table.play(&[
+            Action::Play(SetKind::Spies),
+            Action::Opponent(1),
+            Action::StealWithBack(CityId::new(4)),
+        ]);
     };
     let cases: [Case; 3] = [
         (streams::CARDS, [0, 20], &draw, &[0]),
@@ -107,18 +111,18 @@ fn dealt_characters_show_to_their_seat_and_the_passed_one_to_its_receiver() {
     // GC-13.1, GC-R7
     let mut one = Table::dealt(4, 2);
     let mut other = one.copied();
-    let unseen = other.state.unseen.lowest().expect("two are left");
-    let dealt = other.state.places[seat(0)].dealt.as_mut().expect("two are dealt");
+    let unseen = other.state.undealt_characters.lowest().expect("two are left");
+    let dealt = other.state.seats[seat(0)].dealt.as_mut().expect("two are dealt");
     let old = std::mem::replace(&mut dealt[1], CharacterId::new(unseen));
-    other.state.unseen.remove(unseen);
-    other.state.unseen.insert(old);
+    other.state.undealt_characters.remove(unseen);
+    other.state.undealt_characters.insert(old);
     for seat in 1..4 {
         assert_eq!(shown(&one, seat), shown(&other, seat));
     }
     for table in [&mut one, &mut other] {
         (0..4).for_each(|seat| table.play_for(seat, Action::Keep(0)));
     }
-    let symbols = |table: &Table| table.game.magisterium(&table.state.places[seat(1)]);
+    let symbols = |table: &Table| table.game.magisterium(&table.state.seats[seat(1)]);
     assert_ne!(shown(&one, 1), shown(&other, 1), "the receiver");
     assert_eq!(
         shown(&one, 3) == shown(&other, 3),
@@ -131,8 +135,8 @@ fn dealt_characters_show_to_their_seat_and_the_passed_one_to_its_receiver() {
 fn truth_and_dust_tiles_show_to_all() {
     // GC-R35
     let mut table = Table::new(3);
-    table.state.places[seat(1)].truth = tiles(&[(3, 2)]);
-    table.state.places[seat(1)].dust = 2;
+    table.state.seats[seat(1)].truth = tiles(&[(3, 2)]);
+    table.state.seats[seat(1)].dust = 2;
     for seat in 0..3 {
         let mut text = String::new();
         table.game.text(&table.state, Seat::new(seat).into(), &mut text).expect("memory");
@@ -148,25 +152,28 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     table.tokens(1, &["london.4", "london.alethiometer"]);
     let all = samples(&table, 0, 200);
     let kinds = |value: &dyn Fn(&State) -> String| all.iter().map(value).collect::<BTreeSet<_>>().len();
-    assert!(kinds(&|s| format!("{:?}", s.places[seat(1)].hand)) > 100, "hands");
+    assert!(kinds(&|s| format!("{:?}", s.seats[seat(1)].hand)) > 100, "hands");
     assert!(kinds(&|s| format!("{:?}", s.deck)) > 100, "draw piles");
-    assert!(kinds(&|s| format!("{:?}", s.places[seat(1)].tokens)) > 5, "tokens");
-    assert!(kinds(&|s| format!("{:?}", s.places[seat(3)].under)) > 1, "cards under allies");
+    assert!(kinds(&|s| format!("{:?}", s.seats[seat(1)].tokens)) > 5, "tokens");
+    assert!(kinds(&|s| format!("{:?}", s.seats[seat(3)].card_under_ally)) > 1, "cards under allies");
     assert_eq!(
-        kinds(&|s| format!("{:?}", (s.places[seat(0)], s.places[seat(1)].ally, s.places[seat(1)].under))),
+        kinds(&|s| format!(
+            "{:?}",
+            (s.seats[seat(0)], s.seats[seat(1)].ally, s.seats[seat(1)].card_under_ally)
+        )),
         1,
         "what it knows"
     );
     let dealt = Table::dealt(4, 2);
     let all = samples(&dealt, 0, 100);
-    let pairs: BTreeSet<_> = all.iter().map(|s| s.places[seat(2)].dealt).collect();
+    let pairs: BTreeSet<_> = all.iter().map(|s| s.seats[seat(2)].dealt).collect();
     assert!(pairs.len() > 30, "characters dealt");
-    assert!(all.iter().all(|s| s.places[seat(0)].dealt == dealt.state.places[seat(0)].dealt));
+    assert!(all.iter().all(|s| s.seats[seat(0)].dealt == dealt.state.seats[seat(0)].dealt));
     let mut keeping = Table::new(2);
     keeping.ally(0, "The Librarian");
     keeping.light_blue();
     keeping.play(&[Action::Ally]);
-    assert!(matches!(keeping.state.decision, Decision::Drop { .. }));
+    assert!(matches!(keeping.state.decision, Decision::DiscardDrawn { .. }));
     let fresh: BTreeSet<String> =
         samples(&keeping, 1, 50).iter().map(|s| format!("{:?}", s.just_drawn)).collect();
     assert!(fresh.len() > 20, "cards just drawn");
@@ -182,9 +189,9 @@ fn a_stolen_card_stays_known_to_its_last_owner_until_it_is_shown() {
     table.light_blue();
     table.play(&[Action::Ally, Action::Opponent(1)]);
     let hawk = table.card("hawk.baby");
-    assert!(samples(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 1));
+    assert!(samples(&table, 1, 100).iter().all(|s| s.seats[seat(0)].hand.count(hawk) == 1));
     table.game.discard(&mut table.state, seat(0), hawk, 0);
-    assert!(samples(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 0));
+    assert!(samples(&table, 1, 100).iter().all(|s| s.seats[seat(0)].hand.count(hawk) == 0));
 }
 
 #[test]
@@ -200,7 +207,7 @@ fn a_stolen_card_may_have_moved_on_when_a_third_seat_steals() {
     let hawk = table.card("hawk.baby");
     let holders: BTreeSet<(u8, u8)> = samples(&table, 1, 200)
         .iter()
-        .map(|s| (s.places[seat(0)].hand.count(hawk), s.places[seat(2)].hand.count(hawk)))
+        .map(|s| (s.seats[seat(0)].hand.count(hawk), s.seats[seat(2)].hand.count(hawk)))
         .collect();
     assert!(holders.contains(&(0, 1)) && holders.contains(&(1, 0)));
     assert!(!holders.contains(&(0, 0)), "with one of the two, and nowhere else");
@@ -213,12 +220,12 @@ fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
     let mut table = Table::new(2);
     table.hand(1, &["hawk.baby", "moth.baby"]);
     table.discarded(&["joker", "joker", "ermine.baby"]);
-    table.game.return_discard(&mut table.state);
+    table.game.reshuffle_discard(&mut table.state);
     let back = ["joker", "ermine.baby"].map(|name| table.card(name));
     let all = samples(&table, 0, 300);
-    assert!(all.iter().all(|s| back.iter().all(|&card| s.places[seat(1)].hand.count(card) == 0)));
+    assert!(all.iter().all(|s| back.iter().all(|&card| s.seats[seat(1)].hand.count(card) == 0)));
     table.game.draw(&mut table.state, seat(1), 1, &mut table.chance, |_| ());
-    let held = |s: &State| back.iter().map(|&card| s.places[seat(1)].hand.count(card)).sum::<u8>();
+    let held = |s: &State| back.iter().map(|&card| s.seats[seat(1)].hand.count(card)).sum::<u8>();
     let counts: BTreeSet<u8> = samples(&table, 0, 600).iter().map(held).collect();
     assert_eq!(counts, BTreeSet::from([0, 1]), "only the card drawn since can be one of them");
 }
@@ -229,14 +236,14 @@ fn one_joker_came_back_and_one_never_showed_an_old_hand_holds_at_most_one() {
     let mut table = Table::new(2);
     table.hand(1, &["hawk.baby", "joker"]);
     table.discarded(&["joker"]);
-    table.game.return_discard(&mut table.state);
+    table.game.reshuffle_discard(&mut table.state);
     let joker = table.card("joker");
     let counts: BTreeSet<u8> =
-        samples(&table, 0, 600).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
+        samples(&table, 0, 600).iter().map(|s| s.seats[seat(1)].hand.count(joker)).collect();
     assert_eq!(counts, BTreeSet::from([0, 1]));
     table.game.discard(&mut table.state, seat(1), joker, 0);
     let counts: BTreeSet<u8> =
-        samples(&table, 0, 300).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
+        samples(&table, 0, 300).iter().map(|s| s.seats[seat(1)].hand.count(joker)).collect();
     assert_eq!(counts, BTreeSet::from([0]), "the one that never showed is the one discarded");
 }
 
@@ -247,7 +254,7 @@ fn every_copy_is_as_likely_in_a_hand() {
     table.hand(1, &["hawk.baby"]);
     let count = |card: &str, all: &[State]| {
         let card = table.card(card);
-        all.iter().filter(|s| s.places[seat(1)].hand.count(card) == 1).count()
+        all.iter().filter(|s| s.seats[seat(1)].hand.count(card) == 1).count()
     };
     let all = samples(&table, 0, 38_000);
     assert!((900..1100).contains(&count("hawk.baby", &all)), "{}", count("hawk.baby", &all));
@@ -264,16 +271,16 @@ fn a_stolen_token_is_known_to_thief_and_victim_and_others_know_its_back() {
     table.state.active = seat(0);
     table.scripted(streams::STOLEN_TOKENS, &[12]);
     table.game.steal_token(&mut table.state, seat(1), CityId::new(2), &mut table.chance);
-    assert!(samples(&table, 1, 100).iter().all(|s| s.places[seat(0)].tokens == TokenSet::single(12)));
-    let london = table.game.printed().cities[1].tokens;
+    assert!(samples(&table, 1, 100).iter().all(|s| s.seats[seat(0)].tokens == TokenSet::single(12)));
+    let london = table.game.catalogue().cities[1].tokens;
     let third = samples(&table, 2, 200);
-    assert!(third.iter().all(|s| s.places[seat(0)].tokens.difference(london).is_empty()));
-    let tokens: BTreeSet<_> = third.iter().map(|s| s.places[seat(0)].tokens.lowest()).collect();
+    assert!(third.iter().all(|s| s.seats[seat(0)].tokens.difference(london).is_empty()));
+    let tokens: BTreeSet<_> = third.iter().map(|s| s.seats[seat(0)].tokens.lowest()).collect();
     assert_eq!(tokens.len(), 6, "any token with that back");
     table.state.active = seat(2);
     table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
     assert!(
-        samples(&table, 1, 100).iter().all(|s| s.places[seat(2)].tokens == TokenSet::single(12)),
+        samples(&table, 1, 100).iter().all(|s| s.seats[seat(2)].tokens == TokenSet::single(12)),
         "it was the only one there"
     );
 }
@@ -290,12 +297,12 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
     assert_eq!(gone.len(), 1, "one of two equal tokens");
     let left = samples(&table, 0, 200);
     let kind = |s: &State| {
-        let mut laid = tokens_of(s.places[seat(1)].laid);
-        laid.next().map(|id| table.game.printed().token(id).kind)
+        let mut laid = tokens_of(s.seats[seat(1)].laid_out);
+        laid.next().map(|id| table.game.catalogue().token(id).kind)
     };
-    assert!(left.iter().all(|s| s.places[seat(1)].tokens.len() == 2 && kind(s) == Some(TokenId::new(8))));
+    assert!(left.iter().all(|s| s.seats[seat(1)].tokens.len() == 2 && kind(s) == Some(TokenId::new(8))));
     // Of equal tokens, a seat lays out the one with the lowest id that it held.
-    let has_lower = |s: &State| s.places[seat(1)].laid.contains(9) && s.places[seat(1)].tokens.contains(8);
+    let has_lower = |s: &State| s.seats[seat(1)].laid_out.contains(9) && s.seats[seat(1)].tokens.contains(8);
     assert!(!left.iter().any(has_lower));
     assert!(places[8] & TABLE != 0);
 }

@@ -4,8 +4,8 @@ use boardwire_kernel::{BySeat, Seat, testkit};
 
 use super::super::GoldenCompass;
 use super::super::catalogue::CardId;
-use super::super::limits::{KNOWN, SEATS};
-use super::super::memory::{Memory, SEEN, SURE, Taken};
+use super::super::limits::{MAX_SEATS, MAX_TAKEN};
+use super::super::memory::{MAX_SHARE, Memory, NOT_HIDDEN, TakenCard};
 use super::super::state::{Hand, State};
 use super::support::{Table, seat};
 
@@ -15,63 +15,68 @@ pub(super) fn allows(
     game: &GoldenCompass,
     memory: &Memory,
     viewer: Seat,
-    hands: &BySeat<Hand, SEATS>,
+    hands: &BySeat<Hand, MAX_SEATS>,
 ) -> bool {
-    settles(game, memory, viewer, memory.taken(), *hands, memory.ages)
+    allows_with_holders(game, memory, viewer, memory.taken(), *hands, memory.drawn_after)
 }
 
-fn settles(
+fn allows_with_holders(
     game: &GoldenCompass,
     memory: &Memory,
     viewer: Seat,
-    taken: &[Taken],
-    hands: BySeat<Hand, SEATS>,
-    ages: BySeat<Hand, SEATS>,
+    taken: &[TakenCard],
+    hands: BySeat<Hand, MAX_SEATS>,
+    drawn_after: BySeat<Hand, MAX_SEATS>,
 ) -> bool {
     let Some((entry, rest)) = taken.split_first() else {
         let mut places: Vec<(u8, Seat)> = Vec::new();
         for seat in game.others(viewer) {
-            places.extend(ages[seat].as_slice().iter().map(|&age| (age, seat)));
+            places.extend(drawn_after[seat].as_slice().iter().map(|&reshuffle| (reshuffle, seat)));
         }
         places.sort_unstable();
-        return fills(game, &places, hands, &mut memory.stamps.clone());
+        return can_fill_hands(game, &places, hands, &mut memory.last_seen.clone());
     };
     game.others(viewer).filter(|&seat| entry.may_be_with(seat)).any(|seat| {
-        let (mut hands, mut ages) = (hands, ages);
+        let (mut hands, mut drawn_after) = (hands, drawn_after);
         let is_there = hands[seat].remove(entry.card);
-        if !entry.is_certain(seat) && !ages[seat].is_empty() {
+        if !entry.is_certain(seat) && !drawn_after[seat].is_empty() {
             // A card that may be elsewhere takes the oldest place, which leaves the widest choice for the other cards.
-            ages[seat].take(0);
+            drawn_after[seat].take(0);
         }
-        is_there && settles(game, memory, viewer, rest, hands, ages)
+        is_there && allows_with_holders(game, memory, viewer, rest, hands, drawn_after)
     })
 }
 
-/// Returns whether hidden copies can fill these places, sorted by age and seat, to give these hands. A copy that fits a
-/// place fits every later place, so any copy of a type will do.
-fn fills(game: &GoldenCompass, places: &[(u8, Seat)], hands: BySeat<Hand, SEATS>, stamps: &mut [u8]) -> bool {
-    let Some((&(age, seat), rest)) = places.split_first() else {
+/// Returns whether hidden copies can fill these places, sorted by reshuffle and seat, to give these hands. A copy that
+/// fits a place fits every later place, so any copy of a type will do.
+fn can_fill_hands(
+    game: &GoldenCompass,
+    places: &[(u8, Seat)],
+    hands: BySeat<Hand, MAX_SEATS>,
+    last_seen: &mut [u8],
+) -> bool {
+    let Some((&(reshuffle, seat), rest)) = places.split_first() else {
         return hands.all().iter().all(Hand::is_empty);
     };
     hands[seat].types().iter().any(|card| {
         let block = game.blocks[usize::from(card)];
-        let copy =
-            (block.start.into()..block.end()).find(|&copy| stamps[copy] != SEEN && stamps[copy] <= age);
+        let copy = (block.start.into()..block.end())
+            .find(|&copy| last_seen[copy] != NOT_HIDDEN && last_seen[copy] <= reshuffle);
         copy.is_some_and(|copy| {
-            let stamp = std::mem::replace(&mut stamps[copy], SEEN);
+            let seen_at = std::mem::replace(&mut last_seen[copy], NOT_HIDDEN);
             let mut left = hands;
             left[seat].remove(card);
-            let is_filled = fills(game, rest, left, stamps);
-            stamps[copy] = stamp;
+            let is_filled = can_fill_hands(game, rest, left, last_seen);
+            last_seen[copy] = seen_at;
             is_filled
         })
     })
 }
 
-pub(super) fn other_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BySeat<Hand, SEATS> {
+pub(super) fn other_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BySeat<Hand, MAX_SEATS> {
     let mut hands = BySeat::default();
     for seat in game.others(viewer) {
-        hands[seat] = state.places[seat].hand;
+        hands[seat] = state.seats[seat].hand;
     }
     hands
 }
@@ -89,9 +94,9 @@ fn a_memory_never_excludes_the_hands_there_are() {
                     let memory = &s.memory[viewer];
                     let hands = other_hands(&game, s, viewer);
                     assert!(allows(&game, memory, viewer, &hands), "{viewer} excludes the hands: {s:?}");
-                    looked_at[0] += u32::from(memory.returns > 0);
+                    looked_at[0] += u32::from(memory.reshuffles > 0);
                     let may_have_moved =
-                        |taken: &&Taken| !game.others(viewer).any(|seat| taken.is_certain(seat));
+                        |taken: &&TakenCard| !game.others(viewer).any(|seat| taken.is_certain(seat));
                     looked_at[1] += u32::from(memory.taken().iter().any(|taken| may_have_moved(&taken)));
                 }
             });
@@ -101,32 +106,36 @@ fn a_memory_never_excludes_the_hands_there_are() {
 }
 
 #[test]
-fn of_more_cards_taken_than_are_remembered_the_least_sure_counts_as_hidden() {
+fn beyond_max_taken_the_least_certain_card_counts_as_hidden() {
     // GC-13.2
     let game = testkit::table::<GoldenCompass>(4, &[]);
-    let mut memory = Memory::new(game.copies, game.printed().tokens.len());
+    let mut memory = Memory::new(game.copies, game.catalogue().tokens.len());
     let rows = (1..=20).map(CardId::new);
     for card in rows.clone() {
         memory.drew(game.blocks[card.index()]);
         memory.lost_card(Seat::new(1), card, &game.blocks);
     }
-    assert_eq!(memory.taken().len(), KNOWN);
-    assert_eq!(memory.ages[Seat::new(1)].as_slice(), [0; 20 - KNOWN], "the others are hidden in that hand");
+    assert_eq!(memory.taken().len(), MAX_TAKEN);
+    assert_eq!(
+        memory.drawn_after[Seat::new(1)].as_slice(),
+        [0; 20 - MAX_TAKEN],
+        "the others are hidden in that hand"
+    );
     for card in rows {
-        let stamps = memory.stamps(game.blocks[card.index()]).iter();
-        let seen = stamps.filter(|&&stamp| stamp == SEEN).map(|_| 1).sum::<usize>();
+        let last_seen = memory.last_seen(game.blocks[card.index()]).iter();
+        let seen = last_seen.filter(|&&seen_at| seen_at == NOT_HIDDEN).map(|_| 1).sum::<usize>();
         let taken = memory.taken().iter().filter(|taken| taken.card == card.get()).count();
         assert_eq!(seen, taken);
     }
 }
 
 #[test]
-fn of_equal_cards_taken_the_surest_is_shown_and_the_others_become_as_unsure_as_all() {
+fn a_shown_card_removes_the_most_certain_entry_and_makes_the_others_less_certain() {
     // GC-13.2: two spies may be with seat 1 or 2, and one with seat 1 or 3. Then seat 1 shows a spy.
     let table = Table::new(4);
     let (spy, hawk) = (table.card("spy"), table.card("hawk.baby"));
     let blocks = &table.game.blocks;
-    let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
+    let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
     let lost = |memory: &mut Memory, thief: u8, card: CardId| {
         memory.drew(blocks[card.index()]);
         memory.lost_card(seat(thief), card, blocks);
@@ -142,11 +151,11 @@ fn of_equal_cards_taken_the_surest_is_shown_and_the_others_become_as_unsure_as_a
         taken.map(|taken| taken.holders()).collect::<Vec<_>>()
     };
     assert_eq!(holders(&memory, spy), [0b0110, 0b0110, 0b1010]);
-    let hidden = memory.ages[seat(1)].as_slice().len();
+    let hidden = memory.drawn_after[seat(1)].as_slice().len();
     memory.saw_card_leave(seat(1), spy, blocks[spy.index()], 0);
     assert_eq!(holders(&memory, spy), [0b1110, 0b1110]);
     assert_eq!(holders(&memory, hawk), [0b0100], "it is another card, and surely there");
-    assert_eq!(memory.ages[seat(1)].as_slice().len(), hidden - 1);
+    assert_eq!(memory.drawn_after[seat(1)].as_slice().len(), hidden - 1);
 }
 
 #[test]
@@ -170,7 +179,7 @@ fn a_card_may_move_from_the_largest_hand() {
     // GC-13.2, GC-R38: one of eleven cards.
     let table = Table::new(3);
     let hawk = table.card("hawk.baby");
-    let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
+    let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
     memory.drew(table.game.blocks[hawk.index()]);
     memory.lost_card(seat(1), hawk, &table.game.blocks);
     (1..11).for_each(|_| memory.saw_draw(seat(1)));
@@ -179,16 +188,16 @@ fn a_card_may_move_from_the_largest_hand() {
 }
 
 #[test]
-fn shares_stay_within_what_is_sure_however_often_a_card_may_move() {
+fn shares_never_exceed_max_share() {
     // GC-13.2, GC-R38: seats 1 and 2 take each other's only card in turn. Then seat 1 has eleven cards.
     let table = Table::new(4);
     let hawk = table.card("hawk.baby");
-    let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
+    let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
     memory.drew(table.game.blocks[hawk.index()]);
     memory.lost_card(seat(1), hawk, &table.game.blocks);
     for (victim, thief) in [(1, 2), (2, 1), (1, 2), (2, 1)] {
         memory.saw_card_stolen(seat(victim), seat(thief));
-        assert!(memory.taken()[0].shares.iter().all(|&share| share <= SURE));
+        assert!(memory.taken()[0].shares.iter().all(|&share| share <= MAX_SHARE));
     }
     (0..10).for_each(|_| memory.saw_draw(seat(1)));
     memory.saw_card_stolen(seat(1), seat(3));

@@ -29,9 +29,9 @@ fn magisterium_value_3_and_3_cards_only_giving_up_a_tile_is_legal_with_4_both_ar
     // GC-10.1, GC-R23
     let mut table = Table::new(2);
     table.ally(1, "Lord Asriel");
-    table.state.places[seat(1)].under = table.state.places[seat(0)].ally;
-    let under = table.state.places[seat(1)].under.expect("a card under the ally");
-    let value = 3 + usize::from(table.game.printed().character(under).magisterium);
+    table.state.seats[seat(1)].card_under_ally = table.state.seats[seat(0)].ally;
+    let under = table.state.seats[seat(1)].card_under_ally.expect("a card under the ally");
+    let value = 3 + usize::from(table.game.catalogue().character(under).magisterium);
     let cards = ["hawk.baby", "hawk.madonna", "moth.baby", "mouse.baby", "joker", "spy", "spy"];
     table.state.airship = Some(seat(1));
     table.hand(1, &cards[..value]);
@@ -44,7 +44,7 @@ fn magisterium_value_3_and_3_cards_only_giving_up_a_tile_is_legal_with_4_both_ar
     richer.play(&[Action::PayCards]);
     richer.play_cards(&cards[..=value]);
     assert_eq!(
-        (richer.state.airship, richer.state.places[seat(1)].hand.len(), richer.state.gave_up),
+        (richer.state.airship, richer.state.seats[seat(1)].hand.len(), richer.state.gave_up),
         (None, 0, None)
     );
     assert!(matches!(richer.state.decision, Decision::Truth { left: 2, .. }));
@@ -59,7 +59,7 @@ fn giving_up_a_tile_means_taking_one_and_the_other_stays() {
     table.play(&[Action::GiveTile]);
     assert_eq!(table.state.airship, None);
     draft(&mut table);
-    let taken = |seat| table.state.places[Seat::new(seat)].truth.len();
+    let taken = |seat| table.state.seats[Seat::new(seat)].truth.len();
     assert_eq!((taken(0), taken(1)), (1, 2));
 }
 
@@ -73,8 +73,8 @@ fn compass_counts_2_0_2_0_hands_5_3_5_4_draft_order_2_0_3_1() {
         let names: Vec<String> =
             cards[..hand].iter().map(|name| name.replace("baby", suffixes[usize::from(seat)])).collect();
         table.hand(seat, &names.iter().map(String::as_str).collect::<Vec<_>>());
-        let place = &mut table.state.places[Seat::new(seat)];
-        (place.compass, place.supply) = (compass, 14 - compass);
+        let seat_state = &mut table.state.seats[Seat::new(seat)];
+        (seat_state.compass, seat_state.supply) = (compass, 14 - compass);
     }
     assert_eq!(table.game.draft_order(&table.state).map(Seat::number), [2, 0, 3, 1]);
 }
@@ -85,10 +85,10 @@ fn eight_tiles_are_opened_whatever_the_seats_and_the_rest_leaves() {
     for seats in 2..=4 {
         let mut table = Table::new(seats);
         end_of_period(&mut table);
-        assert_eq!(table.state.open.len(), 8);
+        assert_eq!(table.state.open_tiles.len(), 8);
         draft(&mut table);
         assert_eq!(table.state.bag.len(), 28, "what is left does not go back");
-        let taken: u8 = table.state.places.all().iter().map(|place| place.truth.len()).sum();
+        let taken: u8 = table.state.seats.all().iter().map(|seat_state| seat_state.truth.len()).sum();
         assert_eq!(taken, 2 * seats);
     }
 }
@@ -114,20 +114,22 @@ fn after_each_period_14_compass_tiles_again_hands_unchanged_and_every_other_card
     table.hand(1, &["hawk.baby", "joker"]);
     table.discarded(&["spy", "moth.baby"]);
     table.tokens(1, &["london.4"]);
-    (table.state.places[seat(0)].compass, table.state.places[seat(0)].supply) = (3, 11);
-    (table.state.places[seat(1)].dust, table.state.dust) = (2, 6);
+    (table.state.seats[seat(0)].compass, table.state.seats[seat(0)].supply) = (3, 11);
+    (table.state.seats[seat(1)].dust, table.state.dust) = (2, 6);
     end_of_period(&mut table);
     draft(&mut table);
     let s = &table.state;
     assert_eq!((s.period, s.decision, s.lyra), (1, Decision::Keep, 9));
-    assert!(s.places.of(2).iter().all(|place| (place.supply, place.compass) == (14, 0)));
+    assert!(s.seats.of(2).iter().all(|seat_state| (seat_state.supply, seat_state.compass) == (14, 0)));
     assert_eq!(table.names(1), ["hawk.baby", "joker"]);
-    let hands = s.places[seat(0)].hand.len() + s.places[seat(1)].hand.len();
+    let hands = s.seats[seat(0)].hand.len() + s.seats[seat(1)].hand.len();
     assert_eq!((s.deck.len(), s.discard.len()), (38 - hands, 0));
-    assert_eq!((s.places[seat(1)].dust, s.places[seat(1)].tokens.len()), (2, 1));
-    let blue = |id| table.game.printed().character(id).period == 1;
-    let dealt = s.places.of(2).iter().filter_map(|place| place.dealt).flatten();
-    assert!(dealt.map(blue).eq([true; 4]) && s.places.of(2).iter().all(|place| place.ally.is_none()));
+    assert_eq!((s.seats[seat(1)].dust, s.seats[seat(1)].tokens.len()), (2, 1));
+    let blue = |id| table.game.catalogue().character(id).period == 1;
+    let dealt = s.seats.of(2).iter().filter_map(|seat_state| seat_state.dealt).flatten();
+    assert!(
+        dealt.map(blue).eq([true; 4]) && s.seats.of(2).iter().all(|seat_state| seat_state.ally.is_none())
+    );
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn passage_tiles_are_mixed_in_for_the_last_draw_and_set_aside() {
     table.chance.extend(streams::CARDS, [0, 0]);
     end_of_period(&mut table);
     assert_eq!((table.state.drawn_passages, table.state.passages), (2, 1));
-    assert_eq!(table.state.open.len(), 8, "passage tiles do not count towards the eight");
+    assert_eq!(table.state.open_tiles.len(), 8, "passage tiles do not count towards the eight");
     draft(&mut table);
     assert_eq!(table.state.decision, Decision::Over);
     assert!(table.game.outcome(&table.state).is_some());
@@ -152,7 +154,7 @@ fn no_passage_tile_is_in_the_bag_before() {
     table.scripted(streams::TRUTH, &[35, 34, 33, 32, 31, 30, 29, 28]);
     table.chance.extend(streams::CARDS, [0, 0]);
     end_of_period(&mut table);
-    assert_eq!((table.state.drawn_passages, table.chance.fault()), (0, None));
+    assert_eq!((table.state.drawn_passages, table.chance.script_error()), (0, None));
 }
 
 #[test]
@@ -161,7 +163,7 @@ fn two_alethiometers_laid_out_and_one_further_token_unplaced_3_points_each_6_in_
     let mut table = Table::in_period(2, 2);
     table.lay(0, 0, &["london.alethiometer", "bolvangar.alethiometer"]);
     table.tokens(0, &["london.6"]);
-    let points = table.game.points(&table.state, seat(0));
+    let points = table.game.score_parts(&table.state, seat(0));
     assert_eq!((points.alethiometer, points.experience, points.total()), (6, 0, 6));
 }
 
@@ -169,11 +171,11 @@ fn two_alethiometers_laid_out_and_one_further_token_unplaced_3_points_each_6_in_
 fn three_dust_tiles_and_2_passage_tiles_drawn_6_points_none_drawn_0() {
     // GC-R30, GC-11.2
     let mut table = Table::in_period(2, 2);
-    (table.state.places[seat(0)].dust, table.state.places[seat(1)].dust) = (3, 1);
-    assert_eq!(table.game.points(&table.state, seat(0)).passages, 0);
+    (table.state.seats[seat(0)].dust, table.state.seats[seat(1)].dust) = (3, 1);
+    assert_eq!(table.game.score_parts(&table.state, seat(0)).passages, 0);
     table.state.drawn_passages = 2;
-    assert_eq!(table.game.points(&table.state, seat(0)).passages, 6);
-    assert_eq!(table.game.points(&table.state, seat(1)).passages, 2, "every one drawn scores for all");
+    assert_eq!(table.game.score_parts(&table.state, seat(0)).passages, 6);
+    assert_eq!(table.game.score_parts(&table.state, seat(1)).passages, 2, "every one drawn scores for all");
 }
 
 #[test]
@@ -182,8 +184,8 @@ fn truth_tiles_and_tokens_laid_out_score_their_numbers() {
     let mut table = Table::in_period(2, 2);
     table.lay(1, 0, &["london.4", "bolvangar.7"]);
     table.tokens(1, &["bolvangar.6"]);
-    table.state.places[seat(1)].truth = tiles(&[(7, 1), (0, 2)]);
-    let points = table.game.points(&table.state, seat(1));
+    table.state.seats[seat(1)].truth = tiles(&[(7, 1), (0, 2)]);
+    let points = table.game.score_parts(&table.state, seat(1));
     assert_eq!((points.truth, points.experience, points.total()), (10, 11, 21));
 }
 
@@ -199,7 +201,7 @@ fn markers_do_not_count_for_the_draft() {
     // GC-R28
     let mut table = Table::in_period(2, 2);
     table.lay(0, 0, &["london.4", "bolvangar.7"]);
-    (table.state.places[seat(1)].compass, table.state.places[seat(1)].supply) = (1, 13);
+    (table.state.seats[seat(1)].compass, table.state.seats[seat(1)].supply) = (1, 13);
     assert_eq!(table.game.draft_order(&table.state)[0], seat(1));
 }
 
@@ -208,8 +210,8 @@ fn a_tie_is_a_shared_victory() {
     // GC-R31
     let mut table = Table::in_period(3, 2);
     table.state.decision = Decision::Over;
-    table.state.places[seat(0)].truth = tiles(&[(4, 1)]);
-    table.state.places[seat(2)].truth = tiles(&[(4, 1)]);
+    table.state.seats[seat(0)].truth = tiles(&[(4, 1)]);
+    table.state.seats[seat(2)].truth = tiles(&[(4, 1)]);
     let outcome = table.game.outcome(&table.state).expect("the end");
     assert_eq!(outcome.ranks(), [1, 3, 1]);
 }
@@ -219,16 +221,16 @@ fn a_whole_game_is_three_periods_each_begun_by_the_left_neighbour_of_the_last_se
     // GC-4.1, GC-4.2
     let game = testkit::table::<GoldenCompass>(3, &[]);
     let mut before = (0, Seat::FIRST);
-    let mut begun = 0;
+    let mut periods_begun = 0;
     testkit::random_game(&game, 8, |episode| {
         let s = episode.state();
         if s.period > before.0 {
-            assert_eq!(s.first, before.1.clockwise(1, 3));
-            begun += 1;
+            assert_eq!(s.first_seat, before.1.clockwise(1, 3));
+            periods_begun += 1;
         }
         before = (s.period, s.active);
     });
-    assert_eq!((before.0, begun), (2, 2));
+    assert_eq!((before.0, periods_begun), (2, 2));
 }
 
 #[test]
@@ -241,6 +243,6 @@ fn where_each_drafts_one_tile_who_gives_it_up_takes_none() {
     end_of_period(&mut table);
     table.play(&[Action::GiveTile]);
     draft(&mut table);
-    let taken = |number| table.state.places[seat(number)].truth.len();
+    let taken = |number| table.state.seats[seat(number)].truth.len();
     assert_eq!((taken(0), taken(1), table.state.period), (0, 1, 1));
 }

@@ -8,8 +8,8 @@ use boardwire_kernel::{
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId, TokenSet};
-use super::super::limits::SEATS;
-use super::super::memory::{Memory, SEEN, TABLE, place_of};
+use super::super::limits::MAX_SEATS;
+use super::super::memory::{Memory, NOT_HIDDEN, TABLE, seat_bit};
 use super::super::state::{Decision, Hand, Pile, SetKind};
 use super::super::{GoldenCompass, State, streams};
 use super::frequencies::TABLES;
@@ -20,7 +20,7 @@ use super::support::{Table, seat};
 fn sampled(table: &Table, rng: &mut RngStream) -> State {
     let mut state = table.state;
     table.game.resample(&mut state, seat(0), rng);
-    let held = |state: &State| state.places.all().map(|place| place.hand.len());
+    let held = |state: &State| state.seats.all().map(|seat_state| seat_state.hand.len());
     assert_eq!(held(&state), held(&table.state));
     state
 }
@@ -41,7 +41,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     }
     for _ in 0..50 {
         let sample = sampled(&table, &mut rng);
-        assert_eq!([1, 2].map(|number| sample.places[seat(number)].hand.len()), [1, 1]);
+        assert_eq!([1, 2].map(|number| sample.seats[seat(number)].hand.len()), [1, 1]);
     }
     // A card that is certainly with seat 1 is there in addition to its other cards.
     let mut table = Table::new(3);
@@ -49,7 +49,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     table.hand(0, &["hawk.baby"]);
     steal(&mut table, 1, 0);
     for _ in 0..50 {
-        assert!(sampled(&table, &mut rng).places[seat(1)].hand.contains(table.card("hawk.baby")));
+        assert!(sampled(&table, &mut rng).seats[seat(1)].hand.contains(table.card("hawk.baby")));
     }
     // Seat 2 has shown the card that it stole, so it has only the cards that it just drew.
     let mut table = Table::new(3);
@@ -60,13 +60,13 @@ fn cards_taken_are_where_there_is_room_for_them() {
     steal(&mut table, 1, 0);
     let (moth, hawk) = (table.card("moth.baby"), table.card("hawk.baby"));
     steal(&mut table, 2, 1);
-    assert!(table.state.places[seat(2)].hand.contains(moth));
+    assert!(table.state.seats[seat(2)].hand.contains(moth));
     table.game.discard(&mut table.state, seat(2), moth, 0);
     table.ally(2, "The Librarian");
     table.light_blue();
     table.play(&[Action::Ally]);
     for _ in 0..50 {
-        assert!(sampled(&table, &mut rng).places[seat(1)].hand.contains(hawk));
+        assert!(sampled(&table, &mut rng).seats[seat(1)].hand.contains(hawk));
     }
     // Ermine is with seat 1 or 2, hawk with seat 1 or 3, and seat 3 has no card.
     let mut table = Table::new(4);
@@ -77,7 +77,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     }
     let ermine = table.card("ermine.baby");
     for _ in 0..50 {
-        let places = sampled(&table, &mut rng).places;
+        let places = sampled(&table, &mut rng).seats;
         assert!(places[seat(2)].hand.contains(ermine) && places[seat(1)].hand.contains(hawk));
     }
 }
@@ -91,8 +91,8 @@ fn other_seats_know_their_own_tokens_in_a_sample() {
     let sample = sampled(&table, &mut rng);
     for other in [1, 2].map(seat) {
         for token in 1..=24u8 {
-            let is_own = sample.places[other].tokens.contains(token);
-            let due = if is_own { place_of(other) } else { (TABLE | 0b111) & !place_of(other) };
+            let is_own = sample.seats[other].tokens.contains(token);
+            let due = if is_own { seat_bit(other) } else { (TABLE | 0b111) & !seat_bit(other) };
             assert_eq!(sample.memory[other].tokens[usize::from(token) - 1], due, "{other} {token}");
         }
     }
@@ -108,13 +108,17 @@ fn other_seats_know_what_lies_open_and_their_own_hands_in_a_sample() {
     table.lay(2, 1, &["bolvangar.7", "london.4"]);
     let sample = sampled(&table, &mut rng);
     for other in [1, 2].map(seat) {
-        let (memory, hand) = (&sample.memory[other], &sample.places[other].hand);
+        let (memory, hand) = (&sample.memory[other], &sample.seats[other].hand);
         for (card, &block) in (0u8..).zip(&table.game.blocks).skip(1) {
-            let seen = memory.stamps(block).iter().map(|&stamp| usize::from(stamp == SEEN)).sum::<usize>();
+            let seen = memory
+                .last_seen(block)
+                .iter()
+                .map(|&seen_at| usize::from(seen_at == NOT_HIDDEN))
+                .sum::<usize>();
             let open = sample.discard.count(card);
             assert_eq!(seen, usize::from(open + hand.count(card)), "{other}: card {card}");
         }
-        let laid = table.state.places[seat(2)].laid;
+        let laid = table.state.seats[seat(2)].laid_out;
         let known = (1..=24u8).filter(|&token| memory.tokens[usize::from(token) - 1] == 0);
         assert_eq!(known.collect::<TokenSet>(), laid);
     }
@@ -130,16 +134,16 @@ fn a_sample_has_every_token_once_and_what_was_stolen_from_its_seat_with_the_thie
     table.lay(2, 1, &["london.4"]);
     table.state.active = seat(1);
     table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
-    let (mut others, truth) = (TokenSet::EMPTY, table.state.places.all().map(|place| place.tokens));
+    let (mut others, truth) = (TokenSet::EMPTY, table.state.seats.all().map(|seat_state| seat_state.tokens));
     let stolen = TokenSet::single(12);
     assert!(!truth[1].intersection(stolen).is_empty());
     for _ in 0..100 {
         let sample = sampled(&table, &mut rng);
-        let held = sample.places.all().map(|place| place.tokens);
+        let held = sample.seats.all().map(|seat_state| seat_state.tokens);
         assert_eq!(held.map(|held| held.len()), truth.map(|held| held.len()));
         assert_eq!(held[1].intersection(stolen), stolen);
         others = others.union(held[1].difference(stolen));
-        let all = held.into_iter().chain(sample.piles).chain([sample.places[seat(2)].laid]);
+        let all = held.into_iter().chain(sample.city_tokens).chain([sample.seats[seat(2)].laid_out]);
         assert_eq!(all.clone().map(|tokens| tokens.len()).sum::<u32>(), 24);
         assert_eq!(all.fold(TokenSet::EMPTY, TokenSet::union).len(), 24);
     }
@@ -155,7 +159,7 @@ fn a_sample_gives_every_token_of_a_city_as_often_to_its_holder() {
     let (mut rng, mut held) = (RngStream::new(12, RESAMPLE_STREAM), [0u32; 6]);
     for _ in 0..6_000 {
         let sample = sampled(&table, &mut rng);
-        let token = sample.places[seat(1)].tokens.lowest().expect("one of London's");
+        let token = sample.seats[seat(1)].tokens.lowest().expect("one of London's");
         held[usize::from(token) - 7] += 1;
     }
     // The standard deviation is 29.
@@ -167,8 +171,8 @@ fn fillings(
     seats: &[(Seat, u8)],
     pile: &Pile,
     from: u8,
-    hands: BySeat<Hand, SEATS>,
-) -> Vec<BySeat<Hand, SEATS>> {
+    hands: BySeat<Hand, MAX_SEATS>,
+) -> Vec<BySeat<Hand, MAX_SEATS>> {
     let Some((&(seat, left), rest)) = seats.split_first() else { return vec![hands] };
     if left == 0 {
         return fillings(rest, pile, 1, hands);
@@ -191,13 +195,13 @@ fn allowed_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<
     let mut pile = state.deck;
     let mut seats = Vec::new();
     for seat in game.others(viewer) {
-        let hand = &state.places[seat].hand;
+        let hand = &state.seats[seat].hand;
         hand.as_slice().iter().for_each(|&card| pile.insert(card));
         seats.push((seat, hand.len()));
     }
-    let can_go_on = |hands: &BySeat<Hand, SEATS>| match state.decision {
-        Decision::Fill(begun) if state.active != viewer => {
-            game.card_sets.has_choice(&hands[state.active], begun)
+    let can_go_on = |hands: &BySeat<Hand, MAX_SEATS>| match state.decision {
+        Decision::NameSetCard(partial_set) if state.active != viewer => {
+            game.card_sets.has_choice(&hands[state.active], partial_set)
         }
         _ => true,
     };
@@ -206,13 +210,13 @@ fn allowed_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<
     allowed.map(|hands| as_lists(&hands)).collect()
 }
 
-fn as_lists(hands: &BySeat<Hand, SEATS>) -> Vec<Vec<u8>> {
+fn as_lists(hands: &BySeat<Hand, MAX_SEATS>) -> Vec<Vec<u8>> {
     hands.all().iter().map(|hand| hand.as_slice().to_vec()).collect()
 }
 
 #[test]
 fn every_hand_that_a_memory_allows_is_sampled_and_no_other() {
-    // GC-13.2: random games at tiny tables, with returns, thefts, sets and cards just drawn.
+    // GC-13.2: random games at tiny tables, with reshuffles, thefts, sets and cards just drawn.
     let (mut looked_at, mut choosing) = (0, 0);
     for tiny in TABLES {
         let game = tiny.game();
@@ -221,7 +225,7 @@ fn every_hand_that_a_memory_allows_is_sampled_and_no_other() {
             testkit::random_game(&game, seed, |episode| {
                 let state = episode.state();
                 if state.decision == Decision::Keep
-                    || episode.ply() % 9 > 0 && !matches!(state.decision, Decision::Fill(_))
+                    || episode.ply() % 9 > 0 && !matches!(state.decision, Decision::NameSetCard(_))
                 {
                     return;
                 }
@@ -235,15 +239,16 @@ fn every_hand_that_a_memory_allows_is_sampled_and_no_other() {
                         let mut sample = *state;
                         game.resample(&mut sample, viewer, &mut rng);
                         sampled.insert(as_lists(&other_hands(&game, &sample, viewer)));
-                        let is_sure = state.memory[viewer].taken().is_empty();
-                        if draw > if is_sure { 200 } else { 2_000 } && sampled.len() == due.len() {
+                        let is_certain = state.memory[viewer].taken().is_empty();
+                        if draw > if is_certain { 200 } else { 2_000 } && sampled.len() == due.len() {
                             break;
                         }
                     }
                     assert_eq!(sampled, due, "{viewer}: {state:?}");
                     looked_at += u32::from(due.len() > 1);
-                    choosing +=
-                        u32::from(matches!(state.decision, Decision::Fill(_)) && viewer != state.active);
+                    choosing += u32::from(
+                        matches!(state.decision, Decision::NameSetCard(_)) && viewer != state.active,
+                    );
                 }
             });
         }
@@ -273,7 +278,7 @@ fn every_place_of_a_token_that_a_memory_allows_is_sampled_and_no_other() {
                     .map(|_| {
                         let mut sample = *state;
                         game.resample(&mut sample, viewer, &mut rng);
-                        sample.places.all().map(|place| place.tokens.iter().collect::<Vec<u8>>())
+                        sample.seats.all().map(|seat_state| seat_state.tokens.iter().collect::<Vec<u8>>())
                     })
                     .collect();
                 assert_eq!(sampled, due, "{viewer}: {state:?}");
@@ -285,18 +290,18 @@ fn every_place_of_a_token_that_a_memory_allows_is_sampled_and_no_other() {
 }
 
 /// Returns the tokens by seat that a memory allows: each where it may be, with the true number of each back.
-fn allowed_tokens(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<[Vec<u8>; SEATS]> {
-    let backs = |tokens: &[TokenSet; SEATS]| {
-        let cities = || game.printed().collecting().iter();
+fn allowed_tokens(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<[Vec<u8>; MAX_SEATS]> {
+    let backs = |tokens: &[TokenSet; MAX_SEATS]| {
+        let cities = || game.catalogue().collecting().iter();
         let of = |tokens: &TokenSet| cities().map(|city| tokens.intersection(city.tokens).len()).collect();
         tokens.iter().map(of).collect::<Vec<Vec<u32>>>()
     };
-    let due = backs(&state.places.all().map(|place| place.tokens));
-    let mut all = vec![[TokenSet::EMPTY; SEATS]];
-    for (token, &places) in (1u8..).zip(&state.memory[viewer].tokens[..game.printed().tokens.len()]) {
-        let with = |held: [TokenSet; SEATS]| {
+    let due = backs(&state.seats.all().map(|seat_state| seat_state.tokens));
+    let mut all = vec![[TokenSet::EMPTY; MAX_SEATS]];
+    for (token, &places) in (1u8..).zip(&state.memory[viewer].tokens[..game.catalogue().tokens.len()]) {
+        let with = |held: [TokenSet; MAX_SEATS]| {
             let at_table = (places == 0 || places & TABLE != 0).then_some(held);
-            let seats = game.all_seats().filter(move |&seat| places & place_of(seat) != 0).map(move |seat| {
+            let seats = game.all_seats().filter(move |&seat| places & seat_bit(seat) != 0).map(move |seat| {
                 let mut held = held;
                 held[seat.index()].insert(token);
                 held
@@ -321,18 +326,20 @@ fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
     table.play_cards(&["ermine.baby"]);
-    let Decision::Fill(begun) = table.state.decision else { panic!("{:?}", table.state.decision) };
-    assert_eq!(begun.kind, SetKind::Pair(DaemonId::new(1)));
+    let Decision::NameSetCard(partial_set) = table.state.decision else {
+        panic!("{:?}", table.state.decision)
+    };
+    assert_eq!(partial_set.kind, SetKind::Pair(DaemonId::new(1)));
     let mut rng = RngStream::new(14, RESAMPLE_STREAM);
     for _ in 0..2_000 {
         let sample = sampled(&table, &mut rng);
-        assert!(table.game.card_sets.has_choice(&sample.places[seat(1)].hand, begun));
+        assert!(table.game.card_sets.has_choice(&sample.seats[seat(1)].hand, partial_set));
         assert_eq!(table.game.audit(&sample), Ok(()));
     }
 }
 
 #[test]
-fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
+fn resample_accepts_a_snapshot_with_unreachable_reshuffles() {
     // GC-13.2: the audit does not notice that no card was in the draw pile when these places were filled.
     let mut table = Table::new(2);
     table.hand(1, &["ermine.baby", "ermine.madonna", "joker"]);
@@ -341,8 +348,8 @@ fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
     table.play_cards(&["ermine.baby"]);
     let memory: &mut Memory = &mut table.state.memory[seat(0)];
-    memory.returns = 2;
-    memory.stamps.iter_mut().filter(|stamp| **stamp != SEEN).for_each(|stamp| *stamp = 2);
+    memory.reshuffles = 2;
+    memory.last_seen.iter_mut().filter(|seen_at| **seen_at != NOT_HIDDEN).for_each(|seen_at| *seen_at = 2);
     assert_eq!(table.game.audit(&table.state), Ok(()));
     let mut rng = RngStream::new(15, RESAMPLE_STREAM);
     for _ in 0..200 {
@@ -357,7 +364,7 @@ fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
 }
 
 #[test]
-fn a_card_taken_is_where_it_leaves_old_places_to_old_cards() {
+fn a_taken_card_goes_where_the_old_cards_still_fit() {
     // GC-13.2, GC-R38: seat 2 stole one of two cards and has shown all its cards. All hidden cards except the hawk have
     // returned since. So the hawk is in the old place of seat 1, and seat 2 did not draw it.
     let mut table = Table::new(3);
@@ -368,13 +375,17 @@ fn a_card_taken_is_where_it_leaves_old_places_to_old_cards() {
     table.scripted(streams::STOLEN_CARDS, &[0, u8::from(moth.get() > hawk.get())]);
     steal(&mut table, 1, 0);
     steal(&mut table, 2, 1);
-    assert!(table.state.places[seat(1)].hand.contains(hawk));
+    assert!(table.state.seats[seat(1)].hand.contains(hawk));
     for card in [mouse, moth] {
         table.game.discard(&mut table.state, seat(2), card, 0);
     }
-    table.game.return_discard(&mut table.state);
+    table.game.reshuffle_discard(&mut table.state);
     let memory: &mut Memory = &mut table.state.memory[seat(0)];
-    memory.stamps.iter_mut().filter(|stamp| **stamp == 0).for_each(|stamp| *stamp = memory.returns);
+    memory
+        .last_seen
+        .iter_mut()
+        .filter(|seen_at| **seen_at == 0)
+        .for_each(|seen_at| *seen_at = memory.reshuffles);
     table.chance.extend(streams::CARDS, [0]);
     table.game.draw(&mut table.state, seat(2), 1, &mut table.chance, |_| ());
     let mut rng = RngStream::new(17, RESAMPLE_STREAM);
@@ -382,6 +393,6 @@ fn a_card_taken_is_where_it_leaves_old_places_to_old_cards() {
         let sample = sampled(&table, &mut rng);
         let hands = other_hands(&table.game, &sample, seat(0));
         assert!(allows(&table.game, &table.state.memory[seat(0)], seat(0), &hands), "{hands:?}");
-        assert!(sample.places[seat(1)].hand.contains(hawk));
+        assert!(sample.seats[seat(1)].hand.contains(hawk));
     }
 }

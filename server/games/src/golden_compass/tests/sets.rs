@@ -2,7 +2,7 @@
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId, SymbolId, TokenId, TokenSet};
-use super::super::state::{Aim, Decision, SetKind};
+use super::super::state::{Decision, SetKind, TargetReason};
 use super::super::streams;
 use super::support::{Table, seat};
 
@@ -36,8 +36,8 @@ fn a_pair_takes_an_unseen_token_of_the_current_city() {
     table.scripted(streams::TOKENS, &[5]);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
-    assert_eq!(table.state.acting().tokens, TokenSet::single(5), "a random one of those lying there");
-    assert_eq!((table.state.discard.len(), table.state.acting().hand.len()), (2, 0));
+    assert_eq!(table.state.active_seat().tokens, TokenSet::single(5), "a random one of those lying there");
+    assert_eq!((table.state.discard.len(), table.state.active_seat().hand.len()), (2, 0));
 }
 
 #[test]
@@ -90,12 +90,12 @@ fn a_triplet_lays_two_compass_tiles_and_one_when_only_one_is_left() {
     table.at_sets();
     let mut last = table.copied();
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
-    assert_eq!(table.state.acting().compass, 2);
-    (last.state.places[seat(0)].compass, last.state.places[seat(0)].supply) = (13, 1);
+    assert_eq!(table.state.active_seat().compass, 2);
+    (last.state.seats[seat(0)].compass, last.state.seats[seat(0)].supply) = (13, 1);
     let mut none = last.copied();
     last.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
-    assert_eq!(last.state.acting().compass, 14);
-    (none.state.places[seat(0)].compass, none.state.places[seat(0)].supply) = (14, 0);
+    assert_eq!(last.state.active_seat().compass, 14);
+    (none.state.seats[seat(0)].compass, none.state.seats[seat(0)].supply) = (14, 0);
     assert!(!none.offers(Action::Play(SetKind::Triplet(SymbolId::new(3)))));
 }
 
@@ -110,17 +110,17 @@ fn two_spies_steal_a_random_token_of_the_owner_and_back_named() {
     table.play(&[Action::Play(SetKind::Spies)]);
     assert_eq!(
         (table.state.decision, table.legal()),
-        (Decision::Target(Aim::Token), vec![Action::Opponent(1)])
+        (Decision::Target(TargetReason::Token), vec![Action::Opponent(1)])
     );
     table.play(&[Action::Opponent(1)]);
     assert_eq!(
         table.legal(),
-        [Action::Back(CityId::new(2)), Action::Back(CityId::new(4))],
+        [Action::StealWithBack(CityId::new(2)), Action::StealWithBack(CityId::new(4))],
         "the backs are public"
     );
     table.scripted(streams::STOLEN_TOKENS, &[12]);
-    table.play(&[Action::Back(CityId::new(2))]);
-    assert_eq!(table.state.acting().tokens, TokenSet::single(12));
+    table.play(&[Action::StealWithBack(CityId::new(2))]);
+    assert_eq!(table.state.active_seat().tokens, TokenSet::single(12));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn spies_steal_in_the_last_period_too_but_no_token_laid_out() {
     table.tokens(1, &["london.4"]);
     assert!(table.offers(Action::Play(SetKind::Spies)));
     table.play(&[Action::Play(SetKind::Spies), Action::Opponent(1)]);
-    assert_eq!(table.legal(), [Action::Back(CityId::new(2))]);
+    assert_eq!(table.legal(), [Action::StealWithBack(CityId::new(2))]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
     };
     assert_eq!(triplets(&table), [true, false, false, false]);
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(1)))]);
-    assert_eq!((table.names(0).len(), table.state.acting().compass), (0, 2));
+    assert_eq!((table.names(0).len(), table.state.active_seat().compass), (0, 2));
     let mut table = Table::new(4);
     table.hand(0, &["joker", "joker", "joker", "moth.thunderbolt"]);
     table.at_sets();
@@ -185,11 +185,11 @@ fn any_number_of_sets_in_any_mix() {
     table.play(&[
         Action::Play(SetKind::Spies),
         Action::Opponent(1),
-        Action::Back(CityId::new(4)),
+        Action::StealWithBack(CityId::new(4)),
         Action::Play(SetKind::Pair(DaemonId::new(6))),
         Action::Play(SetKind::Triplet(SymbolId::new(4))),
     ]);
-    assert_eq!((table.state.acting().tokens.len(), table.state.acting().compass), (2, 2));
+    assert_eq!((table.state.active_seat().tokens.len(), table.state.active_seat().compass), (2, 2));
     assert_eq!(table.legal(), [Action::EndTurn]);
 }
 
@@ -219,10 +219,14 @@ fn in_the_last_period_a_pair_lays_a_token_out_and_marks_it() {
     );
     table.play(&[Action::Token(TokenId::new(8))]);
     assert_eq!(
-        (table.state.acting().laid.len(), table.state.acting().supply, table.state.acting().compass),
+        (
+            table.state.active_seat().laid_out.len(),
+            table.state.active_seat().supply,
+            table.state.active_seat().compass
+        ),
         (1, 13, 0)
     );
-    assert_eq!(table.state.circles[0], table.state.acting().laid);
+    assert_eq!(table.state.circles[0], table.state.active_seat().laid_out);
     let everybody_knows = table.state.memory[seat(1)].tokens[7] == 0;
     assert!(everybody_knows, "it lies face up");
 }
@@ -233,7 +237,7 @@ fn nothing_is_laid_out_without_a_compass_tile() {
     let mut table = Table::in_period(2, 2);
     table.hand(0, &["hawk.baby", "hawk.madonna"]);
     table.tokens(0, &["london.4"]);
-    (table.state.places[seat(0)].compass, table.state.places[seat(0)].supply) = (14, 0);
+    (table.state.seats[seat(0)].compass, table.state.seats[seat(0)].supply) = (14, 0);
     table.at_sets();
     assert_eq!(table.legal(), [Action::EndTurn]);
 }
@@ -271,16 +275,16 @@ fn a_wild_pair_takes_any_two_cards_but_spies_and_uses_the_right_up() {
     table.scripted(streams::CARDS, &[0]);
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!(table.state.wild, 1);
-    table.play(&[Action::Play(SetKind::Wild)]);
+    assert_eq!(table.state.wild_pair_rights, 1);
+    table.play(&[Action::Play(SetKind::WildPair)]);
     let spy = Action::Card(table.card("spy"));
     assert!(!table.offers(spy) && table.legal().len() == 3);
     table.play_cards(&["hawk.baby", "moth.madonna"]);
     table.play(&[Action::Token(TokenId::new(8))]);
-    assert!(table.state.wild == 0 && !table.offers(Action::Play(SetKind::Wild)));
-    table.state.wild = 1;
+    assert!(table.state.wild_pair_rights == 0 && !table.offers(Action::Play(SetKind::WildPair)));
+    table.state.wild_pair_rights = 1;
     table.play(&[Action::EndTurn]);
-    assert_eq!(table.state.wild, 0, "rights last until the end of the turn");
+    assert_eq!(table.state.wild_pair_rights, 0, "rights last until the end of the turn");
 }
 
 #[test]
@@ -293,12 +297,12 @@ fn a_short_triplet_needs_two_cards_of_one_symbol() {
     table.light_blue();
     table.play(&[Action::Ally]);
     assert!(
-        table.offers(Action::Play(SetKind::Short(SymbolId::new(3))))
-            && table.offers(Action::Play(SetKind::Short(SymbolId::new(1))))
-            && !table.offers(Action::Play(SetKind::Short(SymbolId::new(2))))
+        table.offers(Action::Play(SetKind::ShortTriplet(SymbolId::new(3))))
+            && table.offers(Action::Play(SetKind::ShortTriplet(SymbolId::new(1))))
+            && !table.offers(Action::Play(SetKind::ShortTriplet(SymbolId::new(2))))
     );
-    table.play(&[Action::Play(SetKind::Short(SymbolId::new(3)))]);
+    table.play(&[Action::Play(SetKind::ShortTriplet(SymbolId::new(3)))]);
     table.play_cards(&["hawk.baby", "moth.baby"]);
-    assert_eq!((table.state.acting().compass, table.state.short), (2, 0));
-    assert!(!table.offers(Action::Play(SetKind::Short(SymbolId::new(1)))));
+    assert_eq!((table.state.active_seat().compass, table.state.short_triplet_rights), (2, 0));
+    assert!(!table.offers(Action::Play(SetKind::ShortTriplet(SymbolId::new(1)))));
 }

@@ -1,6 +1,6 @@
 //! Tests with snapshots from outside, which may be invalid.
 
-use boardwire_kernel::testkit::{self, Shown};
+use boardwire_kernel::testkit::{self, ViewerSnapshot};
 use boardwire_kernel::{Audits, Hidden, RESAMPLE_STREAM, RngStream, Seat, Setup};
 use borsh::BorshDeserialize as _;
 
@@ -29,14 +29,14 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
             }
             accepted += 1;
             for seat in Seat::all(3) {
-                let _ = Shown::to(&*game, &state, seat);
+                let _ = ViewerSnapshot::of(&*game, &state, seat);
                 let mut sample = state;
                 game.resample(&mut sample, seat, &mut rng);
-                let _ = boardwire_kernel::Estimate::outlook(&*game, &sample, seat);
+                let _ = boardwire_kernel::Estimate::features(&*game, &sample, seat);
             }
         }
     });
-    assert!(accepted > 0, "a turn may have many numbers");
+    assert!(accepted > 0, "at least one modified snapshot passes the audit");
 }
 
 #[test]
@@ -45,13 +45,13 @@ fn choices_of_no_list_and_turns_beyond_the_last_are_refused() {
     let table = Table::dealt(3, 1);
     let refused = |decision: Decision, depth: u8, turn: u32| {
         let mut state = table.state;
-        (state.decision, state.program.depth, state.turn) = (decision, depth, turn);
+        (state.decision, state.effect_stack.depth, state.turn) = (decision, depth, turn);
         state.axis = Some(AxisId::new(1));
-        table.game.audit(&state).expect_err("no game comes there")
+        table.game.audit(&state).expect_err("the audit rejects this state")
     };
     let most = table.game.info().max_plies;
     let choose = Decision::Choose { first: 0, count: 1 };
-    let deepest = u8::try_from(table.state.program.lists.len()).expect("few");
+    let deepest = u8::try_from(table.state.effect_stack.lists.len()).expect("few");
     for (decision, depth) in [(Decision::Cost(1), 0), (choose, 0), (choose, deepest)] {
         assert!(refused(decision, depth, 1).contains("lists of effects"), "{decision:?} at {depth}");
     }
@@ -62,16 +62,17 @@ fn choices_of_no_list_and_turns_beyond_the_last_are_refused() {
 }
 
 #[test]
-fn ages_out_of_order_or_newer_than_the_last_return_are_refused() {
+fn drawn_after_out_of_order_or_above_the_reshuffles_is_refused() {
     // GC-13.2
     let table = Table::dealt(3, 1);
-    let audit = |ages: [u8; 4]| {
+    let audit = |drawn_after: [u8; 4]| {
         let mut bytes = vec![4];
-        bytes.extend(ages);
+        bytes.extend(drawn_after);
         bytes.resize(1 + HAND, 0);
         let mut state = table.state;
-        state.memory[seat(0)].returns = 3;
-        state.memory[seat(0)].ages[seat(1)] = Sorted::try_from_slice(&bytes).expect("a length and items");
+        state.memory[seat(0)].reshuffles = 3;
+        state.memory[seat(0)].drawn_after[seat(1)] =
+            Sorted::try_from_slice(&bytes).expect("a length and items");
         table.game.audit(&state)
     };
     assert_eq!(audit([0, 0, 0, 3]), Ok(()));

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Choices, Loaded, Seat, Setup, Turns, apply, set_up, testkit};
+use boardwire_kernel::{Choices, LoadedCatalogue, RandomSource, Seat, Setup, Turns, apply, set_up, testkit};
 use serde_json::Value;
 
 use super::super::action::Action;
 use super::super::catalogue::{AxisId, CardId, CharacterId, with_ids};
 use super::super::memory::Memory;
+use super::super::observe::Event;
 use super::super::state::{Decision, Hand, State, TilePile, tokens_of};
-use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
 pub(super) fn seat(number: u8) -> Seat {
@@ -22,19 +22,19 @@ pub(super) fn default_catalogue() -> Value {
 }
 
 pub(super) fn game_by(catalogue: &str, seats: u8) -> Arc<GoldenCompass> {
-    let loaded = Loaded::read(catalogue).unwrap_or_else(|error| panic!("{error}"));
+    let loaded = LoadedCatalogue::read(catalogue).unwrap_or_else(|error| panic!("{error}"));
     Arc::new(set_up(Arc::new(loaded), seats.into(), []).expect("a table"))
 }
 
 /// Returns truth tiles. A pair is the index of a value in the catalogue, and its number of tiles.
 pub(super) fn tiles(counts: &[(u8, u8)]) -> TilePile {
-    counts.iter().flat_map(|&(place, count)| std::iter::repeat_n(place + 1, count.into())).collect()
+    counts.iter().flat_map(|&(index, count)| std::iter::repeat_n(index + 1, count.into())).collect()
 }
 
 pub(super) struct Table {
     pub(super) game: Arc<GoldenCompass>,
     pub(super) state: State,
-    pub(super) chance: Chance,
+    pub(super) chance: RandomSource,
 }
 
 impl Table {
@@ -44,7 +44,7 @@ impl Table {
     }
 
     pub(super) fn of(game: Arc<GoldenCompass>, seed: u64) -> Self {
-        let mut chance = Chance::seeded(seed, streams::NAMES.len());
+        let mut chance = RandomSource::seeded(seed, streams::NAMES.len());
         let state = game.deal(&mut chance);
         Self { game, state, chance }
     }
@@ -55,18 +55,18 @@ impl Table {
 
     /// Returns a table in its first turn, that of seat 0. All cards are in the draw pile; hands are empty.
     pub(super) fn new(seats: u8) -> Self {
-        Self::begun(testkit::table(seats, &[]))
+        Self::at_first_turn(testkit::table(seats, &[]))
     }
 
     /// Returns the same with another catalogue.
     pub(super) fn by(catalogue: &Value, seats: u8) -> Self {
-        Self::begun(game_by(&catalogue.to_string(), seats))
+        Self::at_first_turn(game_by(&catalogue.to_string(), seats))
     }
 
-    fn begun(game: Arc<GoldenCompass>) -> Self {
+    fn at_first_turn(game: Arc<GoldenCompass>) -> Self {
         let seats = game.seats;
         let mut table = Self::of(game, 1);
-        table.state.first = Seat::FIRST;
+        table.state.first_seat = Seat::FIRST;
         for seat in 0..seats {
             table.play_for(seat, Action::Keep(0));
             table.hand(seat, &[]);
@@ -84,24 +84,24 @@ impl Table {
     }
 
     pub(super) fn objective(&self, period: u8) -> u8 {
-        self.game.printed().objectives[usize::from(period)]
+        self.game.catalogue().objectives[usize::from(period)]
     }
 
     pub(super) fn card(&self, name: &str) -> CardId {
-        let mut cards = with_ids(&self.game.printed().cards, CardId::new);
+        let mut cards = with_ids(&self.game.catalogue().cards, CardId::new);
         cards.find(|(_, card)| card.name == name).expect("a card").0
     }
 
     /// Gives `seat` exactly these cards. Old cards go to the draw pile, new cards come from it.
     pub(super) fn hand(&mut self, seat: u8, names: &[&str]) {
-        let old = self.state.places[Seat::new(seat)].hand;
+        let old = self.state.seats[Seat::new(seat)].hand;
         old.as_slice().iter().for_each(|&card| self.state.deck.insert(card));
         let hand: Hand = names.iter().map(|name| self.card(name)).collect();
         for &card in hand.as_slice() {
             assert!(self.state.deck.remove(card), "the draw pile has no such card");
         }
-        self.state.places[Seat::new(seat)].hand = hand;
-        self.forget();
+        self.state.seats[Seat::new(seat)].hand = hand;
+        self.rebuild_memories();
     }
 
     /// Moves these cards from the draw pile to the discard pile.
@@ -112,78 +112,82 @@ impl Table {
             self.state.discard.insert(card);
             let copy =
                 self.game.blocks[usize::from(card)].end() - usize::from(self.state.discard.count(card));
-            self.state.not_discarded[copy] = 0;
+            self.state.not_discarded_mask[copy] = 0;
         }
-        self.forget();
+        self.rebuild_memories();
     }
 
     /// For each name, gives `seat` the first token of that name that lies at a city.
     pub(super) fn tokens(&mut self, seat: u8, names: &[&str]) {
         for name in names {
-            let mut lying = self.state.piles.iter().flat_map(|&pile| tokens_of(pile));
-            let id =
-                lying.find(|&id| self.game.printed().token(id).name == *name).expect("a token lies there");
-            self.state.piles.iter_mut().for_each(|pile| {
+            let mut tokens_at_cities = self.state.city_tokens.iter().flat_map(|&pile| tokens_of(pile));
+            let id = tokens_at_cities
+                .find(|&id| self.game.catalogue().token(id).name == *name)
+                .expect("a token lies there");
+            self.state.city_tokens.iter_mut().for_each(|pile| {
                 pile.remove(id);
             });
-            let place = &mut self.state.places[Seat::new(seat)];
-            place.tokens.insert(id);
-            place.backs[self.game.printed().token(id).city.index() - 1] += 1;
+            let seat_state = &mut self.state.seats[Seat::new(seat)];
+            seat_state.tokens.insert(id);
+            seat_state.backs[self.game.catalogue().token(id).city.index() - 1] += 1;
         }
-        self.forget();
+        self.rebuild_memories();
     }
 
     /// Lays tokens of `seat` out in the city with index `circle`, marked with compass tiles.
     pub(super) fn lay(&mut self, seat: u8, circle: usize, names: &[&str]) {
         self.tokens(seat, names);
         for name in names {
-            let mut held = tokens_of(self.state.places[Seat::new(seat)].tokens);
-            let id = held.find(|&id| self.game.printed().token(id).name == *name).expect("a token held");
-            let place = &mut self.state.places[Seat::new(seat)];
-            place.tokens.remove(id);
-            place.laid.insert(id);
-            place.backs[self.game.printed().token(id).city.index() - 1] -= 1;
-            place.supply -= 1;
+            let mut held = tokens_of(self.state.seats[Seat::new(seat)].tokens);
+            let id = held.find(|&id| self.game.catalogue().token(id).name == *name).expect("a token held");
+            let seat_state = &mut self.state.seats[Seat::new(seat)];
+            seat_state.tokens.remove(id);
+            seat_state.laid_out.insert(id);
+            seat_state.backs[self.game.catalogue().token(id).city.index() - 1] -= 1;
+            seat_state.supply -= 1;
             self.state.circles[circle].insert(id);
         }
-        self.forget();
+        self.rebuild_memories();
     }
 
     /// Rebuilds the memory of every seat, as if cards and tokens were drawn and shown one after the other.
-    fn forget(&mut self) {
+    fn rebuild_memories(&mut self) {
         let (game, state) = (&self.game, &mut self.state);
         let mut events = Vec::new();
         let discarded = (1..).zip(&state.discard.counts()[1..]);
         for card in discarded.flat_map(|(card, &count)| std::iter::repeat_n(CardId::new(card), count.into()))
         {
-            events.push((Seat::FIRST, Event::Draw(card)));
-            events.push((Seat::FIRST, Event::Show { card, among: 0 }));
+            events.push((Seat::FIRST, Event::DrawCard(card)));
+            events.push((Seat::FIRST, Event::Discard { card, among: 0 }));
         }
         for seat in game.all_seats() {
-            let place = &state.places[seat];
-            events.extend(place.hand.cards().map(|card| (seat, Event::Draw(card))));
-            events.extend(tokens_of(place.tokens.union(place.laid)).map(|token| (seat, Event::Take(token))));
-            events.extend(tokens_of(place.laid).map(|token| (seat, Event::Lay(token))));
+            let seat_state = &state.seats[seat];
+            events.extend(seat_state.hand.cards().map(|card| (seat, Event::DrawCard(card))));
+            events.extend(
+                tokens_of(seat_state.tokens.union(seat_state.laid_out))
+                    .map(|token| (seat, Event::TakeToken(token))),
+            );
+            events.extend(tokens_of(seat_state.laid_out).map(|token| (seat, Event::LayToken(token))));
         }
         for viewer in game.all_seats() {
             let memory = &mut state.memory[viewer];
-            *memory = Memory::new(game.copies, game.printed().tokens.len());
+            *memory = Memory::new(game.copies, game.catalogue().tokens.len());
             for &(actor, event) in &events {
-                game.witness(memory, viewer, actor, event, &state.discard);
+                game.update_memory(memory, viewer, actor, event, &state.discard);
             }
         }
     }
 
     /// Makes the character with this name the ally of `seat`, in any period.
     pub(super) fn ally(&mut self, seat: u8, name: &str) {
-        let mut cards = with_ids(&self.game.printed().characters, CharacterId::new);
+        let mut cards = with_ids(&self.game.catalogue().characters, CharacterId::new);
         let (ally, _) = cards.find(|(_, card)| card.name == name).expect("a character");
-        self.state.places[Seat::new(seat)].ally = Some(ally);
+        self.state.seats[Seat::new(seat)].ally = Some(ally);
     }
 
     /// Sets the needle to an axis with this red symbol. The colour is due.
     pub(super) fn needle(&mut self, draw: u8, advance: u8) {
-        let mut rows = with_ids(&self.game.printed().axes, AxisId::new);
+        let mut rows = with_ids(&self.game.catalogue().axes, AxisId::new);
         let (axis, _) = rows.find(|(_, axis)| (axis.draw, axis.advance) == (draw, advance)).expect("an axis");
         self.state.axis = Some(axis);
         self.state.decision = Decision::Colour;
@@ -192,7 +196,7 @@ impl Table {
     /// Sets the needle to a free choice. Light blue is already chosen.
     pub(super) fn light_blue(&mut self) {
         use super::super::catalogue::Blue;
-        let mut rows = with_ids(&self.game.printed().axes, AxisId::new);
+        let mut rows = with_ids(&self.game.catalogue().axes, AxisId::new);
         let (axis, _) = rows.find(|(_, axis)| axis.blue == Blue::FreeChoice).expect("an axis");
         self.state.axis = Some(axis);
         self.state.decision = Decision::Action;
@@ -234,12 +238,12 @@ impl Table {
     }
 
     pub(super) fn names(&self, seat: u8) -> Vec<String> {
-        self.names_of(self.state.places[Seat::new(seat)].hand.cards())
+        self.names_of(self.state.seats[Seat::new(seat)].hand.cards())
     }
 
     /// Returns card names, sorted.
     pub(super) fn names_of(&self, cards: impl Iterator<Item = CardId>) -> Vec<String> {
-        let mut names: Vec<_> = cards.map(|card| self.game.printed().card(card).name.clone()).collect();
+        let mut names: Vec<_> = cards.map(|card| self.game.catalogue().card(card).name.clone()).collect();
         names.sort();
         names
     }
@@ -248,6 +252,6 @@ impl Table {
     pub(super) fn scripted(&mut self, stream: usize, outcomes: &[u8]) {
         let mut script = vec![vec![]; streams::NAMES.len()];
         script[stream] = outcomes.to_vec();
-        self.chance = Chance::scripted(script);
+        self.chance = RandomSource::scripted(script);
     }
 }

@@ -31,15 +31,19 @@ fn hand_of_6_red_symbol_draws_3_two_cards_are_discarded_before_lyra_moves() {
     table.needle(3, 1);
     table.play(&[Action::Red]);
     assert_eq!(
-        (table.state.decision, table.state.lyra, table.state.acting().hand.len()),
-        (Decision::Limit, 0, 9)
+        (table.state.decision, table.state.lyra, table.state.active_seat().hand.len()),
+        (Decision::DiscardToLimit, 0, 9)
     );
-    assert_eq!(table.legal().len(), table.state.acting().hand.types().iter().count(), "any card of the hand");
+    assert_eq!(
+        table.legal().len(),
+        table.state.active_seat().hand.types().iter().count(),
+        "any card of the hand"
+    );
     table.play_cards(&["spy"]);
-    assert_eq!((table.state.decision, table.state.lyra), (Decision::Limit, 0));
+    assert_eq!((table.state.decision, table.state.lyra), (Decision::DiscardToLimit, 0));
     table.play_cards(&["hawk.baby"]);
     assert_eq!(
-        (table.state.lyra, table.state.active, table.state.places[seat(0)].hand.len()),
+        (table.state.lyra, table.state.active, table.state.seats[seat(0)].hand.len()),
         (1, seat(1), 7)
     );
     assert_eq!(table.state.discard.len(), 2);
@@ -65,10 +69,10 @@ fn lyra_one_space_before_the_green_objective_red_symbol_with_2_stops_and_ends_th
     let mut table = Table::new(2);
     table.state.lyra = 8;
     table.needle(2, 2);
-    assert_eq!(table.game.lying(&table.state)[1], 6);
+    assert_eq!(table.game.tokens_at_cities(&table.state)[1], 6);
     table.play(&[Action::Red]);
     assert_eq!(table.state.lyra, 9);
-    assert_eq!(table.game.lying(&table.state)[1], 0, "London's tokens leave");
+    assert_eq!(table.game.tokens_at_cities(&table.state)[1], 0, "London's tokens leave");
     assert!(matches!(table.state.decision, Decision::Truth { .. }), "the turn and the period end");
 }
 
@@ -80,12 +84,12 @@ fn lyra_on_the_last_jordan_college_space_advances_1_jordan_colleges_tokens_leave
     table.hand(1, &["hawk.baby", "hawk.madonna"]);
     table.needle(2, 1);
     table.play(&[Action::Red]);
-    assert_eq!(table.game.lying(&table.state)[..2], [0, 6]);
+    assert_eq!(table.game.tokens_at_cities(&table.state)[..2], [0, 6]);
     table.play(&[Action::Blue, Action::GiveUp, Action::Play(SetKind::Pair(DaemonId::new(6)))]);
-    let london = table.game.printed().cities[1].tokens;
-    let taken = table.state.places[seat(1)].tokens;
+    let london = table.game.catalogue().cities[1].tokens;
+    let taken = table.state.seats[seat(1)].tokens;
     assert_eq!(taken.intersection(london), taken, "a pair now takes from London");
-    assert_eq!(table.state.piles[0].len(), 6, "nobody knows which tokens left: they stay a set");
+    assert_eq!(table.state.city_tokens[0].len(), 6, "nobody knows which tokens left: they stay a set");
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn the_twentieth_turn_in_a_row_without_a_step_moves_lyra_onto_the_objective() {
         table.play(&[first]);
     }
     assert_eq!(
-        (table.state.period, table.state.first),
+        (table.state.period, table.state.first_seat),
         (1, seat(2)),
         "the left neighbour of the seat just acting begins"
     );
@@ -186,9 +190,9 @@ fn reaching_the_objective_in_mid_turn_lets_the_turn_be_completed() {
         "spies and triplets do"
     );
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(1)))]);
-    while matches!(table.state.decision, Decision::Fill(_)) {
+    while matches!(table.state.decision, Decision::NameSetCard(_)) {
         let first = table.legal()[0];
         table.play(&[first]);
     }
-    assert_eq!(table.state.acting().compass, 2);
+    assert_eq!(table.state.active_seat().compass, 2);
 }

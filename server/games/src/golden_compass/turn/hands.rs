@@ -1,11 +1,11 @@
 //! Lyra cards and experience tokens that change hands. Every seat remembers what it sees of it.
 
-use boardwire_kernel::{Chance, Seat};
+use boardwire_kernel::{RandomSource, Seat};
 
 use super::super::catalogue::{CardId, CityId, TokenId};
 use super::super::limits::CARDS;
+use super::super::observe::Event;
 use super::super::state::State;
-use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
 impl GoldenCompass {
@@ -17,7 +17,7 @@ impl GoldenCompass {
         state: &mut State,
         seat: Seat,
         count: u8,
-        chance: &mut Chance,
+        chance: &mut RandomSource,
         mut drawn: impl FnMut(CardId),
     ) {
         for _ in 0..count {
@@ -25,51 +25,56 @@ impl GoldenCompass {
                 if state.discard.is_empty() {
                     break; // R32: the rest of the draw is lost.
                 }
-                self.return_discard(state);
+                self.reshuffle_discard(state);
             }
             let card = CardId::new(chance.draw_copy(streams::CARDS, &mut state.deck));
-            state.places[seat].hand.insert(card);
-            self.happened(state, seat, Event::Draw(card));
+            state.seats[seat].hand.insert(card);
+            self.record_event(state, seat, Event::DrawCard(card));
             drawn(card);
         }
     }
 
     /// Puts the discard pile back into the draw pile.
-    pub(in crate::golden_compass) fn return_discard(&self, state: &mut State) {
-        self.happened(state, state.active, Event::Return);
+    pub(in crate::golden_compass) fn reshuffle_discard(&self, state: &mut State) {
+        self.record_event(state, state.active, Event::Reshuffle);
         state.deck.absorb(&mut state.discard);
-        state.not_discarded = [u8::MAX; CARDS];
+        state.not_discarded_mask = [u8::MAX; CARDS];
     }
 
     /// Discards a card of `seat`: one of `among` cards just drawn, or any card of its hand if `among` is 0.
     pub(in crate::golden_compass) fn discard(&self, state: &mut State, seat: Seat, card: CardId, among: u8) {
-        state.places[seat].hand.remove(card);
+        state.seats[seat].hand.remove(card);
         let discarded = self.blocks[card.index()].end() - 1 - usize::from(state.discard.count(card.get()));
-        state.not_discarded[discarded] = 0;
+        state.not_discarded_mask[discarded] = 0;
         state.discard.insert(card.get());
-        self.happened(state, seat, Event::Show { card, among });
+        self.record_event(state, seat, Event::Discard { card, among });
     }
 
     /// Moves a random card from `victim` to the active seat. Only these two seats know which card it is.
-    pub(in crate::golden_compass) fn steal_card(&self, state: &mut State, victim: Seat, chance: &mut Chance) {
+    pub(in crate::golden_compass) fn steal_card(
+        &self,
+        state: &mut State,
+        victim: Seat,
+        chance: &mut RandomSource,
+    ) {
         let thief = state.active;
-        let hand = &mut state.places[victim].hand;
+        let hand = &mut state.seats[victim].hand;
         let rank = chance.below(streams::STOLEN_CARDS, hand.len().into());
         let card = CardId::new(hand.take(rank as usize));
-        state.acting_mut().hand.insert(card);
-        self.happened(state, thief, Event::Steal { victim, card });
+        state.active_seat_mut().hand.insert(card);
+        self.record_event(state, thief, Event::StealCard { victim, card });
     }
 
     /// Moves a random token, unseen, from the current city to the active seat.
-    pub(in crate::golden_compass) fn take_token(&self, state: &mut State, chance: &mut Chance) {
+    pub(in crate::golden_compass) fn take_token(&self, state: &mut State, chance: &mut RandomSource) {
         let city = self.current_city(state).expect("tokens lie at the current city");
-        let pile = &mut state.piles[city.index() - 1];
+        let pile = &mut state.city_tokens[city.index() - 1];
         let token = TokenId::new(chance.draw(streams::TOKENS, pile));
         let seat = state.active;
-        let place = state.acting_mut();
-        place.tokens.insert(token);
-        place.backs[city.index() - 1] += 1;
-        self.happened(state, seat, Event::Take(token));
+        let seat_state = state.active_seat_mut();
+        seat_state.tokens.insert(token);
+        seat_state.backs[city.index() - 1] += 1;
+        self.record_event(state, seat, Event::TakeToken(token));
     }
 
     /// Moves a random token with the back of `city` from `victim` to the active seat.
@@ -78,41 +83,41 @@ impl GoldenCompass {
         state: &mut State,
         victim: Seat,
         city: CityId,
-        chance: &mut Chance,
+        chance: &mut RandomSource,
     ) {
-        let mut backs = state.places[victim].tokens.intersection(self.printed().city(city).tokens);
+        let mut backs = state.seats[victim].tokens.intersection(self.catalogue().city(city).tokens);
         let token = TokenId::new(chance.draw(streams::STOLEN_TOKENS, &mut backs));
         let thief = state.active;
-        state.places[victim].tokens.remove(token);
-        state.places[victim].backs[city.index() - 1] -= 1;
-        state.acting_mut().tokens.insert(token);
-        state.acting_mut().backs[city.index() - 1] += 1;
-        self.happened(state, thief, Event::Rob { victim, token });
+        state.seats[victim].tokens.remove(token);
+        state.seats[victim].backs[city.index() - 1] -= 1;
+        state.active_seat_mut().tokens.insert(token);
+        state.active_seat_mut().backs[city.index() - 1] += 1;
+        self.record_event(state, thief, Event::StealToken { victim, token });
     }
 
     /// Lays out a token of the active seat that equals `kind`, face up, in the current city.
     pub(in crate::golden_compass) fn lay_token(&self, state: &mut State, kind: TokenId) {
         let seat = state.active;
         let city = self.current_city(state).expect("the current city has an empty circle");
-        let place = state.acting_mut();
-        let equal = place.tokens.intersection(self.equal_tokens[kind.index()]);
+        let seat_state = state.active_seat_mut();
+        let equal = seat_state.tokens.intersection(self.equal_tokens[kind.index()]);
         let token = TokenId::new(equal.lowest().expect("the seat has such a token"));
-        place.tokens.remove(token);
-        place.laid.insert(token);
-        place.backs[self.printed().token(token).city.index() - 1] -= 1;
-        place.supply -= 1;
+        seat_state.tokens.remove(token);
+        seat_state.laid_out.insert(token);
+        seat_state.backs[self.catalogue().token(token).city.index() - 1] -= 1;
+        seat_state.supply -= 1;
         state.circles[Self::circle(city)].insert(token);
-        self.happened(state, seat, Event::Lay(token));
+        self.record_event(state, seat, Event::LayToken(token));
     }
 
     /// Adds to the memory of every seat what it sees of an event.
     #[inline]
-    fn happened(&self, state: &mut State, actor: Seat, event: Event) {
-        if state.forgets {
+    fn record_event(&self, state: &mut State, actor: Seat, event: Event) {
+        if state.memories_disabled {
             return;
         }
         for viewer in self.all_seats() {
-            self.witness(&mut state.memory[viewer], viewer, actor, event, &state.discard);
+            self.update_memory(&mut state.memory[viewer], viewer, actor, event, &state.discard);
         }
     }
 }

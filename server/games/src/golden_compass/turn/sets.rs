@@ -1,10 +1,10 @@
 //! Card sets during play: which sets can start, how they are filled, and what they do.
 
-use boardwire_kernel::{BitSet, Chance};
+use boardwire_kernel::{BitSet, RandomSource};
 
 use super::super::GoldenCompass;
 use super::super::catalogue::CardId;
-use super::super::state::{Aim, Begun, Decision, SetKind, State};
+use super::super::state::{Decision, PartialSet, SetKind, State, TargetReason};
 use super::effects::lay_compass;
 
 /// The sets that the active seat may play now; daemons and symbols by number.
@@ -12,9 +12,9 @@ use super::effects::lay_compass;
 pub(in crate::golden_compass) struct Sets {
     pub(in crate::golden_compass) pairs: BitSet<1>,
     pub(in crate::golden_compass) triplets: BitSet<1>,
-    pub(in crate::golden_compass) short: BitSet<1>,
+    pub(in crate::golden_compass) short_triplets: BitSet<1>,
     pub(in crate::golden_compass) spies: bool,
-    pub(in crate::golden_compass) wild: bool,
+    pub(in crate::golden_compass) wild_pair: bool,
 }
 
 impl Sets {
@@ -22,9 +22,9 @@ impl Sets {
         match kind {
             SetKind::Pair(daemon) => self.pairs.contains(daemon),
             SetKind::Triplet(symbol) => self.triplets.contains(symbol),
-            SetKind::Short(symbol) => self.short.contains(symbol),
+            SetKind::ShortTriplet(symbol) => self.short_triplets.contains(symbol),
             SetKind::Spies => self.spies,
-            SetKind::Wild => self.wild,
+            SetKind::WildPair => self.wild_pair,
         }
     }
 }
@@ -33,22 +33,22 @@ impl GoldenCompass {
     #[inline]
     pub(in crate::golden_compass) fn sets(&self, state: &State) -> Sets {
         let mut sets = Sets::default();
-        let hand = &state.acting().hand;
+        let hand = &state.active_seat().hand;
         if hand.len() < 2 {
             return sets;
         }
         let tally = self.card_sets.tally(hand);
         if self.has_pair_effect(state) {
             sets.pairs = tally.pairs();
-            sets.wild = state.wild > 0 && tally.has_wild_pair();
+            sets.wild_pair = state.wild_pair_rights > 0 && tally.has_wild_pair();
         }
-        if state.acting().supply > 0 {
+        if state.active_seat().supply > 0 {
             sets.triplets = tally.symbols(3);
-            if state.short > 0 {
-                sets.short = tally.symbols(2);
+            if state.short_triplet_rights > 0 {
+                sets.short_triplets = tally.symbols(2);
             }
         }
-        sets.spies = tally.has_spies() && self.has_target(state, Aim::Token);
+        sets.spies = tally.has_spies() && self.has_target(state, TargetReason::Token);
         sets
     }
 
@@ -58,49 +58,54 @@ impl GoldenCompass {
     }
 
     /// Starts a set. Uses up a right if the set needs one.
-    pub(super) fn begin_set(
+    pub(super) fn start_set(
         &self,
         state: &mut State,
         kind: SetKind,
-        chance: &mut Chance,
+        chance: &mut RandomSource,
     ) -> Option<Decision> {
         match kind {
-            SetKind::Wild => state.wild -= 1,
-            SetKind::Short(_) => state.short -= 1,
+            SetKind::WildPair => state.wild_pair_rights -= 1,
+            SetKind::ShortTriplet(_) => state.short_triplet_rights -= 1,
             SetKind::Triplet(_) | SetKind::Pair(_) | SetKind::Spies => {}
         }
-        self.fill(state, Begun::new(kind), chance)
+        self.fill(state, PartialSet::new(kind), chance)
     }
 
     /// Discards a card of the active seat and adds it to the set.
-    pub(super) fn put(&self, state: &mut State, begun: Begun, card: CardId) -> Begun {
+    pub(super) fn put(&self, state: &mut State, partial_set: PartialSet, card: CardId) -> PartialSet {
         self.discard(state, state.active, card, 0);
-        begun.with(self.card_sets.is_joker(card.get()))
+        partial_set.with(self.card_sets.is_joker(card.get()))
     }
 
     /// Fills a set while only one choice of card types exists. Resolves the set when it is complete.
-    pub(super) fn fill(&self, state: &mut State, begun: Begun, chance: &mut Chance) -> Option<Decision> {
-        let mut begun = begun;
-        while begun.left > 0 {
-            if self.card_sets.has_choice(&state.acting().hand, begun) {
-                return Some(Decision::Fill(begun));
+    pub(super) fn fill(
+        &self,
+        state: &mut State,
+        partial_set: PartialSet,
+        chance: &mut RandomSource,
+    ) -> Option<Decision> {
+        let mut partial_set = partial_set;
+        while partial_set.left > 0 {
+            if self.card_sets.has_choice(&state.active_seat().hand, partial_set) {
+                return Some(Decision::NameSetCard(partial_set));
             }
-            let card = self.card_sets.completing(&state.acting().hand, begun).lowest();
-            let card = card.expect("a set is begun with cards that complete it");
-            begun = self.put(state, begun, CardId::new(card));
+            let card = self.card_sets.completing(&state.active_seat().hand, partial_set).lowest();
+            let card = card.expect("the hand can complete the set");
+            partial_set = self.put(state, partial_set, CardId::new(card));
         }
-        self.resolve(state, begun.kind, chance)
+        self.resolve(state, partial_set.kind, chance)
     }
 
-    fn resolve(&self, state: &mut State, kind: SetKind, chance: &mut Chance) -> Option<Decision> {
+    fn resolve(&self, state: &mut State, kind: SetKind, chance: &mut RandomSource) -> Option<Decision> {
         match kind {
-            SetKind::Triplet(_) | SetKind::Short(_) => {
-                lay_compass(state, self.printed().triplet_compass);
+            SetKind::Triplet(_) | SetKind::ShortTriplet(_) => {
+                lay_compass(state, self.catalogue().triplet_compass);
                 None
             }
-            SetKind::Spies => Some(Decision::Target(Aim::Token)),
-            SetKind::Pair(_) | SetKind::Wild if state.is_last_period() => Some(Decision::Lay),
-            SetKind::Pair(_) | SetKind::Wild => {
+            SetKind::Spies => Some(Decision::Target(TargetReason::Token)),
+            SetKind::Pair(_) | SetKind::WildPair if state.is_last_period() => Some(Decision::LayToken),
+            SetKind::Pair(_) | SetKind::WildPair => {
                 self.take_token(state, chance);
                 None
             }

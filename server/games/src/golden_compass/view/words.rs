@@ -4,7 +4,7 @@ use boardwire_kernel::{Axis, Viewer};
 
 use super::super::catalogue::{Catalogue, count_of};
 use super::super::limits::{HAND, byte};
-use super::super::state::{Aim, Decision, SetKind};
+use super::super::state::{Decision, SetKind, TargetReason};
 
 /// The names of the decisions, by code.
 pub(super) const DECISIONS: [&str; 22] = [
@@ -40,21 +40,21 @@ pub(super) fn decision(decision: Decision) -> u8 {
         Decision::Keep => 0,
         Decision::Colour => 1,
         Decision::Action => 2,
-        Decision::Target(Aim::Airship) => 3,
-        Decision::Target(Aim::Dust) => 4,
-        Decision::Target(Aim::Cards(_)) => 5,
-        Decision::Target(Aim::Token) => 6,
-        Decision::Target(Aim::Compass(_)) => 7,
-        Decision::Back { .. } => 8,
+        Decision::Target(TargetReason::Airship) => 3,
+        Decision::Target(TargetReason::Dust) => 4,
+        Decision::Target(TargetReason::Cards(_)) => 5,
+        Decision::Target(TargetReason::Token) => 6,
+        Decision::Target(TargetReason::Compass(_)) => 7,
+        Decision::ChooseBack { .. } => 8,
         Decision::Choose { .. } => 9,
         Decision::Cost(_) => 10,
         Decision::Pay { .. } => 11,
-        Decision::Drop { .. } => 12,
-        Decision::Limit => 13,
+        Decision::DiscardDrawn { .. } => 12,
+        Decision::DiscardToLimit => 13,
         Decision::Steps { .. } => 14,
-        Decision::Lay => 15,
+        Decision::LayToken => 15,
         Decision::Sets => 16,
-        Decision::Fill(_) => 17,
+        Decision::NameSetCard(_) => 17,
         Decision::Airship => 18,
         Decision::PayForAirship { .. } => 19,
         Decision::Truth { .. } => 20,
@@ -67,19 +67,19 @@ pub(in crate::golden_compass) fn decision_words(due: Decision) -> &'static str {
 }
 
 /// Returns the code of the incomplete set, and its daemon or symbol.
-pub(super) fn set_begun(decision: Decision) -> (u8, u8) {
-    let Decision::Fill(begun) = decision else { return (0, 0) };
-    match begun.kind {
+pub(super) fn partial_set_code(decision: Decision) -> (u8, u8) {
+    let Decision::NameSetCard(partial_set) = decision else { return (0, 0) };
+    match partial_set.kind {
         SetKind::Pair(daemon) => (1, daemon.get()),
         SetKind::Triplet(symbol) => (2, symbol.get()),
         SetKind::Spies => (3, 0),
-        SetKind::Wild => (4, 0),
-        SetKind::Short(symbol) => (5, symbol.get()),
+        SetKind::WildPair => (4, 0),
+        SetKind::ShortTriplet(symbol) => (5, symbol.get()),
     }
 }
 
 /// Returns a name for every subset of `places`. Bit `n` of a subset means `places[n]`.
-fn sets_of(places: &[String], none: &str) -> Vec<String> {
+fn subset_names(places: &[String], none: &str) -> Vec<String> {
     let words = |mask: usize| {
         let named = places.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
         let named: Vec<_> = named.map(|(_, name)| name.as_str()).collect();
@@ -93,11 +93,11 @@ fn sets_of(places: &[String], none: &str) -> Vec<String> {
 pub(in crate::golden_compass) struct Sizes {
     pub(super) seats: u8,
     /// The number of places for cards taken from a hand.
-    pub(super) taken: u8,
+    pub(super) taken_places: u8,
     pub(super) copies: u8,
     pub(super) most_copies: u8,
     pub(super) effects: u8,
-    pub(super) looked_at: u8,
+    pub(super) max_draw_keep: u8,
     pub(super) most_tiles: u8,
     pub(super) most_slots: u8,
     pub(super) most_symbols: u8,
@@ -113,7 +113,7 @@ impl Sizes {
         let first = if viewer == Viewer::Public { "with seat +0" } else { "the viewer's" };
         let mut places = vec!["at its city or gone".to_owned(), first.to_owned()];
         places.extend(others.iter().map(|other| format!("with {other}")));
-        let mut token_places = sets_of(&places, "nowhere");
+        let mut token_places = subset_names(&places, "nowhere");
         for seat in 0..seats {
             let cities = catalogue.placing().iter();
             token_places.extend(cities.map(|city| format!("laid out by seat +{seat} in {}", city.name)));
@@ -121,17 +121,17 @@ impl Sizes {
         let most = |numbers: &mut dyn Iterator<Item = u8>| numbers.max().expect("no section is empty");
         Self {
             seats,
-            taken: (seats - 1) * byte(HAND),
+            taken_places: (seats - 1) * byte(HAND),
             copies: catalogue.copies(seats).sum(),
             most_copies: most(&mut catalogue.copies(seats)),
             effects: count_of(&catalogue.ops),
-            looked_at: catalogue.looked_at(),
+            max_draw_keep: catalogue.max_draw_keep(),
             most_tiles: most(&mut catalogue.tiles.iter().map(|tile| tile.count)),
             most_slots: most(&mut catalogue.cities.iter().map(|city| city.slots)),
             most_symbols: most(&mut catalogue.characters.iter().map(|card| card.magisterium)),
             steps: catalogue.steps(),
             token_places,
-            holders: sets_of(&others, "none"),
+            holders: subset_names(&others, "none"),
         }
     }
 

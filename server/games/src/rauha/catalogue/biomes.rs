@@ -1,30 +1,35 @@
 //! Reads biomes and Divine Entities.
 
-use boardwire_kernel::catalogue::{Checked, exactly, refuse, require, unique};
+use boardwire_kernel::catalogue::{CatalogueResult, check_equals, refuse, require, unique};
 
 use super::effects::effect;
 use super::pieces::{Animal, Biome, Effect, Entity, Symbol, Symbols, Type};
 use super::rows::{BiomeRow, EffectRow, EntityRow, File};
-use super::{AGE, BIOMES, ENTITIES, cell_set};
-use crate::rauha::state::{ByBiome, CARDS, CELLS, CellSet};
+use super::{BIOME_COUNT, CARDS_PER_AGE, ENTITY_COUNT, cell_set};
+use crate::rauha::state::{ByBiome, CARD_COUNT, CELL_COUNT, CellSet};
 
 /// Reads the Entities, in the order of their ids.
-pub(super) fn entities(rows: &[EntityRow]) -> Checked<Vec<Entity>> {
-    exactly("entities", rows.len(), ENTITIES.into())?;
+pub(super) fn entities(rows: &[EntityRow]) -> CatalogueResult<Vec<Entity>> {
+    check_equals("entities", rows.len(), ENTITY_COUNT.into())?;
     for (index, row) in (0..).zip(rows) {
-        exactly(format!("entities[{index}].id"), row.id, index)?;
+        check_equals(format!("entities[{index}].id"), row.id, index)?;
     }
     unique("entities", "key", rows, |row| row.key.clone())?;
     unique("entities", "name", rows, |row| row.name.clone())?;
     let read = rows.iter().enumerate().map(|(index, row)| entity(&format!("entities[{index}]"), row));
-    let entities = read.collect::<Checked<Vec<_>>>()?;
+    let entities = read.collect::<CatalogueResult<Vec<_>>>()?;
     unique("entities", "called_by", &entities, |entity| entity.called_by.name())?;
     Ok(entities)
 }
 
-fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
+fn entity(place: &str, row: &EntityRow) -> CatalogueResult<Entity> {
     let called_by = match (row.called_by.kind, row.called_by.animal) {
-        (Some(Type::Desert), _) => return refuse(format!("{place}.called_by.type"), "a desert calls nobody"),
+        (Some(Type::Desert), _) => {
+            return refuse(
+                format!("{place}.called_by.type"),
+                "desert is not allowed: no Entity has this symbol",
+            );
+        }
         (Some(kind), None) => Symbol::Type(kind),
         (None, Some(animal)) => Symbol::Animal(animal),
         (Some(_), Some(_)) | (None, None) => {
@@ -41,24 +46,26 @@ fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
 }
 
 /// Reads the biomes and their codes, in the order of their ids.
-pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome>, Vec<String>)> {
-    exactly("biomes", file.biomes.len(), CARDS.into())?;
-    let printed = ['A', 'B'].into_iter().flat_map(|side| (0..CELLS).map(move |cell| format!("{side}{cell}")));
+pub(super) fn biomes(file: &File, entities: &[Entity]) -> CatalogueResult<(ByBiome<Biome>, Vec<String>)> {
+    check_equals("biomes", file.biomes.len(), CARD_COUNT.into())?;
+    let printed =
+        ['A', 'B'].into_iter().flat_map(|side| (0..CELL_COUNT).map(move |cell| format!("{side}{cell}")));
     let printed: Vec<String> = printed.collect();
-    let (mut biomes, mut codes) = (Vec::with_capacity(BIOMES.into()), Vec::with_capacity(BIOMES.into()));
+    let (mut biomes, mut codes) =
+        (Vec::with_capacity(BIOME_COUNT.into()), Vec::with_capacity(BIOME_COUNT.into()));
     for (index, row) in (0..).zip(&file.biomes) {
         let place = format!("biomes[{index}]");
-        exactly(format!("{place}.id"), row.id, index)?;
+        check_equals(format!("{place}.id"), row.id, index)?;
         check_code(&format!("{place}.code"), &row.code, &printed)?;
         biomes.push(card(&place, row)?);
         codes.push(row.code.clone());
     }
     unique("biomes", "code", &file.biomes, |row| row.code.clone())?;
     for (side, letter, rows) in [(0, 'A', &file.boards.a), (1, 'B', &file.boards.b)] {
-        exactly(format!("boards.{letter}"), rows.len(), CELLS.into())?;
+        check_equals(format!("boards.{letter}"), rows.len(), CELL_COUNT.into())?;
         for (index, row) in (0..).zip(rows) {
             let place = format!("boards.{letter}[{index}]");
-            exactly(format!("{place}.id"), row.id, 100 + 10 * side + index)?;
+            check_equals(format!("{place}.id"), row.id, 100 + 10 * side + index)?;
             biomes.push(shown(&place, &row.types, &row.animals, row.water.get(), &row.effect)?);
         }
     }
@@ -71,16 +78,16 @@ pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome
 }
 
 /// Checks a code. Labels and texts write codes between spaces.
-fn check_code(place: &str, code: &str, printed: &[String]) -> Checked {
+fn check_code(place: &str, code: &str, printed: &[String]) -> CatalogueResult {
     require(!code.is_empty(), place, || "is empty".into())?;
     let is_one_word = !code.chars().any(|c| c.is_whitespace() || c.is_control());
     require(is_one_word, place, || format!("{code:?} is not one word"))?;
     require(!printed.iter().any(|cell| cell == code), place, || format!("`{code}` is a printed cell"))
 }
 
-fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
+fn card(place: &str, row: &BiomeRow) -> CatalogueResult<Biome> {
     let cells = match &row.cells {
-        None => CellSet::first(CELLS.into()),
+        None => CellSet::below(CELL_COUNT.into()),
         Some(cells) => {
             require(row.cost.get() == 0, format!("{place}.cells"), || {
                 "a biome has a cost or allowed cells, not both".into()
@@ -92,7 +99,7 @@ fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
         return refuse(format!("{place}.types[{at}]"), "no card is a desert");
     }
     let shown = shown(place, &row.types, &row.animals, row.water.get(), &row.effect)?;
-    Ok(Biome { age: row.id / AGE + 1, cost: row.cost.get(), cells, ..shown })
+    Ok(Biome { age: row.id / CARDS_PER_AGE + 1, cost: row.cost.get(), cells, ..shown })
 }
 
 /// Reads what cards and printed cells have in common.
@@ -102,7 +109,7 @@ fn shown(
     animals: &[Animal],
     water: u8,
     effect_row: &EffectRow,
-) -> Checked<Biome> {
+) -> CatalogueResult<Biome> {
     require((1..=2).contains(&types.len()), format!("{place}.types"), || {
         format!("{} types, not 1 or 2", types.len())
     })?;

@@ -7,7 +7,7 @@ mod rows;
 mod tables;
 mod track;
 
-use boardwire_kernel::catalogue::{Checked, read, require};
+use boardwire_kernel::catalogue::{CatalogueResult, read, require};
 use boardwire_kernel::{Components, Provenance};
 
 pub use pieces::Per;
@@ -15,22 +15,22 @@ pub(super) use pieces::{Ability, Biome, Effect, Entity, LINES, Side, Stop, Symbo
 pub(super) use tables::tables;
 
 use super::estimate::EstimateTables;
-use super::state::{BiomeId, ByBiome, CARDS, CELLS, CellSet, EntityId};
+use super::state::{BiomeId, ByBiome, CARD_COUNT, CELL_COUNT, CellSet, EntityId};
 
 /// The number of biome cards of one Age.
-pub(super) const AGE: u8 = CARDS / 2;
+pub(super) const CARDS_PER_AGE: u8 = CARD_COUNT / 2;
 /// The number of all biomes: the cards, and the printed cells of both sides.
-pub(super) const BIOMES: u8 = CARDS + 2 * CELLS;
+pub(super) const BIOME_COUNT: u8 = CARD_COUNT + 2 * CELL_COUNT;
 /// The number of Divine Entities.
-pub(super) const ENTITIES: u8 = 7;
+pub(super) const ENTITY_COUNT: u8 = 7;
 /// The number of stops of the Avatar.
-pub(super) const STOPS: u8 = 16;
+pub(super) const STOP_COUNT: u8 = 16;
 /// The upper limit for the crystals and for the points of a seat.
-pub(super) const MOST_TOTAL: u16 = 30_000;
+pub(super) const MAX_TOTAL: u16 = 30_000;
 
 /// Returns the biome printed on a cell of side A (`side` 0) or B (1).
 pub(super) const fn printed(side: u8, cell: u8) -> BiomeId {
-    BiomeId::new(CARDS + 1 + side * CELLS + cell)
+    BiomeId::new(CARD_COUNT + 1 + side * CELL_COUNT + cell)
 }
 
 /// The printed components of Rauha.
@@ -40,13 +40,13 @@ pub struct Catalogue {
     /// A readable code of each biome, in the order of their ids.
     codes: Vec<String>,
     /// A text of each biome's symbols and effect, in the same order. They are stored because texts use them often.
-    words: Vec<String>,
+    descriptions: Vec<String>,
     /// The Entities, in the order of their ids.
     pub(super) entities: Vec<Entity>,
     /// The abilities of the Entities, by id; id 0 means no Entity.
-    pub(super) abilities: [Ability; 1 + ENTITIES as usize],
+    pub(super) abilities: [Ability; 1 + ENTITY_COUNT as usize],
     /// The stops of the Avatar, in order.
-    pub(super) track: [Stop; STOPS as usize],
+    pub(super) track: [Stop; STOP_COUNT as usize],
     /// The points for having 0, 1, ... 5 Water Sources more than the seat with the fewest.
     pub(super) water: [u8; 6],
     /// The crystals of a seat at the start.
@@ -58,18 +58,18 @@ pub struct Catalogue {
 }
 
 impl Components for Catalogue {
-    fn read(json: &str) -> Checked<Self> {
+    fn read(json: &str) -> CatalogueResult<Self> {
         let file: rows::File = read(json)?;
         let entities = biomes::entities(&file.entities)?;
         let (biomes, codes) = biomes::biomes(&file, &entities)?;
         let track = track::track(&file.track)?;
-        let mut abilities = [Effect::None.into(); 1 + ENTITIES as usize];
+        let mut abilities = [Effect::None.into(); 1 + ENTITY_COUNT as usize];
         for (ability, entity) in abilities[1..].iter_mut().zip(&entities) {
             *ability = entity.effect.into();
         }
         let catalogue = Self {
             estimate_tables: EstimateTables::new(&biomes, &abilities, &track),
-            words: biomes.up_to(BIOMES).iter().map(Biome::to_string).collect(),
+            descriptions: biomes.up_to(BIOME_COUNT).iter().map(Biome::to_string).collect(),
             biomes,
             codes,
             entities,
@@ -81,8 +81,8 @@ impl Components for Catalogue {
             provenance: file.provenance,
         };
         let most = catalogue.most_points().max(catalogue.most_crystals());
-        require(most <= MOST_TOTAL.into(), "biomes", || {
-            format!("the effects are so large that a total could exceed {MOST_TOTAL}")
+        require(most <= MAX_TOTAL.into(), "biomes", || {
+            format!("the effects are so large that a total could exceed {MAX_TOTAL}")
         })?;
         Ok(catalogue)
     }
@@ -101,8 +101,8 @@ impl Catalogue {
     }
 
     /// Returns the text of a biome's symbols and effect.
-    pub(super) fn in_words(&self, id: BiomeId) -> &str {
-        &self.words[id.index() - 1]
+    pub(super) fn description(&self, id: BiomeId) -> &str {
+        &self.descriptions[id.index() - 1]
     }
 
     pub(super) fn entity(&self, id: EntityId) -> &Entity {
@@ -124,7 +124,7 @@ impl Catalogue {
     /// Returns the most that all activations of a game can give: 12 turns of three cells, 4 scorings of nine, and Entities.
     fn most_of_activations(&self, most: impl Fn(Effect) -> u32) -> u32 {
         let cell =
-            self.biomes.up_to(BIOMES).iter().map(|biome| most(biome.ability.effect)).max().unwrap_or(0);
+            self.biomes.up_to(BIOME_COUNT).iter().map(|biome| most(biome.ability.effect)).max().unwrap_or(0);
         let entities: u32 = self.entities.iter().map(|entity| most(entity.effect)).sum();
         12 * (3 * cell + entities) + 4 * (9 * cell + entities)
     }
@@ -139,7 +139,7 @@ impl Catalogue {
                     Per::Flying | Per::Land | Per::Marine | Per::BestAnimal => {
                         self.on_all_cells(|biome| biome.symbols.animals().into_iter().max().unwrap_or(0))
                     }
-                    Per::Spore => CELLS.into(),
+                    Per::Spore => CELL_COUNT.into(),
                     Per::Water => self.most_water(),
                 };
                 things * u32::from(points)
@@ -155,12 +155,12 @@ impl Catalogue {
 
     /// Returns the most that nine biomes can show.
     fn on_all_cells(&self, shown: impl Fn(&Biome) -> u8) -> u32 {
-        u32::from(CELLS) * u32::from(self.biomes.up_to(BIOMES).iter().map(shown).max().unwrap_or(0))
+        u32::from(CELL_COUNT) * u32::from(self.biomes.up_to(BIOME_COUNT).iter().map(shown).max().unwrap_or(0))
     }
 }
 
 /// Reads a list of different cells.
-fn cell_set(place: &str, cells: &[rows::Cell]) -> Checked<CellSet> {
+fn cell_set(place: &str, cells: &[rows::Cell]) -> CatalogueResult<CellSet> {
     let mut set = CellSet::EMPTY;
     for (index, cell) in cells.iter().enumerate() {
         require(!set.contains(cell.get()), format!("{place}[{index}]"), || {

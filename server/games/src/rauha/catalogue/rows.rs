@@ -1,17 +1,17 @@
 //! The JSON rows of the catalogue, with the fields that the code reads. The types limit the numbers and words. Other
 //! fields are for people.
 
-use boardwire_kernel::catalogue::Small;
+use boardwire_kernel::catalogue::BoundedU8;
 use serde::{Deserialize, Deserializer};
 
 use super::pieces::{Animal, Per, Side, Type};
-use crate::rauha::state::CELLS;
+use crate::rauha::state::CELL_COUNT;
 
 /// A number for which the rules allow one value only.
-type Exactly<const N: u8> = Small<N, N>;
-pub(super) type Cell = Small<0, { CELLS - 1 }>;
+type Exactly<const N: u8> = BoundedU8<N, N>;
+pub(super) type Cell = BoundedU8<0, { CELL_COUNT - 1 }>;
 /// A number in an effect. No printed one is larger.
-pub(super) type Value = Small<1, 20>;
+pub(super) type Value = BoundedU8<1, 20>;
 
 #[derive(Deserialize)]
 pub(super) struct File {
@@ -29,12 +29,12 @@ pub(super) struct File {
 
 #[derive(Deserialize)]
 pub(super) struct Setup {
-    pub(super) crystals: Small<0, 99>,
+    pub(super) crystals: BoundedU8<0, 99>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Discard {
-    pub(super) crystals: Small<0, 20>,
+    pub(super) crystals: BoundedU8<0, 20>,
 }
 
 /// A stop. The code reads none of these fields in a scoring.
@@ -42,7 +42,7 @@ pub(super) struct Discard {
 pub(super) struct StopRow {
     pub(super) satellite: Option<Side>,
     pub(super) line: Option<Line>,
-    pub(super) index: Option<Small<0, 2>>,
+    pub(super) index: Option<BoundedU8<0, 2>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -54,7 +54,7 @@ pub(super) enum Line {
 
 #[derive(Deserialize)]
 pub(super) struct WaterScoring {
-    pub(super) points: Vec<Small<0, 99>>,
+    pub(super) points: Vec<BoundedU8<0, 99>>,
 }
 
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ pub(super) struct CellRow {
     pub(super) id: u8,
     pub(super) types: Vec<Type>,
     pub(super) animals: Vec<Animal>,
-    pub(super) water: Small<0, 9>,
+    pub(super) water: BoundedU8<0, 9>,
     pub(super) effect: EffectRow,
 }
 
@@ -94,12 +94,12 @@ pub(super) struct CellRow {
 pub(super) struct BiomeRow {
     pub(super) id: u8,
     pub(super) code: String,
-    pub(super) cost: Small<0, 20>,
+    pub(super) cost: BoundedU8<0, 20>,
     #[serde(deserialize_with = "present")]
     pub(super) cells: Option<Vec<Cell>>,
     pub(super) types: Vec<Type>,
     pub(super) animals: Vec<Animal>,
-    pub(super) water: Small<0, 9>,
+    pub(super) water: BoundedU8<0, 9>,
     pub(super) effect: EffectRow,
 }
 

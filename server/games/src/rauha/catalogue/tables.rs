@@ -3,15 +3,15 @@
 use boardwire_kernel::{Table, TableBuilder};
 
 use super::pieces::{ANIMALS, Biome, Effect, Entity, Per, Side, Stop, TYPES};
-use super::{BIOMES, Catalogue};
-use crate::rauha::state::{CELLS, CellSet};
+use super::{BIOME_COUNT, Catalogue};
+use crate::rauha::state::{CELL_COUNT, CellSet};
 
 /// The names of the Ages, by value; a printed cell has none.
 const AGES: [&str; 3] = ["none", "Age 1", "Age 2"];
 
 pub(in crate::rauha) fn tables(catalogue: &Catalogue) -> Vec<Table> {
     vec![
-        biomes(catalogue.biomes.up_to(BIOMES)),
+        biomes(catalogue.biomes.up_to(BIOME_COUNT)),
         entities(&catalogue.entities),
         track(&catalogue.track),
         Table::of("water_points", &catalogue.water[1..]).count("points", |&points| points).finish(),
@@ -53,7 +53,7 @@ fn with_cells<'a, T>(
     name: &str,
     cells: impl Fn(&T) -> CellSet,
 ) -> TableBuilder<'a, T> {
-    (0..CELLS).fold(table, |table, cell| {
+    (0..CELL_COUNT).fold(table, |table, cell| {
         table.flag(format!("{name}_{cell}"), |component| cells(component).contains(cell))
     })
 }

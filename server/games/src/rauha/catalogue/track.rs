@@ -1,36 +1,36 @@
 //! The track of the Avatar and the points for Water Sources.
 
-use boardwire_kernel::catalogue::{Checked, exactly, refuse, require};
+use boardwire_kernel::catalogue::{CatalogueResult, check_equals, refuse, require};
 
-use super::STOPS;
+use super::STOP_COUNT;
 use super::pieces::{LINES, Stop};
 use super::rows::{Line, StopRow, WaterScoring};
 use crate::rauha::state::CellSet;
 
 /// Reads the points by difference of Water Sources.
-pub(super) fn water_points(row: &WaterScoring) -> Checked<[u8; 6]> {
+pub(super) fn water_points(row: &WaterScoring) -> CatalogueResult<[u8; 6]> {
     let points: Vec<u8> = row.points.iter().map(|points| points.get()).collect();
     let Ok(points) = <[u8; 6]>::try_from(points) else {
         return refuse("water_scoring.points", format!("{} values, not 6", row.points.len()));
     };
-    exactly("water_scoring.points[0]", points[0], 0)?;
+    check_equals("water_scoring.points[0]", points[0], 0)?;
     Ok(points)
 }
 
 /// Reads the stops of the Avatar: three turns and a scoring in each round.
-pub(super) fn track(rows: &[StopRow]) -> Checked<[Stop; STOPS as usize]> {
-    exactly("track", rows.len(), STOPS.into())?;
-    let mut track = [Stop { round: 1, turn: 4, side: None, line: CellSet::EMPTY }; STOPS as usize];
+pub(super) fn track(rows: &[StopRow]) -> CatalogueResult<[Stop; STOP_COUNT as usize]> {
+    check_equals("track", rows.len(), STOP_COUNT.into())?;
+    let mut track = [Stop { round: 1, turn: 4, side: None, line: CellSet::EMPTY }; STOP_COUNT as usize];
     for ((index, row), stop) in (0..).zip(rows).zip(&mut track) {
         (stop.round, stop.turn) = (index / 4 + 1, index % 4 + 1);
         if !stop.is_scoring() {
             let place = format!("track[{index}]");
-            stop.side = Some(due(&place, "satellite", row.satellite)?);
-            let first = match due(&place, "line", row.line)? {
+            stop.side = Some(required_field(&place, "satellite", row.satellite)?);
+            let first = match required_field(&place, "line", row.line)? {
                 Line::Row => 0,
                 Line::Column => 3,
             };
-            let line = LINES[first + usize::from(due(&place, "index", row.index)?.get())];
+            let line = LINES[first + usize::from(required_field(&place, "index", row.index)?.get())];
             stop.line = line.into_iter().collect();
         }
     }
@@ -44,6 +44,6 @@ pub(super) fn track(rows: &[StopRow]) -> Checked<[Stop; STOPS as usize]> {
     Ok(track)
 }
 
-fn due<T>(place: &str, field: &str, value: Option<T>) -> Checked<T> {
+fn required_field<T>(place: &str, field: &str, value: Option<T>) -> CatalogueResult<T> {
     value.map_or_else(|| refuse(format!("{place}.{field}"), "missing"), Ok)
 }

@@ -62,18 +62,18 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Returns the value per turn of lines that lack at most one cell for an Entity not held.
-    pub(super) fn promise(&self, held: ByEntity) -> i32 {
+    pub(super) fn line_potential(&self, held: ByEntity) -> i32 {
         6 * self.pairs.sum_without(held)
     }
 
-    /// Returns the Entities called after the calls of a cell change from `old` to `new`, and the promise then.
+    /// Returns the Entities called after the calls of a cell change from `old` to `new`, and the line potential then.
     pub(super) fn replace(&self, cell: u8, old: ByEntity, new: ByEntity, held: ByEntity) -> (ByEntity, i32) {
         let row = self.calls[usize::from(cell / 3)];
         let column = self.calls[usize::from(3 + cell % 3)];
         let (new_row, new_column) = (row.minus(old).plus(new), column.minus(old).plus(new));
         let called = new_row.at_least(3).or(new_column.at_least(3));
-        let gone = row.at_least(2).plus(column.at_least(2));
-        let come = new_row.at_least(2).plus(new_column.at_least(2));
-        (called, 6 * self.pairs.minus(gone).plus(come).sum_without(held.or(called)))
+        let old_pairs = row.at_least(2).plus(column.at_least(2));
+        let new_pairs = new_row.at_least(2).plus(new_column.at_least(2));
+        (called, 6 * self.pairs.minus(old_pairs).plus(new_pairs).sum_without(held.or(called)))
     }
 }

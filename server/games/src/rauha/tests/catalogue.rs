@@ -1,11 +1,11 @@
 //! The compiled-in catalogue, and invalid catalogues.
 
-use boardwire_kernel::{Components, Loaded, Setup};
+use boardwire_kernel::{Components, LoadedCatalogue, Setup};
 use serde_json::{Value, json};
 
 use super::Rauha;
 use crate::rauha::catalogue::{Biome, Catalogue, Effect};
-use crate::rauha::state::CARDS;
+use crate::rauha::state::CARD_COUNT;
 
 /// Puts a value at a JSON pointer. The last step may be a new field.
 fn put(json: &mut Value, pointer: &str, value: Value) {
@@ -32,8 +32,8 @@ fn refused(spoil: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn the_box_holds_what_the_rules_say() {
-    let loaded = Loaded::<Catalogue>::read(Rauha::TYPE.catalogue).expect("valid");
-    let cards = loaded.value.biomes.up_to(CARDS);
+    let loaded = LoadedCatalogue::<Catalogue>::read(Rauha::TYPE.catalogue).expect("valid");
+    let cards = loaded.components.biomes.up_to(CARD_COUNT);
     for age in [1, 2] {
         let of_age = || cards.iter().filter(|card| card.age == age);
         assert_eq!(of_age().count(), 40);
@@ -56,7 +56,7 @@ fn the_box_holds_what_the_rules_say() {
     assert_eq!(kinds(&|card| card.cost > 0), 35);
     assert_eq!(kinds(&|card| card.cost == 0 && card.cells.len() == 9), 27);
     assert_eq!(kinds(&|card| card.types.into_iter().filter(|&is_shown| is_shown).count() == 2), 16);
-    assert_eq!(loaded.value.provenance().len(), 5);
+    assert_eq!(loaded.components.provenance().len(), 5);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Setup, track and draft.
 
-use boardwire_kernel::{Chance, Choices, Seat, SeatSet, Setup, Turns, testkit};
+use boardwire_kernel::{Choices, RandomSource, Seat, SeatSet, Setup, Turns, testkit};
 
-use super::{Scene, cells};
+use super::{TestState, cells};
 use crate::rauha::Rauha;
 use crate::rauha::action::Action;
 use crate::rauha::catalogue::{Side, printed};
@@ -16,7 +16,7 @@ fn two_to_five_seats_begin_on_the_same_side_with_four_crystals() {
     for (side, number) in [("A", 0), ("B", 1)] {
         for seats in 2..=5 {
             let game = testkit::table::<Rauha>(seats, &[("side", side)]);
-            let state = game.deal(&mut Chance::seeded(3, 3));
+            let state = game.deal(&mut RandomSource::seeded(3, 3));
             for board in state.boards.of(seats) {
                 assert_eq!(board.cells, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|cell| printed(number, cell)));
                 assert_eq!((board.crystals, board.points(), board.spores), (4, 0, cells(&[])));
@@ -33,12 +33,12 @@ fn the_first_leader_is_drawn_from_a_stream_of_its_own() {
     // RA-1.3
     let game = testkit::table::<Rauha>(3, &[]);
     for leader in 0..3 {
-        let mut chance = Chance::scripted([(0..12).collect(), vec![], vec![leader]]);
+        let mut chance = RandomSource::scripted([(0..12).collect(), vec![], vec![leader]]);
         let state = game.deal(&mut chance);
-        assert_eq!((state.leader, state.first), (Seat::new(leader), Seat::new(leader)));
+        assert_eq!((state.leader, state.first_seat), (Seat::new(leader), Seat::new(leader)));
     }
     let leaders: std::collections::BTreeSet<u8> =
-        (0..40).map(|seed| Scene::opening(3, seed).state.leader.number()).collect();
+        (0..40).map(|seed| TestState::opening(3, seed).state.leader.number()).collect();
     assert_eq!(leaders.len(), 3);
 }
 
@@ -63,19 +63,19 @@ fn satellites_lie_between_neighbours() {
 #[test]
 fn the_ages_are_decks_of_forty_different_cards() {
     // RA-1.5
-    let scene = Scene::opening(5, 9);
-    let [first, second] = scene.game.ages;
+    let setup = TestState::opening(5, 9);
+    let [first, second] = setup.game.ages;
     assert_eq!((first.len(), second.len()), (40, 40));
     assert!(first.intersection(second).is_empty());
-    assert_eq!(scene.state.undealt.intersection(second), second, "Age 2 is untouched at first");
-    assert_eq!(scene.state.undealt.len(), 60);
+    assert_eq!(setup.state.undealt.intersection(second), second, "Age 2 is untouched at first");
+    assert_eq!(setup.state.undealt.len(), 60);
 }
 
 #[test]
 fn the_track_has_four_rounds_of_three_turns_and_a_scoring() {
     // RA-2.1
-    let scene = Scene::opening(2, 1);
-    let track = &scene.game.track;
+    let setup = TestState::opening(2, 1);
+    let track = &setup.game.track;
     let columns = [[0, 3, 6], [1, 4, 7], [2, 5, 8]].map(|line| cells(&line));
     let rows = [[0, 1, 2], [3, 4, 5], [6, 7, 8]].map(|line| cells(&line));
     let lines = |round: usize| [0, 1, 2].map(|turn| track[4 * round + turn].line);
@@ -97,27 +97,27 @@ fn the_track_has_four_rounds_of_three_turns_and_a_scoring() {
 #[test]
 fn each_round_deals_four_cards_of_its_age_on_each_satellite() {
     // RA-2.2 RA-8.3
-    let mut scene = Scene::opening(3, 5);
+    let mut setup = TestState::opening(3, 5);
     let mut left = [40, 40];
     for round in 1..=4u8 {
-        assert_eq!((scene.state.round(), scene.state.turn()), (round, 1));
+        assert_eq!((setup.state.round(), setup.state.turn()), (round, 1));
         let age = usize::from((round - 1) / 2);
         left[age] -= 12;
-        let counts = scene.game.counts(&scene.state);
+        let counts = setup.game.counts(&setup.state);
         assert_eq!(counts.undealt, left, "nothing goes back into a deck");
         assert_eq!(counts.pack, 4);
-        for pack in Seat::all(3).map(|satellite| scene.state.pack(round, satellite)) {
-            assert!(pack.iter().all(|&card| scene.game.ages[age].contains(card)));
+        for pack in Seat::all(3).map(|satellite| setup.state.pack(round, satellite)) {
+            assert!(pack.iter().all(|&card| setup.game.ages[age].contains(card)));
         }
         for _ in 0..3 {
-            scene.idle_turn();
+            setup.idle_turn();
         }
-        while scene.state.is_scoring() && scene.state.phase == Phase::Activate {
-            let actor = scene.game.actor(&scene.state).number();
-            scene.act(actor, Action::End);
+        while setup.state.is_scoring() && setup.state.phase == Phase::Activate {
+            let acting_seat = setup.game.acting_seat(&setup.state).number();
+            setup.act(acting_seat, Action::End);
         }
     }
-    assert_eq!(scene.state.phase, Phase::Over);
+    assert_eq!(setup.state.phase, Phase::Over);
 }
 
 #[test]
@@ -125,78 +125,78 @@ fn cards_are_dealt_satellite_by_satellite_from_the_stream_of_their_age() {
     // RA-2.2
     let game = testkit::table::<Rauha>(2, &[]);
     let dealt = [8, 5, 3, 1, 40, 39, 38, 37];
-    let mut chance = Chance::scripted([dealt.to_vec(), vec![], vec![1]]);
+    let mut chance = RandomSource::scripted([dealt.to_vec(), vec![], vec![1]]);
     let state = game.deal(&mut chance);
     let packs = Seat::all(2).map(|satellite| state.pack(1, satellite).map(BiomeId::get));
     assert!(packs.eq([[1, 3, 5, 8], [37, 38, 39, 40]]));
-    assert_eq!((chance.fault(), chance.words()), (None, vec![0, 0, 0]));
+    assert_eq!((chance.script_error(), chance.usage()), (None, vec![0, 0, 0]));
 }
 
 #[test]
 fn all_draft_at_once_from_the_satellite_of_the_notch() {
     // RA-3.1
-    let mut scene = Scene::opening(3, 2);
-    assert_eq!(scene.game.pending(&scene.state), SeatSet::all(3));
+    let mut setup = TestState::opening(3, 2);
+    assert_eq!(setup.game.pending(&setup.state), SeatSet::all(3));
     for seat in Seat::all(3) {
-        let moon = scene.state.pack(1, seat.clockwise(1, 3));
-        assert_eq!(scene.game.hand(&scene.state, seat), moon);
-        let legal = scene.game.legal(&scene.state, seat);
+        let moon = setup.state.pack(1, seat.clockwise(1, 3));
+        assert_eq!(setup.game.hand(&setup.state, seat), moon);
+        let legal = setup.game.legal(&setup.state, seat);
         assert!(legal.iter().eq(moon.iter().map(|card| card.get() - 1)));
     }
-    scene.act(1, Action::Draft { card: scene.state.pack(1, Seat::new(2))[3] });
-    assert_eq!(scene.game.pending(&scene.state).iter().map(Seat::number).collect::<Vec<_>>(), [0, 2]);
-    assert_eq!(scene.state.phase, Phase::Draft, "nothing happens before all have chosen");
+    setup.act(1, Action::Draft { card: setup.state.pack(1, Seat::new(2))[3] });
+    assert_eq!(setup.game.pending(&setup.state).iter().map(Seat::number).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(setup.state.phase, Phase::Draft, "nothing happens before all have chosen");
 }
 
 #[test]
 fn packs_shrink_and_change_hands_and_the_last_card_goes_to_the_black_hole() {
     // RA-3.2 RA-3.3
-    let mut scene = Scene::opening(3, 4);
-    let dealt = *scene.state.pack(1, Seat::new(1));
-    let hand = |scene: &Scene, seat: u8| scene.game.hand(&scene.state, Seat::new(seat)).to_vec();
-    assert_eq!(hand(&scene, 0), dealt, "the moon of seat 0");
-    assert_eq!(scene.game.counts(&scene.state).black_hole, 0);
-    scene.idle_turn();
-    assert_eq!(hand(&scene, 1), dealt[1..], "the star of seat 1 is the moon of seat 0");
-    assert_eq!(scene.game.counts(&scene.state).black_hole, 3);
-    scene.idle_turn();
-    assert_eq!(hand(&scene, 0), dealt[2..], "turn 3 goes back to the first reader");
-    scene.draft_lowest();
-    let counts = scene.game.counts(&scene.state);
+    let mut setup = TestState::opening(3, 4);
+    let dealt = *setup.state.pack(1, Seat::new(1));
+    let hand = |setup: &TestState, seat: u8| setup.game.hand(&setup.state, Seat::new(seat)).to_vec();
+    assert_eq!(hand(&setup, 0), dealt, "the moon of seat 0");
+    assert_eq!(setup.game.counts(&setup.state).black_hole, 0);
+    setup.idle_turn();
+    assert_eq!(hand(&setup, 1), dealt[1..], "the star of seat 1 is the moon of seat 0");
+    assert_eq!(setup.game.counts(&setup.state).black_hole, 3);
+    setup.idle_turn();
+    assert_eq!(hand(&setup, 0), dealt[2..], "turn 3 goes back to the first reader");
+    setup.draft_lowest();
+    let counts = setup.game.counts(&setup.state);
     assert_eq!((counts.pack, counts.black_hole), (0, 6 + 3), "three cards were left over");
 }
 
 #[test]
 fn r17_a_draft_choice_is_final() {
     // RA-R17
-    let mut scene = Scene::opening(2, 2);
-    let pack = scene.game.hand(&scene.state, Seat::new(0)).to_vec();
-    scene.act(0, Action::Draft { card: pack[0] });
-    assert!(scene.game.legal(&scene.state, Seat::new(0)).is_empty());
-    assert!(scene.try_act(0, Action::Draft { card: pack[1] }).is_err());
+    let mut setup = TestState::opening(2, 2);
+    let pack = setup.game.hand(&setup.state, Seat::new(0)).to_vec();
+    setup.act(0, Action::Draft { card: pack[0] });
+    assert!(setup.game.legal(&setup.state, Seat::new(0)).is_empty());
+    assert!(setup.try_act(0, Action::Draft { card: pack[1] }).is_err());
 }
 
 #[test]
 fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
     // RA-4.1 RA-4.2
-    let mut scene = Scene::opening(3, 2);
-    scene.state.leader = Seat::new(2);
-    scene.state.first = Seat::new(2);
-    scene.draft_lowest();
+    let mut setup = TestState::opening(3, 2);
+    setup.state.leader = Seat::new(2);
+    setup.state.first_seat = Seat::new(2);
+    setup.draft_lowest();
     for (done, seat) in [(0, 2), (1, 0), (2, 1)] {
-        assert_eq!((scene.state.done, scene.state.phase), (done, Phase::Main));
-        assert_eq!(scene.game.pending(&scene.state), SeatSet::only(Seat::new(seat)));
-        scene.act(seat, Action::TakeCrystals);
-        assert_eq!(scene.game.pending(&scene.state), SeatSet::only(Seat::new(seat)), "steps 2 to 4 in a row");
+        assert_eq!((setup.state.seats_done, setup.state.phase), (done, Phase::UseCard));
+        assert_eq!(setup.game.pending(&setup.state), SeatSet::only(Seat::new(seat)));
+        setup.act(seat, Action::TakeCrystals);
+        assert_eq!(setup.game.pending(&setup.state), SeatSet::only(Seat::new(seat)), "steps 2 to 4 in a row");
         if seat == 0 {
             // Column 0 of side A ends in a desert that gives a point, so the lead changes.
-            scene.activate(0, 6);
-            assert_eq!(scene.state.leader, Seat::FIRST);
+            setup.activate(0, 6);
+            assert_eq!(setup.state.leader, Seat::FIRST);
         }
-        scene.act(seat, Action::End);
+        setup.act(seat, Action::End);
     }
     assert_eq!(
-        (scene.state.stop, scene.state.first),
+        (setup.state.stop, setup.state.first_seat),
         (2, Seat::FIRST),
         "the new leader goes first in the next turn"
     );
@@ -205,11 +205,11 @@ fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
 #[test]
 fn every_avatar_moves_on_when_all_have_finished() {
     // RA-4.3
-    let mut scene = Scene::opening(2, 2);
+    let mut setup = TestState::opening(2, 2);
     for stop in 1..=3 {
-        assert_eq!(scene.state.stop, stop);
-        scene.idle_turn();
+        assert_eq!(setup.state.stop, stop);
+        setup.idle_turn();
     }
-    assert_eq!(scene.state.stop, 5, "a corner where nothing can be activated passes by itself");
-    assert_eq!((scene.state.round(), scene.state.turn()), (2, 1));
+    assert_eq!(setup.state.stop, 5, "a corner where nothing can be activated passes by itself");
+    assert_eq!((setup.state.round(), setup.state.turn()), (2, 1));
 }

@@ -5,22 +5,22 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::testkit::{self, Posterior, frequencies_agree, usual_likelihood};
-use boardwire_kernel::{Chance, Choices, RngStream, Seat, Turns, apply};
+use boardwire_kernel::testkit::{self, Posterior, check_frequencies, uniform_likelihood};
+use boardwire_kernel::{Choices, RandomSource, RngStream, Seat, Turns, apply};
 
 use super::Rauha;
-use crate::rauha::state::{BiomeId, CardSet, PACK, Pack, Phase, State};
+use crate::rauha::state::{BiomeId, CardSet, PACK_SIZE, Pack, Phase, State};
 use crate::rauha::turn::set_of;
 
 /// A game in which Age 1 has few cards, seen by one seat.
-struct Followed {
+struct TrackedGame {
     game: Arc<Rauha>,
     viewer: Seat,
 }
 
-impl Followed {
+impl TrackedGame {
     /// Returns the state after a deal that leaves only `undealt` cards of Age 1.
-    fn dealt(&self, undealt: usize, chance: &mut Chance) -> State {
+    fn dealt(&self, undealt: usize, chance: &mut RandomSource) -> State {
         let mut state = self.game.deal(chance);
         let left = state.undealt.intersection(self.game.ages[0]).iter().take(undealt);
         state.undealt = left.collect::<CardSet>().union(self.game.ages[1]);
@@ -74,21 +74,21 @@ impl Followed {
     fn compare(&self, undealt: usize, last: u8, seed: u64, every: usize) -> usize {
         let game = &*self.game;
         let (mut rng, mut worlds) = (RngStream::new(seed, 0), RngStream::new(seed, 1));
-        let mut chance = Chance::seeded(seed, 3);
+        let mut chance = RandomSource::seeded(seed, 3);
         let mut truth = self.dealt(undealt, &mut chance);
         let mut belief = self.after_a_deal([(truth, 1)], &truth);
         let (mut most, mut plies) = (0, self.viewer.index());
         while truth.stop <= last {
-            if matches!(truth.phase, Phase::Draft | Phase::Main) {
+            if matches!(truth.phase, Phase::Draft | Phase::UseCard) {
                 plies += 1;
                 if plies.is_multiple_of(every) {
-                    frequencies_agree(game, &truth, &belief, &mut worlds);
+                    check_frequencies(game, &truth, &belief, &mut worlds);
                 }
                 most = most.max(belief.len());
             }
             let seat = game.pending(&truth).lowest().expect("the game goes on");
             let action = rng.draw(&mut game.legal(&truth, seat));
-            let play = |state: &State, chance: &mut Chance| {
+            let play = |state: &State, chance: &mut RandomSource| {
                 let mut next = *state;
                 apply(game, &mut next, seat, action.into(), chance).expect("a legal action is accepted");
                 next
@@ -97,8 +97,9 @@ impl Followed {
             let next = play(&truth, &mut later);
             if truth.is_scoring() {
                 // All seats see the choices at a corner, and so whether a deal follows.
-                let worlds =
-                    belief.worlds().map(|(state, weight)| (play(state, &mut chance.clone()), weight));
+                let worlds = belief
+                    .weighted_states()
+                    .map(|(state, weight)| (play(state, &mut chance.clone()), weight));
                 let worlds: Vec<_> = worlds.collect();
                 belief = if next.round() == truth.round() {
                     Posterior::of(game, self.viewer, worlds, &next)
@@ -106,7 +107,7 @@ impl Followed {
                     self.after_a_deal(worlds, &next)
                 };
             } else {
-                belief.follow(game, (seat, action), &next, usual_likelihood);
+                belief.update(game, (seat, action), &next, uniform_likelihood);
             }
             (truth, chance) = (next, later);
         }
@@ -117,7 +118,7 @@ impl Followed {
 /// Returns all packs of four of the cards.
 fn packs_of(cards: CardSet) -> Vec<Pack> {
     let mut packs: Vec<Vec<u8>> = vec![vec![]];
-    for _ in 0..PACK {
+    for _ in 0..PACK_SIZE {
         packs = packs
             .iter()
             .flat_map(|pack| {
@@ -135,7 +136,7 @@ fn worlds_are_drawn_as_often_as_histories_lead_to_them() {
     // RA-11.3: both readers of both packs, over two rounds of one Age.
     let game: Arc<Rauha> = testkit::table(2, &[]);
     for (seed, viewer) in (0..).zip(Seat::all(2)) {
-        let most = Followed { game: Arc::clone(&game), viewer }.compare(10, 7, seed, 5);
+        let most = TrackedGame { game: Arc::clone(&game), viewer }.compare(10, 7, seed, 5);
         assert!(most > 200, "{most} worlds at most");
     }
 }
@@ -145,7 +146,7 @@ fn worlds_of_those_who_have_not_read_a_pack_are_drawn_likewise() {
     // RA-11.3
     let game: Arc<Rauha> = testkit::table(3, &[]);
     for (seed, viewer) in (0..).zip(Seat::all(3)) {
-        let most = Followed { game: Arc::clone(&game), viewer }.compare(1, 3, seed, 5);
+        let most = TrackedGame { game: Arc::clone(&game), viewer }.compare(1, 3, seed, 5);
         assert!(most > 1000, "{most} worlds at most");
     }
 }

@@ -1,11 +1,11 @@
 //! Rebuilds a history, pack by pack, for each determinization (world) sampled for a seat.
 
-use boardwire_kernel::testkit::{self, History, Replayable, worlds_have_histories};
+use boardwire_kernel::testkit::{self, History, Replayable, check_histories};
 use boardwire_kernel::{BySeat, Seat, Setup};
 
 use super::Rauha;
 use crate::rauha::action::Action;
-use crate::rauha::state::{BiomeId, SEATS, State};
+use crate::rauha::state::{BiomeId, MAX_SEATS, State};
 use crate::rauha::turn::{LEADER_STREAM, age_of};
 
 impl Replayable for Rauha {
@@ -15,9 +15,9 @@ impl Replayable for Rauha {
             outcomes[age_of(round)].extend(world.pack(round, satellite).map(BiomeId::get));
         }
         // After all have drafted, the first leader makes the next choice.
-        let leader = choices.get(usize::from(self.seats)).map_or(world.first, |&(seat, _)| seat);
+        let leader = choices.get(usize::from(self.seats)).map_or(world.first_seat, |&(seat, _)| seat);
         outcomes[LEADER_STREAM].push(leader.number());
-        let mut drafts = BySeat::<u8, SEATS>::default();
+        let mut drafts = BySeat::<u8, MAX_SEATS>::default();
         let mut as_the_world_has_it = |&(seat, action): &(Seat, u8)| {
             if seat == viewer || !matches!(Action::at(action), Some(Action::Draft { .. })) {
                 return Some((seat, action));
@@ -37,6 +37,6 @@ impl Replayable for Rauha {
 fn every_world_drawn_has_a_history_that_showed_the_seat_the_same() {
     // RA-11.3
     for (seed, game) in (0..).zip(testkit::every_table::<Rauha>()) {
-        worlds_have_histories(&game, seed);
+        check_histories(&game, seed);
     }
 }

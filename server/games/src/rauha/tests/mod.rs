@@ -15,7 +15,9 @@ mod text;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{BySeat, Chance, Choices, Outcome, Rejection, Scoring, Seat, Turns, apply, testkit};
+use boardwire_kernel::{
+    BySeat, Choices, Outcome, RandomSource, Rejection, Scoring, Seat, Turns, apply, testkit,
+};
 
 use super::Rauha;
 use super::action::Action;
@@ -23,10 +25,10 @@ use super::state::{BiomeId, Board, CellSet, EntityId, Phase, State};
 use super::turn::age_of;
 
 /// A state set up by the test. Actions in it go through the kernel's `apply`.
-struct Scene {
+struct TestState {
     game: Arc<Rauha>,
     state: State,
-    chance: Chance,
+    chance: RandomSource,
 }
 
 /// The catalogue ids of the nine cells printed on side A.
@@ -44,42 +46,42 @@ fn id(written: u8) -> BiomeId {
     })
 }
 
-impl Scene {
+impl TestState {
     /// Creates the state at the start of a game.
     fn opening(seats: u8, seed: u64) -> Self {
         let game: Arc<Rauha> = testkit::table(seats, &[]);
-        let mut chance = Chance::seeded(seed, 3);
+        let mut chance = RandomSource::seeded(seed, 3);
         let state = game.deal(&mut chance);
         Self { game, state, chance }
     }
 
     /// Creates a stop at which seat 0 leads and goes first. All boards are the printed side A; no seat keeps a card.
     fn at(seats: u8, stop: u8, phase: Phase) -> Self {
-        let mut scene = Self::opening(seats, 1);
-        scene.state.stop = stop;
-        scene.state.phase = phase;
-        scene.state.first = Seat::FIRST;
-        scene.state.leader = Seat::FIRST;
-        scene.state.kept = BySeat::default();
-        for round in 2..=scene.state.round() {
-            let age = scene.game.ages[age_of(round)];
+        let mut setup = Self::opening(seats, 1);
+        setup.state.stop = stop;
+        setup.state.phase = phase;
+        setup.state.first_seat = Seat::FIRST;
+        setup.state.leader = Seat::FIRST;
+        setup.state.kept = BySeat::default();
+        for round in 2..=setup.state.round() {
+            let age = setup.game.ages[age_of(round)];
             for satellite in Seat::all(seats) {
                 let pack = [(); 4].map(|()| {
-                    let card = scene.state.undealt.intersection(age).lowest().expect("forty cards");
-                    scene.state.undealt.remove(card);
+                    let card = setup.state.undealt.intersection(age).lowest().expect("forty cards");
+                    setup.state.undealt.remove(card);
                     BiomeId::new(card)
                 });
-                scene.state.packs[usize::from(round - 1)][satellite] = Some(pack);
+                setup.state.packs[usize::from(round - 1)][satellite] = Some(pack);
             }
         }
-        scene
+        setup
     }
 
     /// Creates a state in which seat 0 keeps the card and must place or discard it.
     fn keeping(seats: u8, stop: u8, card: u8) -> Self {
-        let mut scene = Self::at(seats, stop, Phase::Main);
-        scene.state.kept[Seat::FIRST] = Some(id(card));
-        scene
+        let mut setup = Self::at(seats, stop, Phase::UseCard);
+        setup.state.kept[Seat::FIRST] = Some(id(card));
+        setup
     }
 
     fn board(&mut self, number: u8) -> &mut Board {
@@ -115,7 +117,7 @@ impl Scene {
     }
 
     fn entity(&self, key: &str) -> EntityId {
-        let entities = &self.game.catalogue.value.entities;
+        let entities = &self.game.catalogue.components.entities;
         let found = (1..).zip(entities).find(|(_, entity)| entity.key == key);
         EntityId::new(found.expect("an Entity").0)
     }
@@ -123,7 +125,7 @@ impl Scene {
     /// Returns the keys of the Entities of a seat by number, which is alphabetical order.
     fn held(&self, number: u8) -> Vec<&str> {
         let held = self.state.boards[Seat::new(number)].entities.iter();
-        held.map(|entity| self.game.catalogue.value.entity(EntityId::new(entity)).key.as_str()).collect()
+        held.map(|entity| self.game.catalogue.components.entity(EntityId::new(entity)).key.as_str()).collect()
     }
 
     fn is_legal(&self, number: u8, action: Action) -> bool {
@@ -192,12 +194,12 @@ impl Scene {
         let stop = self.state.stop;
         self.draft_lowest();
         while self.state.stop == stop {
-            let actor = self.game.actor(&self.state).number();
+            let acting_seat = self.game.acting_seat(&self.state).number();
             let action = match self.state.phase {
-                Phase::Main => Action::TakeCrystals,
+                Phase::UseCard => Action::TakeCrystals,
                 _ => Action::End,
             };
-            self.act(actor, action);
+            self.act(acting_seat, action);
         }
         self
     }

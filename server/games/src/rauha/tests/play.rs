@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_kernel::{Audits, Choices, Estimate, Hidden, Seat, Setup, Views, testkit};
 
-use super::{Rauha, SIDE_A, Scene};
+use super::{Rauha, SIDE_A, TestState};
 use crate::rauha::state::{BiomeId, CardSet, Phase, State};
 
 #[test]
@@ -23,8 +23,10 @@ fn spores_stay_points_never_fall_and_each_seat_keeps_twelve_cards() {
                         assert!(new.points() >= old.points(), "points never fall");
                     }
                 }
-                if state.phase == Phase::Main
-                    && before.is_none_or(|before| before.phase != Phase::Main || before.done != state.done)
+                if state.phase == Phase::UseCard
+                    && before.is_none_or(|before| {
+                        before.phase != Phase::UseCard || before.seats_done != state.seats_done
+                    })
                 {
                     kept += 1;
                 }
@@ -38,20 +40,20 @@ fn spores_stay_points_never_fall_and_each_seat_keeps_twelve_cards() {
 #[test]
 fn audits_notice_what_cannot_be() {
     let sound = |spoil: &dyn Fn(&mut State)| {
-        let mut scene = Scene::opening(3, 1);
-        scene.draft_lowest();
-        assert_eq!(scene.game.audit(&scene.state), Ok(()));
-        spoil(&mut scene.state);
-        scene.game.audit(&scene.state)
+        let mut setup = TestState::opening(3, 1);
+        setup.draft_lowest();
+        assert_eq!(setup.game.audit(&setup.state), Ok(()));
+        spoil(&mut setup.state);
+        setup.game.audit(&setup.state)
     };
     let other = Seat::new(1);
     let broken: [&dyn Fn(&mut State); 22] = [
         &|state| state.stop = 0,
         &|state| state.stop = 17,
         &|state| state.leader = Seat::new(3),
-        &|state| state.first = Seat::new(3),
-        &|state| state.done = 4,
-        &|state| state.phase = Phase::Between,
+        &|state| state.first_seat = Seat::new(3),
+        &|state| state.seats_done = 4,
+        &|state| state.phase = Phase::StopFinished,
         &|state| state.phase = Phase::Over,
         &|state| state.undealt.insert(127),
         &|state| state.pack_mut(1, Seat::FIRST)[0] = state.pack(1, other)[0],
@@ -67,7 +69,7 @@ fn audits_notice_what_cannot_be() {
         &|state| Seat::all(2).for_each(|seat| state.boards[seat].entities.insert(1)),
         &|state| state.welcomed.insert(1),
         &|state| state.boards[other].gained = [u16::MAX; 4],
-        &|state| state.placed = CardSet::first(128),
+        &|state| state.placed = CardSet::below(128),
     ];
     for (number, spoil) in broken.into_iter().enumerate() {
         assert!(sound(spoil).is_err(), "spoiled position {number}");
@@ -92,7 +94,7 @@ fn no_bytes_from_outside_make_the_engine_panic() {
                 continue;
             }
             accepted += 1;
-            let mut chance = boardwire_kernel::Chance::seeded(1, 3);
+            let mut chance = boardwire_kernel::RandomSource::seeded(1, 3);
             let mut view = vec![0; game.info().layout.bytes()];
             for seat in Seat::all(3) {
                 game.view(&state, seat.into(), &mut view);
@@ -121,18 +123,18 @@ fn a_spore_bought_is_worth_as_much_as_on_its_best_cell() {
             let Some(seat) = episode.pending().lowest().filter(|_| state.phase == Phase::Spore) else {
                 return;
             };
-            let worth = |state: &State| game.value(state, seat).expect("an estimate");
+            let value = |state: &State| game.value(state, seat).expect("an estimate");
             let puts = game.legal(state, seat).iter().map(|action| {
                 let mut next = *state;
-                let mut chance = boardwire_kernel::Chance::seeded(1, 3);
+                let mut chance = boardwire_kernel::RandomSource::seeded(1, 3);
                 boardwire_kernel::apply(&*game, &mut next, seat, action.into(), &mut chance)
                     .expect("it is legal");
                 next
             });
             let after: Vec<State> = puts.collect();
             // If the Spore ends the turn, more has changed than the board.
-            if after.iter().all(|next| next.phase == Phase::Activate && next.done == state.done) {
-                assert_eq!(Some(worth(state)), after.iter().map(worth).max());
+            if after.iter().all(|next| next.phase == Phase::Activate && next.seats_done == state.seats_done) {
+                assert_eq!(Some(value(state)), after.iter().map(value).max());
                 bought += 1;
             }
         });
@@ -142,30 +144,30 @@ fn a_spore_bought_is_worth_as_much_as_on_its_best_cell() {
 
 #[test]
 fn the_view_names_what_is_possible_and_what_is_used() {
-    let mut scene = Scene::at(2, 8, Phase::Activate);
-    scene.cells(0, SIDE_A).spores(0, &[1, 5, 8]).crystals(0, 2);
-    let field = |scene: &Scene, name: &str| {
-        let info = scene.game.info();
+    let mut setup = TestState::at(2, 8, Phase::Activate);
+    setup.cells(0, SIDE_A).spores(0, &[1, 5, 8]).crystals(0, 2);
+    let field = |setup: &TestState, name: &str| {
+        let info = setup.game.info();
         let (at, field) = info.layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
         let mut view = vec![0; info.layout.bytes()];
-        scene.game.view(&scene.state, Seat::new(1).into(), &mut view);
+        setup.game.view(&setup.state, Seat::new(1).into(), &mut view);
         view[at..at + field.bytes()].to_vec()
     };
-    assert_eq!(field(&scene, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 3], "2: no crystals for it now");
-    scene.activate(0, 8);
-    assert_eq!(field(&scene, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 1]);
-    assert_eq!(field(&scene, "acting"), [2], "seat 0 is the next but one of seat 1's round");
+    assert_eq!(field(&setup, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 3], "2: no crystals for it now");
+    setup.activate(0, 8);
+    assert_eq!(field(&setup, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 1]);
+    assert_eq!(field(&setup, "acting"), [2], "seat 0 is the next but one of seat 1's round");
 }
 
 #[test]
 fn the_sizes_on_the_page_are_those_of_the_layout() {
     for seats in 2..=5 {
         let info = testkit::table::<Rauha>(seats, &[]).info().clone();
-        let coming_back = if seats == 2 { 3 } else { 0 };
-        assert_eq!(info.layout.bytes(), 165 + 24 * usize::from(seats - 2) + coming_back);
+        let returning_cards = if seats == 2 { 3 } else { 0 };
+        assert_eq!(info.layout.bytes(), 165 + 24 * usize::from(seats - 2) + returning_cards);
         assert_eq!(
             info.layout.bytes() - info.public_layout.bytes(),
-            5 + coming_back,
+            5 + returning_cards,
             "`kept`, `pack` and `coming_back` are the viewer's own"
         );
         assert_eq!(info.actions.count(), 125);

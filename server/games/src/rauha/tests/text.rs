@@ -2,12 +2,12 @@
 
 use boardwire_kernel::{Seat, Texts, Viewer};
 
-use super::Scene;
+use super::TestState;
 use crate::rauha::state::Phase;
 
-fn text(scene: &Scene, viewer: impl Into<Viewer>) -> String {
+fn text(setup: &TestState, viewer: impl Into<Viewer>) -> String {
     let mut text = String::new();
-    scene.game.text(&scene.state, viewer.into(), &mut text).expect("memory");
+    setup.game.text(&setup.state, viewer.into(), &mut text).expect("memory");
     text
 }
 
@@ -15,9 +15,10 @@ fn text(scene: &Scene, viewer: impl Into<Viewer>) -> String {
 fn the_text_says_who_goes_first() {
     // RA-4.2: the lead may have changed during the turn.
     let acting_second = |first: u8, done: u8| {
-        let mut scene = Scene::at(3, 2, Phase::Activate);
-        (scene.state.leader, scene.state.first, scene.state.done) = (Seat::new(1), Seat::new(first), done);
-        text(&scene, Seat::new(2))
+        let mut setup = TestState::at(3, 2, Phase::Activate);
+        (setup.state.leader, setup.state.first_seat, setup.state.seats_done) =
+            (Seat::new(1), Seat::new(first), done);
+        text(&setup, Seat::new(2))
     };
     let (one, other) = (acting_second(0, 1), acting_second(1, 0));
     assert!(one.contains("The leader is seat 1; seat 0 goes first."), "{one}");
@@ -29,30 +30,30 @@ fn the_text_says_who_goes_first() {
 fn the_text_says_what_takes_part_in_an_activation_and_is_not_possible() {
     // RA-7.1, RA-7.6
     for phase in [Phase::Activate, Phase::Spore] {
-        let mut scene = Scene::at(2, 1, phase);
-        scene.hold(0, &["taivas"]).crystals(0, 3);
-        let held = text(&scene, Seat::new(1));
-        let taivas = scene.entity("taivas");
-        scene.state.welcomed.insert(taivas);
-        let welcomed = text(&scene, Seat::new(1));
+        let mut setup = TestState::at(2, 1, phase);
+        setup.hold(0, &["taivas"]).crystals(0, 3);
+        let held = text(&setup, Seat::new(1));
+        let taivas = setup.entity("taivas");
+        setup.state.welcomed.insert(taivas);
+        let welcomed = text(&setup, Seat::new(1));
         assert_ne!(held, welcomed);
         assert!(welcomed.contains("Not possible now: TAIVAS."), "{welcomed}");
-        scene.crystals(0, 4);
-        let possible = text(&scene, Seat::new(1));
+        setup.crystals(0, 4);
+        let possible = text(&setup, Seat::new(1));
         assert!(possible.contains(" cell 0 cell 3 cell 6 TAIVAS.\n"), "{possible}");
-        scene.state.used.cells.insert(3);
-        let used = text(&scene, Seat::new(1));
-        assert!(used.contains("Activated already: cell 3.\n"), "{used}");
+        setup.state.activated.cells.insert(3);
+        let activated = text(&setup, Seat::new(1));
+        assert!(activated.contains("Activated already: cell 3.\n"), "{activated}");
     }
 }
 
 #[test]
 fn the_text_says_where_the_packs_are() {
     // RA-11.1
-    let mut scene = Scene::opening(2, 1);
-    let drafting = text(&scene, Viewer::Public);
+    let mut setup = TestState::opening(2, 1);
+    let drafting = text(&setup, Viewer::Public);
     assert!(drafting.contains("; in each hand 4;"), "{drafting}");
-    scene.draft_lowest();
-    let drafted = text(&scene, Viewer::Public);
+    setup.draft_lowest();
+    let drafted = text(&setup, Viewer::Public);
     assert!(drafted.contains("; on each Satellite 3;"), "{drafted}");
 }

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 
 use super::posterior::{Posterior, bytes};
 use crate::testkit::Law;
-use crate::{Audit, Game, RngStream, Seat, ensure};
+use crate::{CheckResult, Game, RngStream, Seat, ensure};
 
 /// The bias to detect: one wrong draw in this many. `BOARDWIRE_LAW_BIAS` overrides it.
-const BIAS: u64 = 50;
+const DETECTABLE_BIAS: u64 = 50;
 /// The `x` above: about one wrong verdict in 160,000 comparisons.
-const CERTAINTY: u64 = 12;
+const FALSE_VERDICT_EXPONENT: u64 = 12;
 /// Worlds are merged until the expected number of their draws reaches this.
-const FEWEST: u128 = 16;
+const MIN_EXPECTED: u128 = 16;
 /// The number of fractional bits of expected counts.
 const SCALE: u32 = 16;
 
@@ -35,9 +35,9 @@ impl Frequencies {
     pub fn of<G: Game>(game: &G, state: &G::State, viewer: Seat, draws: u64, rng: &mut RngStream) -> Self {
         let mut counts = BTreeMap::new();
         for _ in 0..draws {
-            let mut world = *state;
-            game.resample(&mut world, viewer, rng);
-            *counts.entry(bytes(&world)).or_default() += 1;
+            let mut sample = *state;
+            game.resample(&mut sample, viewer, rng);
+            *counts.entry(bytes(&sample)).or_default() += 1;
         }
         Self { counts, draws }
     }
@@ -47,7 +47,7 @@ impl Frequencies {
     ///
     /// Exact frequencies also have a distance, by chance: for `w` worlds about `4,000 sqrt(w / draws)`.
     #[must_use]
-    pub fn distance<G: Game>(&self, posterior: &Posterior<G>) -> u128 {
+    pub fn total_variation<G: Game>(&self, posterior: &Posterior<G>) -> u128 {
         let cells = self.cells(posterior);
         let too_many =
             cells.iter().map(|cell| (cell.drawn << SCALE).saturating_sub(cell.expected)).sum::<u128>();
@@ -59,23 +59,23 @@ impl Frequencies {
     ///
     /// # Errors
     /// An impossible world, or the size of the difference.
-    pub fn agree<G: Game>(&self, posterior: &Posterior<G>) -> Audit {
+    pub fn agree<G: Game>(&self, posterior: &Posterior<G>) -> CheckResult {
         let likely: BTreeMap<&[u8], u128> = posterior.weights().collect();
         let impossible = self.counts.keys().find(|bytes| !likely.contains_key(bytes.as_slice()));
         if let Some(bytes) = impossible {
-            let world: Result<G::State, _> = borsh::from_slice(bytes);
-            return Err(format!("it draws a world that cannot be: {world:?}"));
+            let sample: Result<G::State, _> = borsh::from_slice(bytes);
+            return Err(format!("resample drew an impossible state: {sample:?}"));
         }
-        let cells = pooled(self.cells(posterior));
+        let cells = merge_small_cells(self.cells(posterior));
         let freedom = cells.len() as u64 - 1;
         let squares = cells.iter().map(Cell::square).sum::<u128>() >> SCALE;
-        let most = u128::from(freedom + excess(freedom));
+        let most = u128::from(freedom + chi_squared_margin(freedom));
         ensure(squares <= most, || {
-            let (worlds, distance) = (posterior.len(), self.distance(posterior));
+            let (states, distance) = (posterior.len(), self.total_variation(posterior));
             let draws = self.draws;
             format!(
-                "in {draws} draws of {worlds} worlds, chi-squared is {squares}, above {most}; \
-                 of 10,000 draws {distance} should have been another world"
+                "in {draws} draws of {states} states, chi-squared is {squares}, above {most}; \
+                 of 10,000 draws {distance} should have been another state"
             )
         })
     }
@@ -85,7 +85,7 @@ impl Frequencies {
         let all = posterior.weights().map(|(_, weight)| weight).sum::<u128>();
         let expected = |weight: u128| {
             let scaled = weight.checked_mul(u128::from(self.draws) << SCALE);
-            scaled.expect("a small game has weights of fewer than 64 bits") / all
+            scaled.expect("the scaled weights of a small game fit 128 bits") / all
         };
         let cell = |(bytes, weight)| Cell {
             expected: expected(weight),
@@ -101,13 +101,15 @@ impl Frequencies {
 /// # Panics
 /// When they do not agree. The message states the size of the difference.
 #[expect(clippy::disallowed_methods, reason = "tests may be asked how precise to be; rules are not")]
-pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
-    let bias =
-        std::env::var("BOARDWIRE_LAW_BIAS").ok().and_then(|number| number.parse().ok()).unwrap_or(BIAS);
+pub fn check_frequencies<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
+    let bias = std::env::var("BOARDWIRE_LAW_BIAS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(DETECTABLE_BIAS);
     let draws = draws_needed(posterior.len() as u64, bias);
     let frequencies = Frequencies::of(game, state, posterior.viewer(), draws, rng);
     let place = |broken| format!("for {}: {broken}\n{state:?}", posterior.viewer());
-    Law::Frequencies.require(frequencies.agree(posterior).map_err(place));
+    Law::Frequencies.assert_ok(frequencies.agree(posterior).map_err(place));
 }
 
 /// One world, or several merged ones.
@@ -126,7 +128,7 @@ impl Cell {
     }
 
     fn is_large(&self) -> bool {
-        self.expected >= FEWEST << SCALE
+        self.expected >= MIN_EXPECTED << SCALE
     }
 
     fn join(&mut self, other: Self) {
@@ -136,40 +138,40 @@ impl Cell {
 }
 
 /// Merges small cells until the expected number of draws of each is large enough.
-fn pooled(mut cells: Vec<Cell>) -> Vec<Cell> {
+fn merge_small_cells(mut cells: Vec<Cell>) -> Vec<Cell> {
     cells.sort_unstable_by_key(|cell| cell.expected);
-    let mut pooled: Vec<Cell> = Vec::new();
+    let mut merged: Vec<Cell> = Vec::new();
     let mut open = Cell::default();
     for cell in cells {
         open.join(cell);
         if open.is_large() {
-            pooled.push(std::mem::take(&mut open));
+            merged.push(std::mem::take(&mut open));
         }
     }
-    match pooled.last_mut() {
+    match merged.last_mut() {
         Some(last) => last.join(open),
-        None => pooled.push(open),
+        None => merged.push(open),
     }
-    pooled
+    merged
 }
 
 /// Returns how far chi-squared may exceed its degrees of freedom.
-fn excess(freedom: u64) -> u64 {
-    root(4 * freedom * CERTAINTY) + 2 * CERTAINTY
+fn chi_squared_margin(freedom: u64) -> u64 {
+    sqrt_rounded_up(4 * freedom * FALSE_VERDICT_EXPONENT) + 2 * FALSE_VERDICT_EXPONENT
 }
 
-/// Returns the number of draws that detects a bias of one part in `bias` among `worlds` worlds.
-fn draws_needed(worlds: u64, bias: u64) -> u64 {
-    let freedom = worlds - 1;
+/// Returns the number of draws that detects a bias of one part in `bias` among `states` worlds.
+fn draws_needed(states: u64, bias: u64) -> u64 {
+    let freedom = states - 1;
     let mut y = 0;
-    while y < root(4 * (freedom + 2 * y) * CERTAINTY) + excess(freedom) {
+    while y < sqrt_rounded_up(4 * (freedom + 2 * y) * FALSE_VERDICT_EXPONENT) + chi_squared_margin(freedom) {
         y += 16;
     }
     y * bias * bias / 4
 }
 
 /// Returns the square root, rounded up.
-fn root(square: u64) -> u64 {
+fn sqrt_rounded_up(square: u64) -> u64 {
     let root = square.isqrt();
     root + u64::from(root * root < square)
 }
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn more_worlds_need_more_draws() {
-        let draws = [1, 2, 100, 1_000].map(|worlds| draws_needed(worlds, BIAS));
+        let draws = [1, 2, 100, 1_000].map(|states| draws_needed(states, DETECTABLE_BIAS));
         assert_eq!(draws, [90_000, 100_000, 170_000, 360_000]);
         assert_eq!(draws_needed(100, 10), 170_000 / 25, "a bias of 10 %");
     }
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn small_cells_are_counted_together() {
         let cell = |expected: u128, drawn| Cell { expected: expected << SCALE, drawn };
-        let cells = pooled(vec![cell(9, 8), cell(100, 99), cell(8, 9), cell(3, 4)]);
+        let cells = merge_small_cells(vec![cell(9, 8), cell(100, 99), cell(8, 9), cell(3, 4)]);
         let joined: Vec<_> = cells.iter().map(|cell| (cell.expected >> SCALE, cell.drawn)).collect();
         assert_eq!(joined, [(20, 21), (100, 99)]);
         assert_eq!(cell(100, 110).square(), 1 << SCALE);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Audit;
+use crate::CheckResult;
 
 /// Defines the enum of the laws and the list of all laws.
 macro_rules! laws {
@@ -30,37 +30,37 @@ macro_rules! laws {
 
 laws! {
     /// Indices below the number of actions, actions and labels identify one another.
-    RoundTrip = "index, action and label name one another",
+    RoundTrip = "index, action and label identify one another",
     /// The descriptions of fields, axes, actions and columns agree with the tables.
-    Described = "what names a table stays within it",
+    Described = "descriptions agree with their tables",
     /// The game's audit accepts every reached position.
     Audited = "every position passes its audit",
     /// A seat of the table is pending exactly when it has a legal action.
-    Pending = "a pending seat has a legal action, and others have none",
+    Pending = "exactly the pending seats have legal actions",
     /// There is an outcome exactly when no decision is pending.
-    Outcome = "an outcome comes when nobody owes a choice",
+    Outcome = "an outcome exists exactly when no decision is pending",
     /// `is_legal` and `legal` agree on every action, also for seats that the table does not have.
-    LegalAgrees = "is_legal says the same as legal",
+    LegalAgrees = "is_legal agrees with legal",
     /// A view has the length of its layout, overwrites the buffer, and its values agree with their fields.
-    Views = "a view fills its layout and keeps to what it says",
+    Views = "a view fills its layout and agrees with its fields",
     /// The results of a game depend only on the arguments.
-    Pure = "equal questions get equal answers",
+    Pure = "equal arguments give equal results",
     /// A sample shows its seat and the public the same as the true state.
-    ResampleKeeps = "resample keeps what its seat is shown",
+    ResampleKeeps = "resample does not change the seat's view",
     /// For every seat of a game with hidden information, some sample differs from the true state.
-    ResampleVaries = "resample varies what its seat cannot know",
+    ResampleVaries = "resample changes what the seat cannot know",
     /// Equal random words give equal samples of two states that the seat cannot distinguish.
-    ResampleFollows = "what is sampled follows from what the seat knows alone",
-    /// `forget` changes neither the further play of a position nor that of its samples.
-    Forgets = "what forgets goes on alike",
+    ResampleFollows = "samples depend only on what the seat knows",
+    /// `reduce_for_playouts` changes neither the further play of a position nor that of its samples.
+    Reduced = "reduce_for_playouts does not change play",
     /// The order of two simultaneous choices makes no difference.
-    CommitsCommute = "commits commute",
+    CommitsCommute = "simultaneous choices commute",
     /// No other viewer can see a choice while other decisions are pending.
-    CommitsHidden = "a commit shows to nobody else",
+    CommitsHidden = "other seats cannot see a commit",
     /// A choice is refused for the right reason, and state and random streams stay unchanged.
-    Refusals = "a refusal changes nothing",
+    Refusals = "a refused action changes nothing",
     /// An episode restored at any ply continues to the same end.
-    Restored = "a restored episode plays on as the original",
+    Restored = "a restored episode continues like the original",
     /// A state takes at most 2 KiB.
     Small = "a state is small",
     /// No game exceeds the maximum number of plies of its table.
@@ -70,11 +70,11 @@ laws! {
     /// Seed and choices determine everything.
     Repeatable = "equal seed and choices give equal digests",
     /// A restarted episode equals a new one.
-    Restarted = "a restarted episode is a new one",
+    Restarted = "a restarted episode equals a new one",
     /// A sampled determinization (world) has a history in which its seat was shown the same.
-    Histories = "every world drawn has a history that showed its seat the same",
+    Histories = "every sample has a history that shows its seat the same",
     /// Worlds are sampled with the probabilities that follow from everything that the seat was shown.
-    Frequencies = "worlds are drawn as often as they are likely",
+    Frequencies = "samples are drawn with their probabilities",
 }
 
 impl Law {
@@ -83,8 +83,8 @@ impl Law {
     /// # Panics
     /// When the law does not hold. The message names the law and the problem.
     #[track_caller]
-    pub fn require(self, held: Audit) {
-        if let Err(broken) = held {
+    pub fn assert_ok(self, result: CheckResult) {
+        if let Err(broken) = result {
             panic!("{self}: {broken}");
         }
     }

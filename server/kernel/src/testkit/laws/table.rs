@@ -1,8 +1,8 @@
 //! Checks of a table before the deal.
 
-use crate::{Audit, ColumnKind, Field, FieldKind, Game, GameInfo, GameType, Table, ensure};
+use crate::{CheckResult, ColumnKind, Field, FieldKind, Game, GameInfo, GameType, Table, ensure};
 
-pub(super) fn actions_round_trip<G: Game>(game: &G) -> Audit {
+pub(super) fn actions_round_trip<G: Game>(game: &G) -> CheckResult {
     let actions = &game.info().actions;
     for index in 0..=u8::MAX {
         let label = actions.label(index);
@@ -18,7 +18,7 @@ pub(super) fn actions_round_trip<G: Game>(game: &G) -> Audit {
     Ok(())
 }
 
-pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) -> Audit {
+pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) -> CheckResult {
     ensure(info.id == game_type.id, || format!("a table of {} is called {}", game_type.id, info.id))?;
     ensure(game_type.seats.contains(&info.seats), || format!("{} is not played by {}", info.id, info.seats))?;
     for field in info.layout.fields.iter().chain(&info.public_layout.fields) {
@@ -46,7 +46,7 @@ pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) ->
     info.tables.iter().try_for_each(|table| columns_keep_to_their_kinds(info, table))
 }
 
-fn axes_keep_to_their_tables(info: &GameInfo, field: &Field) -> Audit {
+fn axes_keep_to_their_tables(info: &GameInfo, field: &Field) -> CheckResult {
     for axis in &field.axes {
         let Some(table) = axis.table else { continue };
         ensure(usize::from(axis.size) < rows(info, table)?, || {
@@ -61,7 +61,7 @@ fn rows(info: &GameInfo, table: &str) -> Result<usize, String> {
     found.map(|table| table.rows.len()).ok_or_else(|| format!("there is no table {table}"))
 }
 
-fn columns_keep_to_their_kinds(info: &GameInfo, table: &Table) -> Audit {
+fn columns_keep_to_their_kinds(info: &GameInfo, table: &Table) -> CheckResult {
     let is_none = |row: &Vec<i16>| row.iter().all(|&value| value == 0);
     ensure(table.rows.first().is_some_and(is_none), || format!("row 0 of {} is not all zero", table.name))?;
     let is_full = |row: &Vec<i16>| row.len() == table.columns.len();

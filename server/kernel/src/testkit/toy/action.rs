@@ -37,8 +37,8 @@ impl Action {
     pub(super) fn space(catalogue: &Catalogue) -> ActionSpace {
         let name = |card: u8| &catalogue.cards[usize::from(card) - 1].name;
         ActionSpace::new()
-            .with(PLAY, |card| format!("play {}", name(card)))
-            .with(KEEP, |_| "keep".to_owned())
-            .with(BURY, |_| "bury".to_owned())
+            .add_range(PLAY, |card| format!("play {}", name(card)))
+            .add_range(KEEP, |_| "keep".to_owned())
+            .add_range(BURY, |_| "bury".to_owned())
     }
 }

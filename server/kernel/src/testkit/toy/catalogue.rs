@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::catalogue::{Checked, Small, read, require, unique};
+use crate::catalogue::{BoundedU8, CatalogueResult, read, require, unique};
 use crate::{Components, Provenance, Table};
 
 /// The number of cards.
@@ -47,11 +47,11 @@ struct Section {
 #[serde(deny_unknown_fields)]
 struct Row {
     name: String,
-    value: Small<1, 99>,
+    value: BoundedU8<1, 99>,
 }
 
 impl Components for Catalogue {
-    fn read(json: &str) -> Checked<Self> {
+    fn read(json: &str) -> CatalogueResult<Self> {
         let File { cards: Section { source, rows } } = read(json)?;
         require(rows.len() == usize::from(CARDS), "cards.rows", || {
             format!("has {} rows, but the rules need {CARDS}", rows.len())

@@ -6,9 +6,9 @@ use crate::{Estimate, Seat};
 
 impl Estimate for Toy {
     /// The points of a seat, and the most points of any other seat.
-    type Outlook = (i32, i32);
+    type Features = (i32, i32);
 
-    fn outlook(&self, state: &State, seat: Seat) -> Option<(i32, i32)> {
+    fn features(&self, state: &State, seat: Seat) -> Option<(i32, i32)> {
         let best_other = seat.round(self.seats).skip(1).map(|other| self.points(state, other)).max();
         Some((self.points(state, seat), best_other.expect("a table has two seats or more")))
     }

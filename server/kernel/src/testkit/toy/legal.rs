@@ -17,7 +17,7 @@ impl Choices for Toy {
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         match state.phase {
             _ if !self.pending(state).contains(seat) => ActionSet::EMPTY,
-            Phase::Play => PLAY.on(state.hands[seat]),
+            Phase::Play => PLAY.actions_for(state.hands[seat]),
             Phase::Place => KEEP.all().union(BURY.all()),
             Phase::Over => ActionSet::EMPTY,
         }

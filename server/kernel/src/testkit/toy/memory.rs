@@ -7,7 +7,7 @@ use crate::{Seat, Viewer};
 impl Toy {
     /// Returns whether `viewer` has seen the card of a draw.
     pub(super) fn has_seen(&self, viewer: Viewer, draw: Draw) -> bool {
-        viewer.is(draw.seat) || (self.shows_kept && draw.placement == Placement::Kept)
+        viewer.is_seat(draw.seat) || (self.shows_kept && draw.placement == Placement::Kept)
     }
 
     /// Returns the cards of a hand that all seats have seen.

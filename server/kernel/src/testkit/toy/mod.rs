@@ -23,7 +23,7 @@ mod view;
 
 use std::sync::Arc;
 
-use crate::{GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Setup, SetupError};
+use crate::{GameInfo, GameType, LoadedCatalogue, OptionKind, OptionSpec, Options, Setup, SetupError};
 
 pub use action::Action;
 pub use catalogue::{CARDS, Card, CardId, Catalogue};
@@ -37,7 +37,7 @@ const DRAW_STREAM: usize = 1;
 /// The rules of the toy game at one table.
 #[derive(Debug, Clone)]
 pub struct Toy {
-    catalogue: Arc<Loaded<Catalogue>>,
+    catalogue: Arc<LoadedCatalogue<Catalogue>>,
     info: GameInfo,
     seats: u8,
     /// Whether all seats see a card that is kept.
@@ -46,7 +46,7 @@ pub struct Toy {
 
 impl Toy {
     fn card(&self, id: CardId) -> &Card {
-        &self.catalogue.value.cards[id.index() - 1]
+        &self.catalogue.components.cards[id.index() - 1]
     }
 }
 
@@ -70,16 +70,20 @@ impl Setup for Toy {
         catalogue: include_str!("catalogue.json"),
     };
 
-    fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
+    fn new(
+        catalogue: Arc<LoadedCatalogue<Catalogue>>,
+        seats: u8,
+        options: &Options,
+    ) -> Result<Self, SetupError> {
         let (layout, public_layout) = view::layouts(seats);
         let info = GameInfo {
-            actions: Action::space(&catalogue.value),
+            actions: Action::space(&catalogue.components),
             // In each round every seat plays a card, and the winner keeps or buries a card.
             max_plies: u32::from(ROUNDS) * (u32::from(seats) + 1),
             layout,
             public_layout,
-            tables: vec![catalogue.value.table()],
-            scores: scoring::range(&catalogue.value),
+            tables: vec![catalogue.components.table()],
+            scores: scoring::range(&catalogue.components),
             ..GameInfo::new::<Self>(&catalogue, seats, options)
         };
         let shows_kept = options.word("kept") == "shown";

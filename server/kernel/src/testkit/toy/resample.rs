@@ -10,7 +10,7 @@ use crate::{BySeat, Hidden, RngStream, Seat, Viewer};
 impl Hidden for Toy {
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let others = viewer.round(self.seats).skip(1);
-        let lies_unseen =
+        let is_unseen =
             |draw: &Draw| draw.placement != Placement::Kept && !self.has_seen(Viewer::Seat(viewer), *draw);
         // Move all cards that the viewer has not seen back into the deck ...
         let mut unseen: BySeat<u32, SEATS> = BySeat::default();
@@ -20,7 +20,7 @@ impl Hidden for Toy {
             state.hands[seat] = state.hands[seat].difference(hand);
             state.deck = state.deck.union(hand);
         }
-        for draw in state.draws.iter().flatten().filter(|draw| lies_unseen(draw)) {
+        for draw in state.draws.iter().flatten().filter(|draw| is_unseen(draw)) {
             state.deck.insert(draw.card);
         }
         // ... and draw as many cards from the deck.
@@ -29,7 +29,7 @@ impl Hidden for Toy {
                 state.hands[seat].insert(rng.draw(&mut state.deck));
             }
         }
-        for draw in state.draws.iter_mut().flatten().filter(|draw| lies_unseen(draw)) {
+        for draw in state.draws.iter_mut().flatten().filter(|draw| is_unseen(draw)) {
             draw.card = CardId::new(rng.draw(&mut state.deck));
         }
         self.resample_kept(state, viewer, rng);

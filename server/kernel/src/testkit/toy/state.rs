@@ -6,9 +6,9 @@ use super::catalogue::CardId;
 use crate::{BitSet, BySeat, Seat};
 
 /// The maximum number of seats of a table.
-pub(super) const MOST_SEATS: u8 = 3;
+pub(super) const MAX_TOY_SEATS: u8 = 3;
 /// The same number, for arrays by seat.
-pub(super) const SEATS: usize = MOST_SEATS as usize;
+pub(super) const SEATS: usize = MAX_TOY_SEATS as usize;
 /// The number of rounds.
 pub const ROUNDS: u8 = 2;
 /// The number of cards that a seat is dealt.

@@ -47,7 +47,7 @@ impl Toy {
         };
         let chosen = match state.plays()[seat].filter(|_| state.phase == Phase::Play) {
             None => String::new(),
-            Some(card) if viewer.is(seat) => format!(", has chosen {}", self.card(card).name),
+            Some(card) if viewer.is_seat(seat) => format!(", has chosen {}", self.card(card).name),
             Some(_) => ", has chosen".to_owned(),
         };
         writeln!(out, "{seat}: {} cards{shown}{chosen}", state.hands[seat].len())

@@ -4,10 +4,10 @@ use super::action::Action;
 use super::catalogue::CARDS;
 use super::state::{Cards, Draw, HAND, Phase, Placement, ROUNDS, State};
 use super::{CardId, DEAL_STREAM, DRAW_STREAM, Toy};
-use crate::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
+use crate::{BySeat, LegalChoice, RandomSource, Seat, SeatSet, Turns};
 
 impl Turns for Toy {
-    fn deal(&self, chance: &mut Chance) -> State {
+    fn deal(&self, chance: &mut RandomSource) -> State {
         let mut deck: Cards = (1..=CARDS).collect();
         let mut hands: BySeat<Cards, _> = BySeat::default();
         for seat in Seat::all(self.seats) {
@@ -27,7 +27,7 @@ impl Turns for Toy {
         }
     }
 
-    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+    fn advance(&self, state: &mut State, choice: LegalChoice<Action>, chance: &mut RandomSource) {
         match choice.action() {
             Action::Play(card) => {
                 state.plays[usize::from(state.round)][choice.seat()] = Some(card);
@@ -43,7 +43,7 @@ impl Turns for Toy {
 
 impl Toy {
     /// Reveals the chosen cards. The seat with the greatest value draws a card.
-    fn turn_up(&self, state: &mut State, chance: &mut Chance) {
+    fn turn_up(&self, state: &mut State, chance: &mut RandomSource) {
         let plays = *state.plays();
         let played = Seat::all(self.seats).zip(plays.of(self.seats).iter().flatten());
         let mut winner = None;

@@ -4,7 +4,7 @@ use super::Toy;
 use super::catalogue::{CARDS, CardId};
 use super::state::{HAND, Phase, Placement, ROUNDS, State};
 use crate::{
-    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, Views,
+    Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, SeatOrder, ViewLayout, ViewWriter, Viewer, Views,
     with_seats,
 };
 
@@ -12,65 +12,69 @@ const PHASES: &[&str] = &["play", "place", "over"];
 const PLACEMENTS: &[&str] = &["none", "open", "kept", "buried"];
 
 /// A position as one viewer sees it, at a table of `N` seats.
-pub(super) struct Sight<'a, const N: usize> {
+pub(super) struct ViewContext<'a, const N: usize> {
     toy: &'a Toy,
     state: &'a State,
-    around: Around<N>,
+    seat_order: SeatOrder<N>,
 }
 
-impl<const N: usize> Sight<'_, N> {
+impl<const N: usize> ViewContext<'_, N> {
     /// Returns the viewer's seat.
     fn own(&self) -> Seat {
-        self.around.viewer().seat().expect("the public has no fields of its own")
+        self.seat_order.viewer().seat().expect("the public has no fields of its own")
     }
 }
 
 /// Passes every field to `sink`, in the order of its bytes.
-fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &mut S) {
+fn fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(seats: u8, sink: &mut S) {
     let by_seat = Axis::seats(seats);
     let by_round = Axis::sequence("round", ROUNDS);
     let round = FieldSpec::count("round", ROUNDS.into(), "The round, from 1.");
-    sink.field(round, |at, out| out.put(at.state.round + 1));
-    let phase = FieldSpec::category("phase", PHASES, "What is due.");
+    sink.field(round, |at, out| out.write_byte(at.state.round + 1));
+    let phase = FieldSpec::category("phase", PHASES, "The phase: the decision that is due.");
     sink.field(phase, |at, out| {
-        out.put(match at.state.phase {
+        out.write_byte(match at.state.phase {
             Phase::Play => 0,
             Phase::Place => 1,
             Phase::Over => 2,
         });
     });
     let hand = FieldSpec::id("hand", "cards", CARDS, "The viewer's hand, ascending.");
-    sink.field(hand.by(Axis::unordered("place", HAND)).own(), |at, out| {
-        out.put_ids(at.state.hands[at.own()]);
+    sink.field(hand.axis(Axis::unordered("place", HAND)).private(), |at, out| {
+        out.write_ids(at.state.hands[at.own()]);
     });
     let choice =
-        FieldSpec::id("choice", "cards", CARDS, "What the viewer has chosen while others still owe.");
-    sink.field(choice.own(), |at, out| {
+        FieldSpec::id("choice", "cards", CARDS, "The viewer's choice, while other decisions are pending.");
+    sink.field(choice.private(), |at, out| {
         let is_open = at.state.phase == Phase::Play;
-        out.put(CardId::row(at.state.plays()[at.own()].filter(|_| is_open)));
+        out.write_byte(CardId::to_row(at.state.plays()[at.own()].filter(|_| is_open)));
     });
-    let has_chosen = FieldSpec::flag("has_chosen", "Who has chosen while others still owe.").by(by_seat);
+    let has_chosen =
+        FieldSpec::flag("has_chosen", "Whether each seat has chosen, while others decide.").axis(by_seat);
     sink.field(has_chosen, |at, out| {
         let is_open = at.state.phase == Phase::Play;
         let chosen = |seat: &Seat| is_open && at.state.plays()[*seat].is_some();
-        out.put_ids(at.around.seats().iter().map(|seat| chosen(seat).into()));
+        out.write_ids(at.seat_order.seats().iter().map(|seat| chosen(seat).into()));
     });
-    let size = FieldSpec::count("hand_size", HAND.into(), "Cards in each hand.").by(by_seat);
-    sink.field(size, |at, out| out.put_ids(at.around.seats().map(|seat| count(at.state.hands[seat].len()))));
-    let plays = FieldSpec::id("plays", "cards", CARDS, "The cards turned up in each round.");
-    sink.field(plays.by(by_round).by(by_seat), |at, out| {
+    let size = FieldSpec::count("hand_size", HAND.into(), "Cards in each hand.").axis(by_seat);
+    sink.field(size, |at, out| {
+        out.write_ids(at.seat_order.seats().map(|seat| count(at.state.hands[seat].len())))
+    });
+    let plays = FieldSpec::id("plays", "cards", CARDS, "The revealed cards of each round.");
+    sink.field(plays.axis(by_round).axis(by_seat), |at, out| {
         for plays in at.state.revealed() {
-            out.put_ids(at.around.seats().map(|seat| CardId::row(plays[seat])));
+            out.write_ids(at.seat_order.seats().map(|seat| CardId::to_row(plays[seat])));
         }
     });
-    let winner = FieldSpec::seat("winner", seats, "Who won each round, and so drew a card.").by(by_round);
+    let winner =
+        FieldSpec::seat("winner", seats, "The winner of each round, which drew a card.").axis(by_round);
     sink.field(winner, |at, out| {
-        out.put_ids(at.state.draws.map(|draw| at.around.relative_or_none(draw.map(|draw| draw.seat))));
+        out.write_ids(at.state.draws.map(|draw| at.seat_order.relative_opt(draw.map(|draw| draw.seat))));
     });
     let placement =
-        FieldSpec::category("placement", PLACEMENTS, "Where the card drawn in each round was put.");
-    sink.field(placement.by(by_round), |at, out| {
-        out.put_ids(at.state.draws.map(|draw| match draw.map(|draw| draw.placement) {
+        FieldSpec::category("placement", PLACEMENTS, "The place of the card drawn in each round.");
+    sink.field(placement.axis(by_round), |at, out| {
+        out.write_ids(at.state.draws.map(|draw| match draw.map(|draw| draw.placement) {
             None => 0,
             Some(Placement::Open) => 1,
             Some(Placement::Kept) => 2,
@@ -79,12 +83,13 @@ fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &mut 
     });
     let drawn =
         FieldSpec::id("drawn", "cards", CARDS, "The card drawn in each round, where the viewer has seen it.");
-    sink.field(drawn.by(by_round), |at, out| {
-        let seen = at.state.draws.map(|draw| draw.filter(|&draw| at.toy.has_seen(at.around.viewer(), draw)));
-        out.put_ids(seen.map(|draw| CardId::row(draw.map(|draw| draw.card))));
+    sink.field(drawn.axis(by_round), |at, out| {
+        let seen =
+            at.state.draws.map(|draw| draw.filter(|&draw| at.toy.has_seen(at.seat_order.viewer(), draw)));
+        out.write_ids(seen.map(|draw| CardId::to_row(draw.map(|draw| draw.card))));
     });
     let deck = FieldSpec::count("deck", CARDS.into(), "Cards in the deck, without those buried under it.");
-    sink.field(deck, |at, out| out.put(count(at.state.deck.len())));
+    sink.field(deck, |at, out| out.write_byte(count(at.state.deck.len())));
 }
 
 fn count(cards: u32) -> u8 {
@@ -104,7 +109,7 @@ pub(super) fn layouts(seats: u8) -> (ViewLayout, ViewLayout) {
 impl Views for Toy {
     fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3], N => {
-            let shown = Sight::<N> { toy: self, state, around: Around::new(viewer) };
+            let shown = ViewContext::<N> { toy: self, state, seat_order: SeatOrder::new(viewer) };
             let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
             fields(self.seats, &mut writer);
             writer.finish();

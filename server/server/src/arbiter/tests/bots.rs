@@ -4,8 +4,8 @@ use std::task::Poll;
 
 use boardwire_api::Error;
 use boardwire_api::v1::IllegalActionPolicy;
-use boardwire_batch::play::{Insight, Play, Round};
-use boardwire_bots::{BotFault, Choice, Rollout};
+use boardwire_batch::play::{AnyEpisode, BotDecisions, InformationSet};
+use boardwire_bots::{BotError, Choice, Rollout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
@@ -28,10 +28,10 @@ fn policy(observation: &Observation) -> u32 {
 /// With `reversed`, the later of two pending agents decides first. With `slow`, no bot runs before the agents have decided.
 async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
     let pool = Pool::new(1).expect("a thread starts");
-    let players = [AGENT, Player::Bot(Bot::Greedy { worlds: 2 }), AGENT, RANDOM];
+    let players = [AGENT, Player::Bot(Bot::Greedy { determinizations: 2 }), AGENT, RANDOM];
     let settings = Settings { illegal_actions: IllegalActionPolicy::SeededLegal, ..settings(&players) };
-    let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.alone().owner(), 3));
-    arbiter.begin();
+    let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.new_group().work_queue(), 3));
+    arbiter.start();
     let mut observations = vec![];
     loop {
         let mut due = vec![];
@@ -51,7 +51,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
         if reversed {
             due.reverse();
         }
-        let hold = slow.then(|| pool.hold());
+        let hold = slow.then(|| pool.block_threads());
         let acts = due.into_iter().map(|(seat, observation)| {
             let (arbiter, decision) = (Arc::clone(&arbiter), decision_of(&observation, policy(&observation)));
             async move {
@@ -98,19 +98,19 @@ enum Fault {
 }
 
 /// An episode in which bots fail.
-struct Faulty(Box<dyn Play>, Fault);
+struct Faulty(Box<dyn AnyEpisode>, Fault);
 
 /// The round of bots of a [`Faulty`] episode.
 struct Failing(Fault, Vec<(Seat, RngStream)>);
 
-impl Round for Failing {
+impl BotDecisions for Failing {
     fn seat(&self) -> Option<Seat> {
         self.1.first().map(|(seat, _)| *seat)
     }
 
-    fn advance(&mut self) -> Result<bool, BotFault> {
+    fn advance(&mut self) -> Result<bool, BotError> {
         assert!(self.0 != Fault::Panics, "the test asks for a panic");
-        let fault = BotFault { seat: Seat::new(1), what: "it has no answer".to_owned() };
+        let fault = BotError { seat: Seat::new(1), reason: "it has no answer".to_owned() };
         if self.0 == Fault::Refuses { Err(fault) } else { Ok(true) }
     }
 
@@ -119,9 +119,9 @@ impl Round for Failing {
     }
 }
 
-impl Play for Faulty {
-    fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round> {
-        Box::new(Failing(self.1, due.into_iter().map(|(seat, _, rng)| (seat, rng)).collect()))
+impl AnyEpisode for Faulty {
+    fn start_bots(&self, bots: Vec<(Seat, Bot, RngStream)>) -> Box<dyn BotDecisions> {
+        Box::new(Failing(self.1, bots.into_iter().map(|(seat, _, rng)| (seat, rng)).collect()))
     }
 
     fn check(&self, seat: Seat, action: u32) -> Result<(), Rejection> {
@@ -168,11 +168,11 @@ impl Play for Faulty {
         self.0.forced(seat)
     }
 
-    fn insight(&self, seat: Seat) -> Box<dyn Insight> {
-        self.0.insight(seat)
+    fn information_set(&self, seat: Seat) -> Box<dyn InformationSet> {
+        self.0.information_set(seat)
     }
 
-    fn copy(&self) -> Arc<dyn Play> {
+    fn copy(&self) -> Arc<dyn AnyEpisode> {
         self.0.copy()
     }
 
@@ -184,7 +184,7 @@ impl Play for Faulty {
         self.0.digest()
     }
 
-    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play> {
+    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn AnyEpisode> {
         self.0.determinized(seat, rng)
     }
 }
@@ -192,21 +192,22 @@ impl Play for Faulty {
 #[tokio::test]
 async fn a_bot_that_fails_closes_its_match_and_ends_waiting_calls() {
     for (fault, problem) in [
-        (Fault::Panics, "it panicked"),
+        (Fault::Panics, "the bot panicked"),
         (Fault::Refuses, "it has no answer"),
         (Fault::ChoosesIllegalAction, "action 255: "),
     ] {
-        for bot in [Bot::Random, Bot::Greedy { worlds: 1 }] {
+        for bot in [Bot::Random, Bot::Greedy { determinizations: 1 }] {
             let name = bot.to_string();
             let settings = settings(&[AGENT, Player::Bot(bot)]);
-            let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3));
+            let arbiter =
+                Arc::new(Arbiter::new(table("faraway", 2), settings, pool().new_group().work_queue(), 3));
             {
                 let state = &mut arbiter.lock().state;
                 let play =
-                    std::mem::replace(&mut state.play, table("faraway", 2).rules.clone().deal(1.into()));
+                    std::mem::replace(&mut state.play, table("faraway", 2).game.clone().deal(1.into()));
                 state.play = Box::new(Faulty(play, fault));
             }
-            arbiter.begin();
+            arbiter.start();
             let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;
             // The agent owes a decision at once, unless the bot has failed already.
             let ended = match waiting {

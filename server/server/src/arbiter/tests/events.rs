@@ -15,7 +15,7 @@ pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
         by_seat,
         seeds,
         holders,
-        votes,
+        asked_seats,
         closed,
         clocks,
         deals,
@@ -24,14 +24,14 @@ pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
     } = state;
     let seats = || arbiter.settings.seats();
     let observation = seats().map(|seat| state.observe(&arbiter.table, &arbiter.settings, seat, extras));
-    let rngs = seats().map(|seat| (state.bot_rng(seat).seed(), state.substitute_rng(seat).seed()));
+    let rngs = seats().map(|seat| (state.bot_rng(seat).next_seed(), state.substitute_rng(seat).next_seed()));
     let (observation, rngs): (Vec<_>, Vec<_>) = (observation.collect(), rngs.collect());
     let digest = play.digest();
     format!(
         "{:?}",
         (
             (id, present, past, by_seat, seeds),
-            (invited, holders, votes, closed, clocks, deals, agents),
+            (invited, holders, asked_seats, closed, clocks, deals, agents),
             (observation, rngs, digest)
         )
     )
@@ -40,19 +40,19 @@ pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
 /// Applies the events of a match to a new state, and compares it with the present one.
 fn check_events(arbiter: &Arbiter) {
     let inner = arbiter.lock();
-    let (opened, seeds) = inner.first.clone();
-    let deals = Deals::restored(inner.state.deals.root(), arbiter.settings.players.len());
+    let (key, seeds) = inner.first.clone();
+    let deals = Deals::restore(inner.state.deals.root(), arbiter.settings.players.len());
     let mut again = State::new(
         &arbiter.table,
         &arbiter.settings,
         arbiter.id(),
-        opened,
+        key,
         seeds,
         deals,
         arbiter.identity.created,
     );
     for event in &inner.events {
-        again.apply(&arbiter.table, event).expect("it has happened");
+        again.apply(&arbiter.table, event).expect("the event was applied before");
     }
     assert!(all_of(arbiter, &again) == all_of(arbiter, &inner.state), "after {:?}", inner.events.last());
 }
@@ -64,25 +64,27 @@ fn choice(observation: &Observation) -> u32 {
 
 #[tokio::test]
 async fn the_state_of_a_match_follows_from_its_events() {
-    let greedy = || Player::Bot(Bot::Greedy { worlds: 1 });
+    let greedy = || Player::Bot(Bot::Greedy { determinizations: 1 });
     for game in boardwire_games::IDS {
         for (players, illegal_actions, skip_forced) in [
             (vec![AGENT, RANDOM, greedy()], IllegalActionPolicy::SeededLegal, true),
             (vec![greedy(), AGENT, AGENT], IllegalActionPolicy::FirstLegal, false),
             (vec![AGENT, greedy(), AGENT], IllegalActionPolicy::Forfeit, false),
         ] {
-            let seats = u32::try_from(players.len()).expect("few");
+            let seats = u32::try_from(players.len()).expect("the number fits u32");
             let settings = Settings { illegal_actions, skip_forced, seed: None, ..settings(&players) };
             let arbiter = arbiter(table(game, seats), settings);
             let agents = arbiter.settings.agents();
             for seat in agents.iter() {
-                arbiter.join(seat, Some(Uuid::from_u128(seat.number().into())), None).expect("it is free");
+                arbiter
+                    .join(seat, Some(Uuid::from_u128(seat.number().into())), None)
+                    .expect("the seat has no agent");
             }
             for _ in 0..2 {
                 while arbiter.phase() == Phase::Playing {
                     for seat in agents.iter() {
                         let observation =
-                            arbiter.observe(seat, false, Extras::default()).await.expect("open");
+                            arbiter.observe(seat, false, Extras::default()).await.expect("the match is open");
                         if observation.pending.contains(&seat.number().into()) {
                             arbiter
                                 .act(seat, decision_of(&observation, choice(&observation)))
@@ -99,28 +101,28 @@ async fn the_state_of_a_match_follows_from_its_events() {
             arbiter
                 .resign(
                     Role::Host,
-                    Some(agents.lowest().expect("one").number().into()),
+                    Some(agents.lowest().expect("the match has an agent").number().into()),
                     None,
                     Extras::default(),
                 )
                 .await
-                .expect("on");
+                .expect("the episode is not over");
             arbiter.close(CloseReason::Host);
             check_events(&arbiter);
             let commit = arbiter.lock().events.clone();
-            let any = |wanted: fn(&EventKind) -> bool| commit.iter().any(|event| wanted(&event.what));
-            assert!(any(|what| matches!(what, EventKind::Played { cause: Cause::Agent, .. })));
-            assert!(any(|what| matches!(what, EventKind::Played { cause: Cause::Bot { .. }, .. })));
-            assert!(any(|what| matches!(what, EventKind::Dealt { .. })));
-            assert!(any(|what| matches!(what, EventKind::Closed(CloseReason::Host))));
+            let any = |wanted: fn(&EventKind) -> bool| commit.iter().any(|event| wanted(&event.kind));
+            assert!(any(|kind| matches!(kind, EventKind::Played { cause: Cause::Agent, .. })));
+            assert!(any(|kind| matches!(kind, EventKind::Played { cause: Cause::Bot { .. }, .. })));
+            assert!(any(|kind| matches!(kind, EventKind::Dealt { .. })));
+            assert!(any(|kind| matches!(kind, EventKind::Closed(CloseReason::Host))));
             let is_handled = match illegal_actions {
                 IllegalActionPolicy::Forfeit => {
-                    any(|what| matches!(what, EventKind::Forfeited { given: Some(_), .. }))
+                    any(|kind| matches!(kind, EventKind::Forfeited { given: Some(_), .. }))
                 }
-                _ => any(|what| matches!(what, EventKind::Played { cause: Cause::Substituted { .. }, .. })),
+                _ => any(|kind| matches!(kind, EventKind::Played { cause: Cause::Substituted { .. }, .. })),
             };
             assert!(is_handled, "{game}");
-            assert!(any(|what| matches!(what, EventKind::Voted { .. })) == (agents.len() > 1));
+            assert!(any(|kind| matches!(kind, EventKind::AskedForNext { .. })) == (agents.len() > 1));
         }
     }
 }
@@ -132,14 +134,70 @@ fn an_impossible_event_is_refused() {
     let mut inner = arbiter.lock();
     let before = all_of(&arbiter, &inner.state);
     for (seat, action) in [(0, 255), (0, 112), (1, 255)] {
-        let what = EventKind::Played { seat: Seat::new(seat), action, cause: Cause::Agent, took: None };
-        let event = Event { at: SystemTime::now(), what };
-        let InvalidEvent(why) = inner.state.apply(&arbiter.table, &event).expect_err("it is not legal");
-        assert!(why.starts_with(&format!("action {action}: ")), "{why}");
+        let kind =
+            EventKind::Played { seat: Seat::new(seat), action, cause: Cause::Agent, decision_time: None };
+        let event = Event { at: SystemTime::now(), kind };
+        let InvalidEvent(problem) =
+            inner.state.apply(&arbiter.table, &event).expect_err("the action is not legal");
+        assert!(problem.starts_with(&format!("action {action}: ")), "{problem}");
         assert_eq!(all_of(&arbiter, &inner.state), before);
     }
-    let what =
-        EventKind::Forfeited { forfeited: Forfeited { seat: Seat::new(1), why: Forfeit::Host }, given: None };
-    inner.state.apply(&arbiter.table, &Event { at: SystemTime::now(), what }).expect("it can be");
+    let kind = EventKind::Forfeited {
+        forfeited: Forfeited { seat: Seat::new(1), reason: Forfeit::Host },
+        given: None,
+    };
+    inner.state.apply(&arbiter.table, &Event { at: SystemTime::now(), kind }).expect("the forfeit is valid");
     assert!(inner.state.is_over());
+}
+
+/// Renaming a Rust field or variant must not change the journal.
+#[test]
+fn events_keep_their_names_in_the_journal() {
+    let (seat, time) = (Seat::new(1), Duration::from_secs(1));
+    let decision_time = Some(DecisionTime { elapsed: 2 * time, network: time });
+    let timed_out = Cause::TimedOut { words: 3, bot: true };
+    let substituted = Cause::Substituted { given: 7, words: 3 };
+    let failed = CloseReason::BotFailed { seat, problem: "x".to_owned() };
+    let hex = "07".repeat(32);
+    for (kind, expected) in [
+        (
+            EventKind::Joined { seat, token: [7; 32], request: None, commitment: Some([7; 32]) },
+            format!(r#"{{"joined":{{"seat":1,"token":"{hex}","request":null,"bound":"{hex}"}}}}"#),
+        ),
+        (
+            EventKind::Invited { seat, invitation: [7; 32] },
+            format!(r#"{{"invited":{{"seat":1,"invitation":"{hex}"}}}}"#),
+        ),
+        (
+            EventKind::Opened { seat, secret: [7; 32] },
+            format!(r#"{{"opened":{{"seat":1,"part":"{hex}"}}}}"#),
+        ),
+        (
+            EventKind::Dealt { key: EpisodeKey::placeholder(), seeds: secret::Seeds::Given { seed: 7, next: 1 } },
+            format!(
+                r#"{{"dealt":{{"opened":{{"source":"drawn","key":"{}","salt":"{}"}},"seeds":{{"given":{{"seed":7,"next":1}}}}}}}}"#,
+                "00".repeat(32),
+                "00".repeat(16)
+            ),
+        ),
+        (
+            EventKind::Played { seat, action: 4, cause: timed_out, decision_time },
+            r#"{"played":{"seat":1,"action":4,"cause":{"late":{"words":3,"bot":true}},"took":{"all":{"secs":2,"nanos":0},"refund":{"secs":1,"nanos":0}}}}"#.to_owned(),
+        ),
+        (
+            EventKind::Played { seat, action: 4, cause: substituted, decision_time: None },
+            r#"{"played":{"seat":1,"action":4,"cause":{"substituted":{"given":7,"words":3}}}}"#.to_owned(),
+        ),
+        (EventKind::TimedOut { seat }, r#"{"ran_out":{"seat":1}}"#.to_owned()),
+        (
+            EventKind::Forfeited { forfeited: Forfeited { seat, reason: Forfeit::Time }, given: None },
+            format!(r#"{{"forfeited":{{"forfeited":{{"seat":1,"why":{}}},"given":null}}}}"#, i32::from(Forfeit::Time)),
+        ),
+        (EventKind::AskedForNext { seat }, r#"{"voted":{"seat":1}}"#.to_owned()),
+        (EventKind::Closed(failed), r#"{"closed":{"bot_failed":{"seat":1,"what":"x"}}}"#.to_owned()),
+    ] {
+        let event = Event { at: SystemTime::UNIX_EPOCH + time, kind };
+        let json = serde_json::to_string(&event).expect("every event has a JSON form");
+        assert_eq!(json, format!(r#"{{"at":1000000,"what":{expected}}}"#));
+    }
 }

@@ -9,7 +9,7 @@ use super::*;
 const PROTOCOL: &str = include_str!("../../../../../proto/boardwire/v1/match_service.proto");
 
 /// Returns the table by method: the reason of the error in each phase (gathering, playing, over, closed).
-fn documented() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
+fn protocol_table() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
     let rows = PROTOCOL.lines().skip_while(|line| !line.contains("GATHERING"));
     let rows = rows.skip(1).map_while(|line| line.strip_prefix("//   "));
     let reason = |cell: &&'static str| {
@@ -25,13 +25,13 @@ fn documented() -> BTreeMap<&'static str, Vec<Option<&'static str>>> {
 }
 
 /// Creates a match in this phase. No agent has joined.
-async fn match_in(phase: usize) -> Arc<Arbiter> {
+async fn match_in_phase(phase: usize) -> Arc<Arbiter> {
     let (players, seed) = ([AGENT; 2], Some(7));
     let fair_deals = phase == 0;
     let settings = Settings { fair_deals, seed: seed.filter(|_| !fair_deals), ..settings(&players) };
     let arbiter = faraway(settings);
     if phase == 2 {
-        play_out(&arbiter).await;
+        play_to_end(&arbiter).await;
     } else if phase == 3 {
         arbiter.close(CloseReason::Host);
     }
@@ -41,11 +41,11 @@ async fn match_in(phase: usize) -> Arc<Arbiter> {
 #[tokio::test]
 async fn methods_follow_the_protocols_table_of_phases() {
     let seat = Seat::FIRST;
-    let (documented, mut compared) = (documented(), 0);
-    for (method, reasons) in &documented {
+    let (protocol_table, mut compared) = (protocol_table(), 0);
+    for (method, reasons) in &protocol_table {
         assert_eq!(reasons.len(), 4, "{method}: {reasons:?}");
         for (phase, reason) in reasons.iter().enumerate() {
-            let arbiter = match_in(phase).await;
+            let arbiter = match_in_phase(phase).await;
             let number = arbiter.lock().state.by_seat[seat.index()].decision;
             let action = u32::from(arbiter.lock().state.play.legal(seat).lowest().unwrap_or_default());
             let result = match *method {
@@ -66,5 +66,5 @@ async fn methods_follow_the_protocols_table_of_phases() {
             compared += 1;
         }
     }
-    assert_eq!((documented.len(), compared), (10, 32));
+    assert_eq!((protocol_table.len(), compared), (10, 32));
 }

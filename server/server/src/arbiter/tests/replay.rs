@@ -15,7 +15,7 @@ async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
             shown[seat.index()].push((observation.ply, observation));
         }
         let Some(seat) = arbiter.lock().state.pending().lowest() else { return shown };
-        let observation = look(arbiter, seat).await;
+        let observation = observe(arbiter, seat).await;
         let action =
             if observation.decision % 3 == 1 { illegal(&observation) } else { legal(&observation)[0] };
         arbiter.act(seat, decision_of(&observation, action)).await.expect("the policy accepts it");
@@ -24,7 +24,7 @@ async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
 
 fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
     let audience = viewer.seat().map_or(Audience::Host, Audience::Seat);
-    arbiter.replay(audience, None).expect("it is kept")
+    arbiter.replay(audience, None).expect("the episode is kept")
 }
 
 /// A seat's frames equal its observations at every ply, in every game. Before the end they show only the seat's own
@@ -38,11 +38,11 @@ async fn a_replay_shows_what_its_seat_was_shown() {
         let half = {
             for _ in 0..7 {
                 let seat = arbiter.lock().state.pending().lowest().expect("the episode is not over");
-                let observation = look(&arbiter, seat).await;
+                let observation = observe(&arbiter, seat).await;
                 arbiter
                     .act(seat, decision_of(&observation, legal(&observation)[0]))
                     .await
-                    .expect("it is legal");
+                    .expect("the action is legal");
             }
             Viewer::all(3).map(|viewer| shown_to(&arbiter, viewer)).collect::<Vec<_>>()
         };
@@ -86,13 +86,16 @@ async fn a_hidden_choice_does_not_show_in_a_replay() {
     let (one, two) = (faraway(), faraway());
     for (arbiter, which) in [(&one, 0), (&two, 1)] {
         let seat = Seat::new(1);
-        let observation = look(arbiter, seat).await;
-        arbiter.act(seat, decision_of(&observation, legal(&observation)[which])).await.expect("it is due");
+        let observation = observe(arbiter, seat).await;
+        arbiter
+            .act(seat, decision_of(&observation, legal(&observation)[which]))
+            .await
+            .expect("the decision is due");
     }
     for viewer in [Viewer::from(Seat::new(0)), Viewer::Public] {
         let shown = |arbiter: &Arbiter| {
             let mut replay = shown_to(arbiter, viewer);
-            let last = replay.frames.last_mut().expect("a frame");
+            let last = replay.frames.last_mut().expect("there is a frame");
             let head = std::mem::take(&mut last.head);
             let hours = |frame: &mut Frame| frame.time = None;
             replay.frames.iter_mut().for_each(hours);
@@ -111,16 +114,17 @@ async fn a_hidden_choice_does_not_show_in_a_replay() {
 async fn the_hash_chain_can_be_computed_from_a_replay() {
     let settings = Settings { seed: None, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(settings);
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     let replay = shown_to(&arbiter, Viewer::Public);
-    let key = <[u8; 32]>::try_from(&replay.seed_opening.expect("it is over").key[..]).expect("32 bytes");
+    let key =
+        <[u8; 32]>::try_from(&replay.seed_opening.expect("the episode is over").key[..]).expect("32 bytes");
     let mut head = replay.seed_commitment.to_vec();
     assert_eq!(replay.frames[0].head, head);
     for frame in &replay.frames[1..] {
-        let played = frame.played.expect("it is over");
+        let played = frame.played.expect("the episode is over");
         let cause = if played.cause() == v1::ActionCause::Agent { 1 } else { 3 };
-        let [seat, action] =
-            [frame.seat.expect("a seat decided"), played.action].map(|n| u8::try_from(n).expect("it fits"));
+        let [seat, action] = [frame.seat.expect("a seat decided"), played.action]
+            .map(|n| u8::try_from(n).expect("the number fits u8"));
         head = blake3::keyed_hash(&key, &[&head[..], &[seat, action, cause]].concat()).as_bytes().to_vec();
         assert_eq!(frame.head, head);
     }
@@ -134,24 +138,24 @@ async fn episodes_are_kept_for_a_while() {
         arbiter.resign(Role::Host, Some(0), None, Extras::default()).await.expect("the episode is not over");
         let replay = shown_to(&arbiter, Viewer::Public);
         assert_eq!((replay.episode, replay.frames[0].sequence), (episode, sequence));
-        let last = replay.frames.last().expect("a frame");
+        let last = replay.frames.last().expect("there is a frame");
         assert_eq!(
             (last.seat, last.outcome.as_ref().map(|ending| ending.ranks.clone())),
             (None, Some(vec![2, 1]))
         );
         sequence = last.sequence + 1;
-        arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
+        arbiter.reset_match(Role::Host, None, None).await.expect("the host may reset the match");
     }
     assert_eq!(arbiter.replay(Audience::Host, Some(2)).map(|replay| replay.episode), Ok(2));
-    let early = arbiter.replay(Audience::Host, Some(1)).expect_err("it is not kept");
+    let early = arbiter.replay(Audience::Host, Some(1)).expect_err("the episode is not kept");
     assert!(early.to_string().contains("2 or more"), "{early}");
-    let late = arbiter.replay(Audience::Host, Some(7)).expect_err("it has not come");
+    let late = arbiter.replay(Audience::Host, Some(7)).expect_err("the episode does not exist yet");
     assert!(late.to_string().contains("6 or less"), "{late}");
 }
 
 #[tokio::test]
 async fn every_viewer_can_verify_its_replay() {
-    let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
+    let greedy = Player::Bot(Bot::Greedy { determinizations: 1 });
     for game in boardwire_games::IDS {
         let seeded = IllegalActionPolicy::SeededLegal;
         let players = [AGENT, greedy.clone(), AGENT];
@@ -160,11 +164,11 @@ async fn every_viewer_can_verify_its_replay() {
         let seat = Seat::new(0);
         let before = shown_to(&arbiter, seat.into());
         assert!(
-            matches!(verify(&before, &tables()), Err(Mismatch(why)) if why.contains("its key is not shown"))
+            matches!(verify(&before, &tables()), Err(Mismatch(problem)) if problem.contains("its key is not shown"))
         );
         while arbiter.phase() == Phase::Playing {
             for seat in arbiter.settings.agents().iter() {
-                let observation = look(&arbiter, seat).await;
+                let observation = observe(&arbiter, seat).await;
                 if observation.pending.contains(&seat.number().into()) {
                     let action = if observation.decision % 4 == 2 {
                         illegal(&observation)
@@ -192,35 +196,47 @@ async fn every_viewer_can_verify_its_replay() {
 #[tokio::test]
 async fn a_replay_that_was_altered_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     let good = shown_to(&arbiter, Seat::new(0).into());
-    let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
+    let error_of = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     let frame =
-        |index: usize, change: &dyn Fn(&mut v1::Frame)| why(&|replay| change(&mut replay.frames[index]));
+        |index: usize, change: &dyn Fn(&mut v1::Frame)| error_of(&|replay| change(&mut replay.frames[index]));
     let flipped = |bytes: &bytes::Bytes| {
         let mut bytes = bytes.to_vec();
         bytes[0] ^= 1;
         bytes.into()
     };
     for (error, expected) in [
-        (why(&|replay| config_of(replay).game = "chess".into()), "chess"),
-        (why(&|replay| config_of(replay).players.clear()), "cannot be checked"),
-        (why(&|replay| replay.spec_digest = "0".into()), "other rules or components"),
-        (why(&|replay| replay.match_id = "another".into()), "not the one that was committed to"),
-        (why(&|replay| replay.episode = 1), "not the one that was committed to"),
-        (why(&|replay| replay.seed_commitment = flipped(&replay.seed_commitment)), "committed to"),
-        (why(&|replay| opening(replay).key = flipped(&opening(replay).key)), "committed to"),
-        (why(&|replay| opening(replay).key = vec![1; 31].into()), "32 bytes"),
-        (why(&|replay| opening(replay).salt = flipped(&opening(replay).salt)), "committed to"),
-        (why(&|replay| opening(replay).seed = Some(7)), "does not follow from seed 7"),
-        (why(&|replay| replay.set_seed_source(v1::SeedSource::Given)), "does not match its seed_opening"),
-        (why(&|replay| replay.viewer = Some(1)), "frame 0: view"),
-        (why(&|replay| replay.viewer = Some(9)), "no seat 9"),
-        (why(&|replay| replay.frames.truncate(9)), "not the end of the episode"),
-        (why(&|replay| replay.frames.clear()), "it has no frames"),
-        (why(&|replay| replay.frames.push(replay.frames[3].clone())), "ply "),
-        (why(&|replay| drop(replay.frames.remove(4))), "4: "),
-        (why(&|replay| replay.frames.swap(4, 5)), "4: "),
+        (error_of(&|replay| config_of(replay).game = "chess".into()), "chess"),
+        (error_of(&|replay| config_of(replay).players.clear()), "cannot be verified"),
+        (error_of(&|replay| replay.spec_digest = "0".into()), "other rules or components"),
+        (error_of(&|replay| replay.match_id = "another".into()), "does not match seed_commitment"),
+        (error_of(&|replay| replay.episode = 1), "does not match seed_commitment"),
+        (
+            error_of(&|replay| replay.seed_commitment = flipped(&replay.seed_commitment)),
+            "does not match seed_commitment",
+        ),
+        (
+            error_of(&|replay| opening(replay).key = flipped(&opening(replay).key)),
+            "does not match seed_commitment",
+        ),
+        (error_of(&|replay| opening(replay).key = vec![1; 31].into()), "32 bytes"),
+        (
+            error_of(&|replay| opening(replay).salt = flipped(&opening(replay).salt)),
+            "does not match seed_commitment",
+        ),
+        (error_of(&|replay| opening(replay).seed = Some(7)), "does not follow from seed 7"),
+        (
+            error_of(&|replay| replay.set_seed_source(v1::SeedSource::Given)),
+            "does not match its seed_opening",
+        ),
+        (error_of(&|replay| replay.viewer = Some(1)), "frame 0: view"),
+        (error_of(&|replay| replay.viewer = Some(9)), "no seat 9"),
+        (error_of(&|replay| replay.frames.truncate(9)), "not the end of the episode"),
+        (error_of(&|replay| replay.frames.clear()), "it has no frames"),
+        (error_of(&|replay| replay.frames.push(replay.frames[3].clone())), "ply "),
+        (error_of(&|replay| drop(replay.frames.remove(4))), "4: "),
+        (error_of(&|replay| replay.frames.swap(4, 5)), "4: "),
         (frame(2, &|frame| frame.view = flipped(&frame.view)), "frame 2: view"),
         (frame(2, &|frame| frame.head = flipped(&frame.head)), "frame 2: head"),
         (frame(2, &|frame| frame.pending = vec![u32::MAX]), "frame 2: pending"),
@@ -229,15 +245,15 @@ async fn a_replay_that_was_altered_is_refused() {
         (frame(2, &|frame| frame.seat = None), "frame 2 names neither"),
         (frame(2, &|frame| frame.seat = Some(200)), "no seat 200"),
         (frame(2, &|frame| played(frame).action = 255), "ply 2: "),
-        (frame(2, &|frame| played(frame).action = 256), "ply 2: there is no action 256"),
+        (frame(2, &|frame| played(frame).action = 256), "ply 2: action 256 is out of range"),
         (frame(2, &|frame| played(frame).cause = 99), "how its action was chosen"),
         (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
-        (frame(0, &|frame| frame.sequence = u64::MAX), "frame 1 has no number left"),
+        (frame(0, &|frame| frame.sequence = u64::MAX), "the sequence number of frame 1 exceeds"),
     ] {
         assert!(error.contains(expected), "{error}, not {expected}");
     }
     let last = good.frames.len() - 1;
-    let scores = frame(last, &|frame| frame.outcome.as_mut().expect("it is over").scores[0] += 1);
+    let scores = frame(last, &|frame| frame.outcome.as_mut().expect("the episode is over").scores[0] += 1);
     assert!(scores.contains(&format!("frame {last}: outcome")), "{scores}");
 }
 
@@ -245,20 +261,21 @@ async fn a_replay_that_was_altered_is_refused() {
 #[tokio::test]
 async fn a_replay_with_a_false_cause_seed_or_forfeit_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[AGENT, RANDOM]) });
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     let good = shown_to(&arbiter, Seat::new(0).into());
-    let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
+    let error_of = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     // The first decision of a seat.
     let caused = |player: Player, cause: v1::ActionCause| {
         let seat = u32::from(player != AGENT);
-        let first = good.frames.iter().position(|frame| frame.seat == Some(seat)).expect("it has chosen");
-        why(&|replay| {
+        let first =
+            good.frames.iter().position(|frame| frame.seat == Some(seat)).expect("the seat has chosen");
+        error_of(&|replay| {
             let played = played(&mut replay.frames[first]);
             played.set_cause(cause);
             played.given = Some(played.action);
         })
     };
-    let mut resigned = good.frames.last().expect("a frame").clone();
+    let mut resigned = good.frames.last().expect("there is a frame").clone();
     (resigned.seat, resigned.played) = (None, None);
     resigned.outcome = Some(v1::Outcome {
         ranks: vec![1, 2],
@@ -270,19 +287,25 @@ async fn a_replay_with_a_false_cause_seed_or_forfeit_is_refused() {
         (caused(AGENT, v1::ActionCause::Substituted), "replaced was legal"),
         (caused(AGENT, v1::ActionCause::Forced), "but the seat had a choice"),
         (caused(RANDOM, v1::ActionCause::Agent), "says that an agent chose for a bot"),
-        (why(&|replay| replay.frames.push(resigned.clone())), "forfeits an episode that is over"),
+        (
+            error_of(&|replay| replay.frames.push(resigned.clone())),
+            "has a forfeit, but the episode is already over",
+        ),
     ] {
         assert!(error.contains(expected), "{error}, not {expected}");
     }
     let given = faraway(settings(&[AGENT, RANDOM]));
-    play_out(&given).await;
+    play_to_end(&given).await;
     given.close(CloseReason::Host);
     let mut hiding = shown_to(&given, Viewer::Public);
     verify(&hiding, &tables()).expect("the replay is right");
     opening(&mut hiding).seed = None;
     hiding.set_seed_source(v1::SeedSource::Drawn);
-    let Err(Mismatch(why)) = verify(&hiding, &tables()) else { panic!("the replay hides its seed") };
-    assert!(why.contains("follows from seed 7, but the replay says that the server drew it"), "{why}");
+    let Err(Mismatch(problem)) = verify(&hiding, &tables()) else { panic!("the replay hides its seed") };
+    assert!(
+        problem.contains("follows from seed 7, but the replay says that the server drew it"),
+        "{problem}"
+    );
 }
 
 /// Returns the error of an altered replay.
@@ -293,13 +316,13 @@ fn refused(good: &v1::Replay, alter: &dyn Fn(&mut v1::Replay)) -> String {
 }
 
 pub(super) fn config_of(replay: &mut v1::Replay) -> &mut v1::MatchConfig {
-    replay.config.as_mut().expect("it has a config")
+    replay.config.as_mut().expect("the replay has a config")
 }
 
 fn opening(replay: &mut v1::Replay) -> &mut v1::SeedOpening {
-    replay.seed_opening.as_mut().expect("it is over")
+    replay.seed_opening.as_mut().expect("the episode is over")
 }
 
 fn played(frame: &mut v1::Frame) -> &mut v1::PlayedAction {
-    frame.played.as_mut().expect("it is over")
+    frame.played.as_mut().expect("the episode is over")
 }

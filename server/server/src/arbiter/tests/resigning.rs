@@ -15,14 +15,14 @@ fn seat(index: u8) -> Role {
 async fn a_seat_that_resigns_is_last_and_all_other_seats_are_first() {
     for illegal_actions in [IllegalActionPolicy::Reject, IllegalActionPolicy::Forfeit] {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[AGENT, RANDOM, AGENT]) });
-        arbiter.resign(seat(2), None, Some(0), Extras::default()).await.expect("it may");
-        let end = look(&arbiter, Seat::new(2)).await;
+        arbiter.resign(seat(2), None, Some(0), Extras::default()).await.expect("the seat may resign");
+        let end = observe(&arbiter, Seat::new(2)).await;
         assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
-        let ending = end.outcome.expect("it is over");
+        let ending = end.outcome.expect("the episode is over");
         let none = Forfeit::Unspecified;
         assert_eq!(ending.forfeits().collect::<Vec<_>>(), [none, none, Forfeit::Resigned]);
         assert_eq!((ending.scores, ending.ranks), (vec![], vec![1, 1, 3]));
-        let rewards = [look(&arbiter, Seat::new(0)).await.reward, end.reward];
+        let rewards = [observe(&arbiter, Seat::new(0)).await.reward, end.reward];
         assert_eq!(rewards.map(f32::to_bits), [0.5_f32, -1.0].map(f32::to_bits));
         let late = arbiter.act(Seat::new(0), Decision { episode: 0, number: 0, action: 0 }).await;
         assert_eq!(late, Err(Error::EpisodeOver { episode: 0 }));
@@ -33,14 +33,14 @@ async fn a_seat_that_resigns_is_last_and_all_other_seats_are_first() {
 async fn resigning_may_be_repeated_and_one_seat_loses_an_episode() {
     let arbiter = faraway(settings(&[AGENT, AGENT]));
     arbiter.resign(seat(1), Some(1), Some(0), Extras::default()).await.expect("a seat may name itself");
-    let before = look(&arbiter, Seat::new(1)).await;
+    let before = observe(&arbiter, Seat::new(1)).await;
     arbiter.resign(seat(1), None, Some(0), Extras::default()).await.expect("a repetition is answered");
-    assert_eq!(look(&arbiter, Seat::new(1)).await, before);
+    assert_eq!(observe(&arbiter, Seat::new(1)).await, before);
     assert_eq!(
         arbiter.resign(seat(0), None, Some(0), Extras::default()).await,
         Err(Error::EpisodeOver { episode: 0 })
     );
-    arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
+    arbiter.reset_match(Role::Host, None, None).await.expect("the host may reset the match");
     assert_eq!(
         arbiter.resign(seat(1), None, Some(0), Extras::default()).await,
         Err(Error::EpisodeOver { episode: 0 })
@@ -59,8 +59,8 @@ async fn only_the_host_may_resign_for_another_seat() {
         let refused = arbiter.resign(HOST, no_agent, Some(0), Extras::default()).await;
         assert!(matches!(refused, Err(Error::FieldInvalid { field: "seat", .. })), "{refused:?}");
     }
-    arbiter.resign(HOST, Some(2), None, Extras::default()).await.expect("the host may");
-    let ending = look(&arbiter, Seat::new(0)).await.outcome.expect("it is over");
+    arbiter.resign(HOST, Some(2), None, Extras::default()).await.expect("the host may resign for a seat");
+    let ending = observe(&arbiter, Seat::new(0)).await.outcome.expect("the episode is over");
     assert_eq!(ending.forfeits().nth(2), Some(Forfeit::Host));
 }
 
@@ -68,25 +68,28 @@ async fn only_the_host_may_resign_for_another_seat() {
 async fn a_match_shows_which_seats_it_waits_for() {
     let arbiter = faraway(settings(&[AGENT, AGENT, AGENT]));
     let waiting_for = || arbiter.describe(Audience::Host).waiting_for;
-    let last_action = || arbiter.lock().state.present.acted;
+    let last_action = || arbiter.lock().state.present.last_action_at;
     assert_eq!(waiting_for(), [0, 1, 2]);
-    let observation = look(&arbiter, Seat::new(1)).await;
+    let observation = observe(&arbiter, Seat::new(1)).await;
     let dealt = last_action();
     while SystemTime::now() <= dealt {
         std::hint::spin_loop();
     }
-    arbiter.act(Seat::new(1), decision_of(&observation, legal(&observation)[0])).await.expect("it is due");
+    arbiter
+        .act(Seat::new(1), decision_of(&observation, legal(&observation)[0]))
+        .await
+        .expect("the decision is due");
     assert_eq!(waiting_for(), [0, 2]);
     let acted = last_action();
     assert!(acted > dealt && dealt >= arbiter.identity.created);
     arbiter.act(Seat::new(1), decision_of(&observation, legal(&observation)[0])).await.expect("a repetition");
-    look(&arbiter, Seat::new(0)).await;
+    observe(&arbiter, Seat::new(0)).await;
     assert_eq!(last_action(), acted, "no action was played since");
-    arbiter.resign(seat(0), None, Some(0), Extras::default()).await.expect("it may");
+    arbiter.resign(seat(0), None, Some(0), Extras::default()).await.expect("the seat may resign");
     assert_eq!((arbiter.phase(), waiting_for()), (Phase::Over, vec![0, 1, 2]));
-    let vote = reset(&arbiter, Seat::new(2), None, None);
-    let mut vote = std::pin::pin!(vote);
-    assert!(futures_util::poll!(vote.as_mut()).is_pending());
+    let request = reset(&arbiter, Seat::new(2), None, None);
+    let mut request = std::pin::pin!(request);
+    assert!(futures_util::poll!(request.as_mut()).is_pending());
     assert_eq!(waiting_for(), [0, 1], "seat 2 has asked for the next episode");
     arbiter.close(CloseReason::Host);
     assert_eq!((arbiter.phase(), waiting_for()), (Phase::Closed(CloseReason::Host), vec![]));

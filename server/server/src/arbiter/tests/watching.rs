@@ -14,12 +14,12 @@ async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
                 .await
                 .expect("the episode is not over");
         }
-        play_out(arbiter).await;
-        arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
+        play_to_end(arbiter).await;
+        arbiter.reset_match(Role::Host, None, None).await.expect("the host may reset the match");
     }
 }
 
-async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
+async fn take_frames(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
     let mut frames = Vec::new();
     while frames.len() < count {
         frames.push(next(watcher).await.expect("the match is open").expect("there is a frame"));
@@ -36,23 +36,23 @@ async fn a_watcher_sees_every_position_once() {
         let watching = async {
             let mut watched = Vec::new();
             while watched.last().is_none_or(|frame: &Frame| frame.episode < 4) {
-                watched.extend(taken(&mut early, 1).await);
+                watched.extend(take_frames(&mut early, 1).await);
             }
             watched
         };
         let ((), watched) = tokio::join!(playing, watching);
         let all = (0..5).flat_map(|episode| {
-            let replay = arbiter.replay(Audience::Host, Some(episode)).expect("it is kept");
+            let replay = arbiter.replay(Audience::Host, Some(episode)).expect("the episode is kept");
             replay.frames.into_iter().map(|frame| Frame { played: None, ..frame })
         });
         let all: Vec<Frame> = all.collect();
         assert_eq!(watched, all[..watched.len()], "{game}");
         // A lost stream resumes where it stopped.
-        let mut late = arbiter.watch(Some(7)).expect("it has been");
-        assert_eq!(taken(&mut late, all.len() - 7).await, all[7..]);
+        let mut late = arbiter.watch(Some(7)).expect("frame 7 exists");
+        assert_eq!(take_frames(&mut late, all.len() - 7).await, all[7..]);
         let mut now = arbiter.watch(None).expect("the match is open");
-        assert_eq!(taken(&mut now, 1).await, all[all.len() - 1..]);
-        let ahead = arbiter.watch(Some(all.len() as u64 + 1)).err().expect("it has not come");
+        assert_eq!(take_frames(&mut now, 1).await, all[all.len() - 1..]);
+        let ahead = arbiter.watch(Some(all.len() as u64 + 1)).err().expect("the frame does not exist yet");
         assert!(ahead.to_string().contains(&format!("{} or less", all.len())), "{ahead}");
     }
 }
@@ -62,12 +62,12 @@ async fn a_watcher_sees_every_position_once() {
 async fn a_slow_watcher_learns_which_frames_are_gone() {
     let arbiter = faraway(settings(&[AGENT, RANDOM]));
     let mut slow = arbiter.watch(Some(0)).expect("the first frame is there");
-    assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
+    assert_eq!(take_frames(&mut slow, 1).await[0].sequence, 1);
     play(&arbiter, 6).await;
-    let oldest = arbiter.replay(Audience::Host, Some(2)).expect("it is kept").frames[0].sequence;
+    let oldest = arbiter.replay(Audience::Host, Some(2)).expect("the episode is kept").frames[0].sequence;
     assert_eq!(next(&mut slow).await, Err(Error::FramesGone { after: 1, oldest }));
-    let mut again = arbiter.watch(Some(oldest - 1)).expect("it is kept");
-    assert_eq!(taken(&mut again, 1).await[0].sequence, oldest);
+    let mut again = arbiter.watch(Some(oldest - 1)).expect("the frame is kept");
+    assert_eq!(take_frames(&mut again, 1).await[0].sequence, oldest);
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_watcher_learns_how_the_match_ends() {
     for reason in [CloseReason::Host, CloseReason::ShuttingDown] {
         let arbiter = faraway(settings(&[AGENT, RANDOM]));
         let mut watcher = arbiter.watch(None).expect("the match is open");
-        taken(&mut watcher, 1).await;
+        take_frames(&mut watcher, 1).await;
         let (ended, ()) = tokio::join!(next(&mut watcher), async { arbiter.close(reason.clone()) });
         match reason {
             CloseReason::Host => assert_eq!(ended, Ok(None)),
@@ -88,11 +88,11 @@ async fn a_watcher_learns_how_the_match_ends() {
 async fn positions_are_delayed_by_watch_delay() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
-    let replay = |audience| arbiter.replay(audience, None).expect("it is kept");
-    play_out(&arbiter).await;
+    let replay = |audience| arbiter.replay(audience, None).expect("the episode is kept");
+    play_to_end(&arbiter).await;
     let begun = tokio::time::Instant::now();
     let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
-    taken(&mut watcher, 1).await;
+    take_frames(&mut watcher, 1).await;
     let waited = begun.elapsed();
     assert!((Duration::from_mins(59)..=watch_delay).contains(&waited), "{waited:?}");
     let [late, own] = [replay(Audience::Public), replay(Audience::Seat(Seat::FIRST))];
@@ -106,7 +106,7 @@ fn a_private_match_needs_one_of_its_tokens() {
     let (open, private) = (faraway(settings(&[AGENT, RANDOM])), {
         faraway(Settings { private: true, ..settings(&[AGENT, RANDOM]) })
     });
-    let seat = private.join(Seat::new(0), None, None).expect("it is free");
+    let seat = private.join(Seat::new(0), None, None).expect("the seat has no agent");
     assert_eq!(open.audience(None), Ok(Audience::Public));
     assert_eq!(private.audience(None), Err(Error::TokenMissing));
     assert_eq!(private.audience(Some(private.spectator_token())), Ok(Audience::Public));
@@ -124,11 +124,11 @@ fn a_private_match_needs_one_of_its_tokens() {
 async fn a_clock_that_is_set_back_shows_nothing_early() {
     let watch_delay = Duration::from_mins(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     {
         let present = &mut arbiter.lock().state.present;
-        let long_ago = present.acted - Duration::from_hours(1);
-        present.dealt = Some(long_ago);
+        let long_ago = present.last_action_at - Duration::from_hours(1);
+        present.dealt_at = Some(long_ago);
         // The sixth decision keeps its time.
         present
             .moves
@@ -137,15 +137,15 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
             .filter(|(at, _)| *at != 5)
             .for_each(|(_, played)| played.at = long_ago);
     }
-    let replay = arbiter.replay(Audience::Public, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Public, None).expect("the episode is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "the deal and five decisions");
     {
         let present = &mut arbiter.lock().state.present;
         present.moves.truncate(8);
-        present.acted = present.moves[7].at;
-        present.forfeited = Some(Forfeited { seat: Seat::new(0), why: Forfeit::Host });
+        present.last_action_at = present.moves[7].at;
+        present.forfeited = Some(Forfeited { seat: Seat::new(0), reason: Forfeit::Host });
     }
-    let replay = arbiter.replay(Audience::Public, None).expect("it is kept");
+    let replay = arbiter.replay(Audience::Public, None).expect("the episode is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "the end is not shown");
 }
 
@@ -155,13 +155,13 @@ async fn a_delayed_match_shows_its_former_state() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
     play(&arbiter, 2).await;
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     let full = arbiter.describe(Audience::Seat(Seat::FIRST));
     assert_eq!((full.state(), full.episode), (MatchState::Over, 2));
     let shown = arbiter.describe(Audience::Public);
     assert_eq!((shown.state(), shown.episode, shown.ply), (MatchState::Playing, 0, 0));
     assert!(shown.waiting_for.is_empty() && shown.seed_commitment != full.seed_commitment);
-    assert_eq!(arbiter.shown_state(), MatchState::Playing);
+    assert_eq!(arbiter.visible_state(), MatchState::Playing);
     let refused = arbiter.watch(Some(2)).err().expect("spectators may not see it yet").to_string();
     assert!(refused.contains("1 or less"), "{refused}");
     let refused =
@@ -174,8 +174,8 @@ async fn a_delayed_match_shows_its_former_state() {
     // After the delay everything is shown.
     {
         let present = &mut arbiter.lock().state.present;
-        let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
-        times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
+        let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt_at);
+        times.chain([&mut present.last_action_at]).for_each(|time| *time -= 2 * watch_delay);
     }
     assert_eq!(arbiter.describe(Audience::Public), arbiter.describe(Audience::Seat(Seat::FIRST)));
 }
@@ -186,7 +186,7 @@ async fn a_delayed_match_that_is_not_dealt_is_gathering() {
     let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[AGENT, RANDOM]) };
     let arbiter = faraway(fair);
     assert_eq!(
-        (arbiter.describe(Audience::Public), arbiter.shown_state()),
+        (arbiter.describe(Audience::Public), arbiter.visible_state()),
         (arbiter.describe(Audience::Seat(Seat::FIRST)), MatchState::Gathering)
     );
 }
@@ -197,9 +197,9 @@ async fn a_clock_that_is_set_back_stalls_no_watcher() {
     for watch_delay in [Duration::ZERO, Duration::from_mins(1)] {
         let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
         let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
-        arbiter.lock().state.present.dealt = Some(SystemTime::now() + Duration::from_hours(9));
+        arbiter.lock().state.present.dealt_at = Some(SystemTime::now() + Duration::from_hours(9));
         let begun = tokio::time::Instant::now();
-        taken(&mut watcher, 1).await;
+        take_frames(&mut watcher, 1).await;
         assert_eq!(begun.elapsed(), watch_delay);
     }
 }
@@ -226,14 +226,14 @@ async fn a_seed_is_delayed_as_long_as_its_positions() {
     // Moves the times of the present episode into the past.
     let age = || {
         let present = &mut arbiter.lock().state.present;
-        let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
-        times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
+        let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt_at);
+        times.chain([&mut present.last_action_at]).for_each(|time| *time -= 2 * watch_delay);
     };
-    play_out(&arbiter).await;
+    play_to_end(&arbiter).await;
     age();
-    arbiter.reset_match(Role::Host, None, None).await.expect("the host may");
+    arbiter.reset_match(Role::Host, None, None).await.expect("the host may reset the match");
     arbiter.close(CloseReason::Host);
-    let first = |audience| arbiter.replay(audience, Some(0)).expect("it is kept");
+    let first = |audience| arbiter.replay(audience, Some(0)).expect("the episode is kept");
     assert!(first(Audience::Host).seed_opening.is_some());
     assert!(
         first(Audience::Public).over && first(Audience::Public).seed_opening.is_none(),

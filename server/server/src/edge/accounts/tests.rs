@@ -10,13 +10,13 @@ fn write_accounts(text: &str) -> (TempDir, PathBuf) {
 }
 
 fn account(name: &str, token: &str) -> String {
-    format!("[[account]]\nname = '{name}'\ntokens = ['{}']\n", line(token))
+    format!("[[account]]\nname = '{name}'\ntokens = ['{}']\n", token_line(token))
 }
 
 /// Returns the name of the token's account.
 fn name_of(accounts: &Accounts, token: &str) -> Result<&'static str, Error> {
     let mut headers = HeaderMap::new();
-    headers.insert(TOKEN, token.parse().expect("a header"));
+    headers.insert(TOKEN_HEADER, token.parse().expect("a header"));
     let account = accounts.identify(&mut headers);
     assert!(headers.is_empty(), "the token is removed from the headers");
     account.map(|(account, _)| account.name())
@@ -24,12 +24,12 @@ fn name_of(accounts: &Accounts, token: &str) -> Result<&'static str, Error> {
 
 #[test]
 fn a_token_identifies_its_account() {
-    let two = format!("[[account]]\nname = 'eve'\ntokens = ['{}', '{}']", line("c"), line("d"));
+    let two = format!("[[account]]\nname = 'eve'\ntokens = ['{}', '{}']", token_line("c"), token_line("d"));
     let (_folder, file) = write_accounts(&[&account("ada", "a"), &account("bob", "b"), &*two].concat());
     let accounts = Accounts::load(file).expect("the file is valid");
     let names = ["a", "b", "c", "d"].map(|token| name_of(&accounts, token));
     assert_eq!(names, [Ok("ada"), Ok("bob"), Ok("eve"), Ok("eve")]);
-    for wrong in ["", "e", "A", &line("a"), &"a".repeat(9_000)] {
+    for wrong in ["", "e", "A", &token_line("a"), &"a".repeat(9_000)] {
         assert_eq!(name_of(&accounts, wrong), Err(Error::CallerTokenWrong), "{wrong}");
     }
     let missing = accounts.identify(&mut HeaderMap::new()).map(drop);
@@ -47,7 +47,7 @@ fn an_error_about_an_invalid_file_repeats_none_of_its_values() {
         ("[[account]]\nname = 'ada'\ntokens = ['secret']".to_owned(), "account `ada`: a token must be"),
         ("[[account]]\nname = 'ada'\nsecret".to_owned(), "line 3: "),
         (format!("{good}match = 7"), "line 4: unknown field `match`"),
-        (good.replace("ada", "the secret"), "account 1: a name has"),
+        (good.replace("ada", "the secret"), "account 1: the name must have"),
         ([&*good, &account("ada", "b")].concat(), "two accounts have the name `ada`"),
         ([&*good, &account("bob", "a")].concat(), "account `bob` has a token that is in the file twice"),
     ] {
@@ -66,7 +66,7 @@ fn a_reload_changes_tokens_and_quotas() {
     let (_folder, file) = write_accounts(&account("ada", "a"));
     let accounts = Accounts::load(file.clone()).expect("the file is valid");
     let mut headers = HeaderMap::new();
-    headers.insert(TOKEN, "a".parse().expect("a header"));
+    headers.insert(TOKEN_HEADER, "a".parse().expect("a header"));
     let (ada, revoked) = accounts.identify(&mut headers).expect("the token is valid");
     accounts.reload().expect("the file is valid");
     assert!(!revoked.is_cancelled());
@@ -89,7 +89,7 @@ fn a_reload_keeps_counted_calls() {
     let (_folder, file) = write_accounts(&[&account("ada", "a"), "calls = 2\n"].concat());
     let accounts = Accounts::load(file).expect("the file is valid");
     let mut headers = HeaderMap::new();
-    headers.insert(TOKEN, "a".parse().expect("a header"));
+    headers.insert(TOKEN_HEADER, "a".parse().expect("a header"));
     let (ada, _) = accounts.identify(&mut headers).expect("the token is valid");
     let calls = || ada.rate().expect("the account has a quota").check().is_ok();
     assert!(calls() && calls());
@@ -101,12 +101,12 @@ fn a_reload_keeps_counted_calls() {
 fn debug_output_contains_no_token() {
     let (_folder, file) = write_accounts(&account("ada", "very-secret"));
     let accounts = Accounts::load(file).expect("the file is valid");
-    let text = format!("{accounts:?} {:?}", accounts.current.read().expect("no panic").by_name);
-    assert!(!text.contains("secret") && !text.contains(&line("very-secret")[7..]), "{text}");
+    let text = format!("{accounts:?} {:?}", accounts.table.read().expect("no panic").by_name);
+    assert!(!text.contains("secret") && !text.contains(&token_line("very-secret")[7..]), "{text}");
 }
 
 #[test]
 fn names_have_only_characters_that_files_and_logs_can_hold() {
-    assert!(["a", "Ada-1_b.c", &"a".repeat(64)].iter().all(|name| is_name(name)));
-    assert!(!["", "a b", "é", "a\"", "a\n", &"a".repeat(65)].iter().any(|name| is_name(name)));
+    assert!(["a", "Ada-1_b.c", &"a".repeat(64)].iter().all(|name| is_valid_name(name)));
+    assert!(!["", "a b", "é", "a\"", "a\n", &"a".repeat(65)].iter().any(|name| is_valid_name(name)));
 }

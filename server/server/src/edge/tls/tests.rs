@@ -84,7 +84,7 @@ fn an_encrypted_key_is_refused() {
 fn the_file_of_client_roots_must_contain_a_root() {
     let (folder, mut files) = folder();
     files.client_ca = Some(folder.path().join("ca.pem"));
-    assert!(load_error(&files).contains("root of clients' TLS certificates"));
+    assert!(load_error(&files).contains("client CA certificate"));
     std::fs::copy(&files.key, folder.path().join("ca.pem")).expect("the folder is writable");
     assert!(load_error(&files).ends_with("ca.pem: no certificate in PEM"));
     std::fs::copy(&files.cert, folder.path().join("ca.pem")).expect("the folder is writable");

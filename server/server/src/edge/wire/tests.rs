@@ -5,13 +5,13 @@ use futures_util::StreamExt as _;
 use http_body::Body as _;
 use http_body_util::StreamBody;
 
-use super::super::ledger::Ledger;
+use super::super::ledger::MemoryLedger;
 use super::*;
 use crate::origin::Origin;
 use crate::status;
 
-fn budget(connection_bytes: usize) -> Arc<Budget> {
-    Ledger::new(connection_bytes, 1 << 40).budget(Origin::Unknown)
+fn budget(connection_bytes: usize) -> Arc<ConnectionBudget> {
+    MemoryLedger::new(connection_bytes, 1 << 40).budget(Origin::Unknown)
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
@@ -22,7 +22,7 @@ fn framed(message: &[u8]) -> Vec<u8> {
 }
 
 /// Creates a request stream whose bytes arrive in these pieces.
-fn requests(limit: usize, budget: &Arc<Budget>, pieces: &[&[u8]]) -> RequestStream {
+fn requests(limit: usize, budget: &Arc<ConnectionBudget>, pieces: &[&[u8]]) -> RequestStream {
     let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece))));
     RequestStream::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(budget))
@@ -49,17 +49,17 @@ async fn messages_are_read_from_pieces_of_any_size() {
 #[tokio::test]
 async fn a_too_long_message_is_refused_after_its_prefix() {
     let long = framed(&[0; 101]);
-    let result = requests(100, &budget(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
+    let result = requests(100, &budget(1_000), &[&long[..PREFIX_BYTES]]).one::<ObserveRequest>().await;
     assert_eq!(result, Err(Error::MessageTooLarge { bytes: 101, limit: 100 }));
 }
 
 #[tokio::test]
 async fn malformed_messages_are_refused() {
     for (sent, problem) in [
-        (&b"\0\0\0\0"[..], "ended before"),
-        (b"\0\0\0\0\x05abc", "ended before"),
+        (&b"\0\0\0\0"[..], "ended in the middle"),
+        (b"\0\0\0\0\x05abc", "ended in the middle"),
         (b"\0\0\0\0\x01\xff", "failed to decode"),
-        (b"\x01\0\0\0\0", "begins with 1, not with 0"),
+        (b"\x01\0\0\0\0", "its compression flag is 1"),
     ] {
         match requests(100, &budget(1_000), &[sent]).one::<ObserveRequest>().await {
             Err(Error::MessageUndecodable { problem: text }) => assert!(text.contains(problem), "{text}"),
@@ -112,7 +112,7 @@ async fn reading_the_next_message_frees_the_buffer_of_a_large_one() {
     assert!(requests.charge.is_some());
     assert_eq!(requests.next().await, Ok(Some(small)));
     assert!(requests.charge.is_none());
-    assert!(!requests.read.try_reclaim(100_000), "the buffer is still allocated");
+    assert!(!requests.buffer.try_reclaim(100_000), "the buffer is still allocated");
 }
 
 /// The timeout is one second, and one more for each 64 KiB that have arrived.
@@ -169,7 +169,7 @@ fn rows(rows: usize) -> Step {
 }
 
 fn step(rows: Step, tag: Option<u32>) -> EncodedMessage {
-    EncodedMessage::step(budget(1).overdraw(0), rows, tag).expect("the message is short")
+    EncodedMessage::step(budget(1).charge_unchecked(0), rows, tag).expect("the message is short")
 }
 
 /// Sends a response. Returns its messages as bytes, and the trailers.
@@ -184,7 +184,7 @@ async fn send(messages: Vec<Result<EncodedMessage, Error>>) -> (Vec<Vec<u8>>, He
             Ok(data) => bytes.extend_from_slice(&data),
             Err(frame) => {
                 while !bytes.is_empty() {
-                    let (prefix, rest) = bytes.split_at(PREFIX);
+                    let (prefix, rest) = bytes.split_at(PREFIX_BYTES);
                     let length = u32::from_be_bytes(prefix[1..].try_into().expect("four bytes"));
                     let (message, rest) = rest.split_at(length as usize);
                     messages.push(message.to_vec());
@@ -229,11 +229,11 @@ async fn a_response_is_charged_until_its_last_byte_has_been_sent() {
     for count in [1, 5_000] {
         let budget = budget(10_000_000);
         let charge = budget.reserve(5_000_000).await.expect("there is room");
-        let EncodedMessage { head, views } =
+        let EncodedMessage { first_frame, views } =
             EncodedMessage::step(charge, rows(count), None).expect("the message is short");
-        let bytes = head.len() + views.len();
+        let bytes = first_frame.len() + views.len();
         assert_eq!(budget.free(), 10_000_000 - bytes - FRAME_BYTES, "{count} rows wait");
-        drop(head);
+        drop(first_frame);
         drop(views);
         assert_eq!(budget.free(), 10_000_000, "{count} rows have been sent");
     }
@@ -242,7 +242,7 @@ async fn a_response_is_charged_until_its_last_byte_has_been_sent() {
 #[tokio::test]
 async fn a_message_longer_than_clients_accept_is_refused() {
     let columns = Step { view: vec![0; MAX_MESSAGE_BYTES].into(), ..Step::default() };
-    let result = EncodedMessage::step(budget(1).overdraw(0), columns, None);
+    let result = EncodedMessage::step(budget(1).charge_unchecked(0), columns, None);
     assert!(matches!(result, Err(Error::MessageTooLarge { .. })), "{result:?}");
 }
 
@@ -256,7 +256,7 @@ async fn messages_are_sent_in_order_and_an_error_ends_them() {
     };
     let (messages, trailers) = send(vec![
         Ok(step(rows(900), Some(0))),
-        EncodedMessage::new(budget(1).overdraw(0), &refused),
+        EncodedMessage::new(budget(1).charge_unchecked(0), &refused),
         Ok(step(rows(900), Some(u32::MAX))),
         Err(Error::TimedOut),
         Ok(step(rows(1), Some(1))),
@@ -270,7 +270,7 @@ async fn messages_are_sent_in_order_and_an_error_ends_them() {
 async fn a_stream_that_panics_ends_with_a_status() {
     let messages = stream::iter(0..3).map(|at| {
         assert!(at < 1, "a secret");
-        EncodedMessage::new(budget(1).overdraw(0), &named(3))
+        EncodedMessage::new(budget(1).charge_unchecked(0), &named(3))
     });
     let mut body =
         ResponseBody::respond(Ok(Reply::stream(messages)), &budget(1), None, &Span::none()).into_body();
@@ -286,7 +286,7 @@ async fn a_stream_that_panics_ends_with_a_status() {
 
 #[tokio::test]
 async fn an_error_is_charged_until_it_has_been_sent() {
-    let ledger = Ledger::new(0, 1 << 20);
+    let ledger = MemoryLedger::new(0, 1 << 20);
     let budget = ledger.budget(Origin::Unknown);
     let response = ResponseBody::respond(Err(Error::TimedOut), &budget, None, &Span::none());
     let (parts, body) = response.into_parts();

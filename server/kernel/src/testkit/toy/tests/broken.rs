@@ -11,9 +11,9 @@ use super::broken_state::BrokenState;
 use super::flaw::Flaw;
 use crate::testkit::{History, Replayable};
 use crate::{
-    ActionSet, ActionSpace, Audits, Chance, Choices, ColumnKind, Estimate, Field, GameInfo, GameType, Hidden,
-    Legal, Loaded, Options, Outcome, RngStream, ScoreLine, Scoring, Seat, SeatSet, Setup, SetupError, Texts,
-    Turns, Viewer, Views, ensure,
+    ActionSet, ActionSpace, Audits, Choices, ColumnKind, Estimate, Field, GameInfo, GameType, Hidden,
+    LegalChoice, LoadedCatalogue, Options, Outcome, RandomSource, RngStream, ScoreLine, Scoring, Seat,
+    SeatSet, Setup, SetupError, Texts, Turns, Viewer, Views, ensure,
 };
 
 /// The toy with a flaw.
@@ -29,14 +29,14 @@ impl Broken {
     pub(super) fn new(toy: &Toy, flaw: Flaw) -> Arc<Self> {
         let (toy, mut info) = (toy.clone(), toy.info().clone());
         if flaw == Flaw::MissesALabel {
-            let named = ActionSpace::new().with(PLAY, |card| card.to_string());
-            info.actions = named.with(KEEP, |_| "keep".to_owned());
-        } else if let Flaw::NamesARowTooMany | Flaw::CountsStrangeRows | Flaw::IsUsuallyTooMuch = flaw {
+            let named = ActionSpace::new().add_range(PLAY, |card| card.to_string());
+            info.actions = named.add_range(KEEP, |_| "keep".to_owned());
+        } else if let Flaw::NamesARowTooMany | Flaw::AxisNamesUnknownTable | Flaw::UsualMaxAboveMax = flaw {
             let hand = info.layout.fields.iter_mut().find(|field| field.name == "hand");
             let hand = hand.expect("a seat is shown its hand");
             match flaw {
                 Flaw::NamesARowTooMany => hand.max += 1,
-                Flaw::CountsStrangeRows => hand.axes[0].table = Some("places"),
+                Flaw::AxisNamesUnknownTable => hand.axes[0].table = Some("places"),
                 _ => hand.usual_max += 1,
             }
         } else if flaw == Flaw::CallsNumbersFlags {
@@ -108,7 +108,7 @@ impl Broken {
             for draw in kept.iter_mut().flatten().filter(is_hidden) {
                 let later = state.revealed().get(1).and_then(|plays| plays[draw.seat]);
                 let had = later.into_iter().collect::<Cards>().union(state.hands[draw.seat]);
-                draw.card = CardId::new(had.lowest().expect("what was kept is somewhere"));
+                draw.card = CardId::new(had.lowest().expect("a kept card is in the hand or was played"));
             }
             state.draws = kept;
         } else if self.is(Flaw::DealsOthersLowCards) && state.round == 0 && rng.below(50) == 0 {
@@ -141,8 +141,8 @@ impl Setup for Broken {
 
     const TYPE: GameType = Toy::TYPE;
 
-    fn new(_: Arc<Loaded<Catalogue>>, _: u8, _: &Options) -> Result<Self, SetupError> {
-        unreachable!("a twin is made from a toy and a flaw")
+    fn new(_: Arc<LoadedCatalogue<Catalogue>>, _: u8, _: &Options) -> Result<Self, SetupError> {
+        unreachable!("a variant is made from a toy and a flaw")
     }
 
     fn info(&self) -> &GameInfo {
@@ -151,7 +151,7 @@ impl Setup for Broken {
 }
 
 impl Turns for Broken {
-    fn deal(&self, chance: &mut Chance) -> BrokenState {
+    fn deal(&self, chance: &mut RandomSource) -> BrokenState {
         let dealt = self.count();
         if (self.is(Flaw::DealsOtherwiseTheSecondTime) && dealt == 1)
             || (self.is(Flaw::DealsOtherwiseTheFourthTime) && dealt == 3)
@@ -164,20 +164,22 @@ impl Turns for Broken {
 
     fn pending(&self, state: &BrokenState) -> SeatSet {
         let mut pending = self.toy.pending(&state.toy);
-        if self.is(Flaw::AsksAStranger) {
+        if self.is(Flaw::PendingUnknownSeat) {
             pending.insert(Seat::new(self.info.seats));
         }
         pending
     }
 
-    fn advance(&self, state: &mut BrokenState, choice: Legal<Action>, chance: &mut Chance) {
-        if self.is(Flaw::MovesOnRefusal) && choice.action() == Action::Keep && state.toy.phase == Phase::Play
+    fn advance(&self, state: &mut BrokenState, choice: LegalChoice<Action>, chance: &mut RandomSource) {
+        if self.is(Flaw::AppliesIllegalAction)
+            && choice.action() == Action::Keep
+            && state.toy.phase == Phase::Play
         {
             state.mark += 1;
             return;
         }
         self.toy.advance(&mut state.toy, choice, chance);
-        if self.is(Flaw::ResamplesADeadEnd) && std::mem::take(&mut state.ignored) > 0 {
+        if self.is(Flaw::SampleFailsAuditLater) && std::mem::take(&mut state.ignored) > 0 {
             state.toy.deck = state.toy.deck.iter().skip(1).collect();
         }
         if self.is(Flaw::RemembersTheOrder) {
@@ -209,7 +211,9 @@ impl Choices for Broken {
         let legal = self.toy.legal(&state.toy, seat);
         match self.flaw {
             Flaw::OffersNothing if state.toy.phase == Phase::Place => ActionSet::EMPTY,
-            Flaw::OffersMoreThanIsOwed if state.toy.phase == Phase::Play => PLAY.on(state.toy.hands[seat]),
+            Flaw::LegalAfterChoice if state.toy.phase == Phase::Play => {
+                PLAY.actions_for(state.toy.hands[seat])
+            }
             _ => legal,
         }
     }
@@ -218,8 +222,10 @@ impl Choices for Broken {
         let is_too_early = state.toy.phase == Phase::Play && action == Action::Keep;
         let is_allowed = match self.flaw {
             Flaw::AllowsMoreThanIsLegal => is_too_early,
-            Flaw::AllowsAStranger => seat.number() == self.info.seats,
-            Flaw::MovesOnRefusal => is_too_early && seat == Seat::FIRST && self.count().is_multiple_of(2),
+            Flaw::LegalForUnknownSeat => seat.number() == self.info.seats,
+            Flaw::AppliesIllegalAction => {
+                is_too_early && seat == Seat::FIRST && self.count().is_multiple_of(2)
+            }
             _ => false,
         };
         is_allowed || self.toy.is_legal(&state.toy, seat, action)
@@ -265,7 +271,7 @@ impl Views for Broken {
                     let buried = draws.filter(|(_, draw)| draw.placement == Placement::Buried);
                     buried.for_each(|(byte, _)| *byte = 0);
                 }
-                (Flaw::TurnsAHand, "hand") => bytes.reverse(),
+                (Flaw::HandNotAscending, "hand") => bytes.reverse(),
                 (Flaw::ShowsACardTwice, "hand") => bytes[1] = bytes[0],
                 _ => {}
             }
@@ -310,7 +316,7 @@ impl Hidden for Broken {
         self.before_resample(&mut state.toy, viewer, rng);
         self.toy.resample(&mut state.toy, viewer, rng);
         self.after_resample(&mut state.toy, viewer, rng);
-        if self.is(Flaw::ResamplesADeadEnd) {
+        if self.is(Flaw::SampleFailsAuditLater) {
             state.ignored = 1;
         } else if self.is(Flaw::ResamplesWhatCannotBe) {
             state.toy.deck = Cards::EMPTY;
@@ -326,31 +332,31 @@ impl Audits for Broken {
 }
 
 impl Estimate for Broken {
-    type Outlook = <Toy as Estimate>::Outlook;
+    type Features = <Toy as Estimate>::Features;
 
-    fn outlook(&self, state: &BrokenState, seat: Seat) -> Option<Self::Outlook> {
-        self.toy.outlook(&state.toy, seat)
+    fn features(&self, state: &BrokenState, seat: Seat) -> Option<Self::Features> {
+        self.toy.features(&state.toy, seat)
     }
 
-    fn estimate(&self, outlook: &Self::Outlook) -> i32 {
-        self.toy.estimate(outlook)
+    fn estimate(&self, features: &Self::Features) -> i32 {
+        self.toy.estimate(features)
     }
 
-    fn forget(&self, state: &mut BrokenState) {
-        if self.is(Flaw::ForgetsACard)
+    fn reduce_for_playouts(&self, state: &mut BrokenState) {
+        if self.is(Flaw::ReducesAwayACard)
             && let Some(card) = state.toy.hands[Seat::FIRST].lowest()
         {
             state.toy.hands[Seat::FIRST].remove(card);
         }
-        if self.is(Flaw::ForgetsTheEnd) && state.toy.phase == Phase::Over {
+        if self.is(Flaw::ReducesAwayTheEnd) && state.toy.phase == Phase::Over {
             state.toy.plays[0][Seat::FIRST] = None;
         }
     }
 }
 
 impl Replayable for Broken {
-    fn history(&self, world: &BrokenState, choices: &[(Seat, u8)], viewer: Seat) -> Option<History> {
-        let mut history = self.toy.history(&world.toy, choices, viewer)?;
+    fn history(&self, sample: &BrokenState, choices: &[(Seat, u8)], viewer: Seat) -> Option<History> {
+        let mut history = self.toy.history(&sample.toy, choices, viewer)?;
         if self.is(Flaw::RemembersTooMuch) {
             history.outcomes[0].push(1);
         }

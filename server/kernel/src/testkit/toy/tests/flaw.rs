@@ -16,9 +16,9 @@ pub(super) enum Flaw {
     /// A field of the view has a maximum beyond the rows of its table.
     NamesARowTooMany,
     /// An axis of the view counts rows of a table that does not exist.
-    CountsStrangeRows,
+    AxisNamesUnknownTable,
     /// The usual maximum of a field exceeds its maximum.
-    IsUsuallyTooMuch,
+    UsualMaxAboveMax,
     /// The layout has a field that the view does not write.
     HasAFieldTooMany,
     /// The view does not write its last byte.
@@ -26,17 +26,17 @@ pub(super) enum Flaw {
     /// The size of the deck exceeds its maximum.
     ExceedsAMaximum,
     /// The view shows a hand in descending order.
-    TurnsAHand,
+    HandNotAscending,
     /// The view shows a hand with one card twice.
     ShowsACardTwice,
     /// The audit refuses the second round.
     RefusesWhatIsReached,
     /// A seat that the table does not have has a pending decision.
-    AsksAStranger,
+    PendingUnknownSeat,
     /// The winner of a round has no legal action.
     OffersNothing,
     /// A seat may choose again after its choice.
-    OffersMoreThanIsOwed,
+    LegalAfterChoice,
     /// The finished game has no outcome.
     HasNoOutcome,
     /// The game has an outcome before its last choice.
@@ -44,9 +44,9 @@ pub(super) enum Flaw {
     /// `is_legal` lets a seat keep a card when it must play one.
     AllowsMoreThanIsLegal,
     /// `is_legal` returns true for a seat that the table does not have.
-    AllowsAStranger,
+    LegalForUnknownSeat,
     /// Every second call of `is_legal` lets the first seat keep a card when it must play one.
-    MovesOnRefusal,
+    AppliesIllegalAction,
     /// The text contains the number of its calls.
     CountsQuestions,
     /// `resample` does not draw from the random stream that it is given.
@@ -62,11 +62,11 @@ pub(super) enum Flaw {
     /// `resample` loses the cards of the deck.
     ResamplesWhatCannotBe,
     /// After `resample` and another choice, the audit refuses the state.
-    ResamplesADeadEnd,
-    /// `forget` loses a card of the first hand.
-    ForgetsACard,
-    /// At the end of the game, `forget` loses a played card.
-    ForgetsTheEnd,
+    SampleFailsAuditLater,
+    /// `reduce_for_playouts` loses a card of the first hand.
+    ReducesAwayACard,
+    /// At the end of the game, `reduce_for_playouts` loses a played card.
+    ReducesAwayTheEnd,
     /// `resample` changes nothing for the last seat.
     NeverResamplesForOne,
     /// The state remembers which seat chose last.

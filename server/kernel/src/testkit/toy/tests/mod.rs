@@ -7,13 +7,13 @@ mod open;
 mod rules;
 mod snapshots;
 
-use crate::testkit::{every_table, obeys_the_laws};
+use crate::testkit::{check_laws, every_table};
 
 use super::Toy;
 
 #[test]
 fn the_toy_obeys_the_laws_at_every_table() {
     for game in every_table::<Toy>() {
-        obeys_the_laws(&game, 0..50);
+        check_laws(&game, 0..50);
     }
 }

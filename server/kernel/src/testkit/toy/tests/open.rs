@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::testkit::{obeys_the_laws, table};
+use crate::testkit::{check_laws, table};
 use crate::{
-    ActionRange, ActionSet, ActionSpace, Audits, Chance, Choices, Estimate, FieldSink, FieldSpec, GameInfo,
-    GameType, Hidden, LayoutBuilder, Legal, Loaded, Options, Outcome, Scoring, Seat, SeatSet, Setup,
-    SetupError, Texts, Turns, ViewWriter, Viewer, Views,
+    ActionRange, ActionSet, ActionSpace, Audits, Choices, Estimate, FieldSink, FieldSpec, GameInfo, GameType,
+    Hidden, LayoutBuilder, LegalChoice, LoadedCatalogue, Options, Outcome, RandomSource, Scoring, Seat,
+    SeatSet, Setup, SetupError, Texts, Turns, ViewWriter, Viewer, Views,
 };
 
 const TAKE: ActionRange = ActionRange::numbers("take", 1, 3);
@@ -26,7 +26,9 @@ struct State {
 }
 
 fn fields<S: FieldSink<State>>(sink: &mut S) {
-    sink.field(FieldSpec::count("heap", HEAP.into(), "What is left."), |state, out| out.put(state.heap));
+    sink.field(FieldSpec::count("heap", HEAP.into(), "What is left."), |state, out| {
+        out.write_byte(state.heap)
+    });
 }
 
 impl Setup for Nim {
@@ -44,14 +46,14 @@ impl Setup for Nim {
         catalogue: "",
     };
 
-    fn new(catalogue: Arc<Loaded<()>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
+    fn new(catalogue: Arc<LoadedCatalogue<()>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let layout = |mut builder: LayoutBuilder| {
             fields(&mut builder);
             builder.finish()
         };
         Ok(Self {
             info: GameInfo {
-                actions: ActionSpace::new().with(TAKE, |count| format!("take {count}")),
+                actions: ActionSpace::new().add_range(TAKE, |count| format!("take {count}")),
                 max_plies: HEAP.into(),
                 layout: layout(LayoutBuilder::for_seats()),
                 public_layout: layout(LayoutBuilder::for_public()),
@@ -67,7 +69,7 @@ impl Setup for Nim {
 }
 
 impl Turns for Nim {
-    fn deal(&self, _: &mut Chance) -> State {
+    fn deal(&self, _: &mut RandomSource) -> State {
         State { heap: HEAP, active: Seat::FIRST }
     }
 
@@ -75,7 +77,7 @@ impl Turns for Nim {
         if state.heap == 0 { SeatSet::EMPTY } else { SeatSet::only(state.active) }
     }
 
-    fn advance(&self, state: &mut State, choice: Legal<u8>, _: &mut Chance) {
+    fn advance(&self, state: &mut State, choice: LegalChoice<u8>, _: &mut RandomSource) {
         state.heap -= choice.action();
         state.active = state.active.clockwise(1, 2);
     }
@@ -92,7 +94,7 @@ impl Choices for Nim {
 
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         let most = if seat == state.active { state.heap } else { 0 };
-        TAKE.each().filter(|&count| count <= most).map(|count| TAKE.index(count)).collect()
+        TAKE.iter_numbers().filter(|&count| count <= most).map(|count| TAKE.index(count)).collect()
     }
 }
 
@@ -127,10 +129,10 @@ impl Audits for Nim {
 }
 
 impl Estimate for Nim {
-    type Outlook = ();
+    type Features = ();
 }
 
 #[test]
 fn a_game_that_hides_nothing_obeys_the_laws() {
-    obeys_the_laws(&table::<Nim>(2, &[]), 0..20);
+    check_laws(&table::<Nim>(2, &[]), 0..20);
 }

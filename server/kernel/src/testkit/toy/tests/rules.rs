@@ -3,18 +3,18 @@
 use super::super::state::{Phase, Placement, State};
 use super::super::{Action, CardId, Catalogue, Toy};
 use crate::testkit::table;
-use crate::{Audits, Chance, Episode, Estimate, Loaded, Scoring, Seat, Setup, Texts, Viewer};
+use crate::{Audits, Episode, Estimate, LoadedCatalogue, RandomSource, Scoring, Seat, Setup, Texts, Viewer};
 
 const FIRST: Seat = Seat::FIRST;
 
 /// Starts an episode: seat 0 has elk and hen, seat 1 has ant and fox. The draws are gnu and bee.
 fn dealt() -> Episode<Toy> {
-    Episode::start(table(2, &[]), Chance::scripted([vec![5, 8, 1, 6], vec![7, 2]]))
+    Episode::start(table(2, &[]), RandomSource::scripted([vec![5, 8, 1, 6], vec![7, 2]]))
 }
 
 fn choose(episode: &mut Episode<Toy>, seat: Seat, action: Action) {
     episode.apply(seat, action.index().into()).expect("the choice is legal");
-    assert_eq!(episode.chance().fault(), None);
+    assert_eq!(episode.random_source().script_error(), None);
 }
 
 fn play(episode: &mut Episode<Toy>, cards: [u8; 2]) {
@@ -67,14 +67,14 @@ fn a_kept_card_is_shown_and_a_buried_one_is_not() {
 }
 
 #[test]
-fn a_catalogue_that_cannot_be_is_refused() {
+fn an_invalid_catalogue_is_refused() {
     let refusal = |from: &str, to: &str| {
         let json = Toy::TYPE.catalogue.replace(from, to);
-        Loaded::<Catalogue>::read(&json).err().map_or_else(String::new, |error| error.to_string())
+        LoadedCatalogue::<Catalogue>::read(&json).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(refusal("bee", "ant"), "cards.rows[1].name: is `ant`, as in cards.rows[0]");
     assert_eq!(refusal(": 2 }", ": 1 }"), "cards.rows[1].value: is `1`, as in cards.rows[0]");
-    assert_eq!(refusal(": 2 }", ": 0 }"), "cards.rows[1].value: is 0, not a whole number from 1 to 99");
+    assert_eq!(refusal(": 2 }", ": 0 }"), "cards.rows[1].value: must be a whole number from 1 to 99; got 0");
     let ant = r#"{ "name": "ant", "value": 1 },"#;
     assert_eq!(refusal(ant, ""), "cards.rows: has 7 rows, but the rules need 8");
 }
@@ -83,7 +83,7 @@ fn a_catalogue_that_cannot_be_is_refused() {
 type Damage = fn(&mut State);
 
 #[test]
-fn the_audit_refuses_what_cannot_be_reached() {
+fn the_audit_refuses_unreachable_states() {
     let episode = finished();
     let damages: [Damage; 8] = [
         |state| state.round = 2,
@@ -99,6 +99,6 @@ fn the_audit_refuses_what_cannot_be_reached() {
     for (at, damage) in damages.iter().enumerate() {
         let mut state = *episode.state();
         damage(&mut state);
-        assert!(episode.game().audit(&state).is_err(), "damage {at} is not seen");
+        assert!(episode.game().audit(&state).is_err(), "damage {at} is not detected");
     }
 }

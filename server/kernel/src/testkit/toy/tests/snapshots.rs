@@ -13,7 +13,7 @@ type Parts = (u32, Option<Key>, Vec<u64>, State);
 fn dealt() -> (Arc<Toy>, Parts) {
     let game = table::<Toy>(2, &[]);
     let episode = Episode::seeded(Arc::clone(&game), 7);
-    (game, (0, episode.chance().key(), episode.chance().words(), *episode.state()))
+    (game, (0, episode.random_source().key(), episode.random_source().usage(), *episode.state()))
 }
 
 fn refused((game, parts): (Arc<Toy>, Parts)) -> String {
@@ -22,7 +22,7 @@ fn refused((game, parts): (Arc<Toy>, Parts)) -> String {
 }
 
 #[test]
-fn what_a_snapshot_is_made_of_can_be_restored() {
+fn a_snapshot_with_its_parts_is_restored() {
     let (game, parts) = dealt();
     let bytes = borsh::to_vec(&parts).expect("writing to memory does not fail");
     let restored = Episode::restore(Arc::clone(&game), &bytes).expect("nothing is wrong with it");
@@ -32,7 +32,7 @@ fn what_a_snapshot_is_made_of_can_be_restored() {
 }
 
 #[test]
-fn a_position_that_cannot_be_is_refused() {
+fn an_impossible_position_is_refused() {
     let (game, mut parts) = dealt();
     let card = parts.3.deck.lowest().expect("cards are left");
     parts.3.deck.remove(card);
@@ -40,14 +40,14 @@ fn a_position_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn chance_that_cannot_be_is_refused() {
+fn an_impossible_random_source_is_refused() {
     let (game, mut parts) = dealt();
     parts.1 = None;
     assert_eq!(refused((game, parts)), "a scripted game cannot be restored");
     let (game, mut parts) = dealt();
     parts.2.pop();
-    assert_eq!(refused((game, parts)), "1 streams of chance, not 2");
+    assert_eq!(refused((game, parts)), "snapshot has 1 random streams; this game has 2");
     let (game, mut parts) = dealt();
     parts.2[1] = u64::MAX;
-    assert!(refused((game, parts)).starts_with("18446744073709551615 words of chance"));
+    assert!(refused((game, parts)).starts_with("word count 18446744073709551615 of a random stream exceeds"));
 }

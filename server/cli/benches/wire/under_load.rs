@@ -37,20 +37,20 @@ const WINDOWS: usize = 5;
 /// Measures each load on a new server.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let quiet = runtime.block_on(measure(None))?;
-    quiet.print("quiet", json);
+    let idle_server = runtime.block_on(measure(None))?;
+    idle_server.print("quiet", json);
     for (load, name) in [
         ("batch", format!("beside {ENVIRONMENTS} environments against greedy")),
         ("matches", format!("beside {MATCHES} matches of greedy:1024")),
     ] {
         let loaded = runtime.block_on(measure(Some(load)))?;
         loaded.print(&name, json);
-        for (call, loaded, quiet) in
-            [("health check", &loaded.health, &quiet.health), ("act", &loaded.act, &quiet.act)]
+        for (call, loaded, idle_server) in
+            [("health check", &loaded.health, &idle_server.health), ("act", &loaded.act, &idle_server.act)]
         {
-            let mut quiet = quiet.p99.clone();
-            quiet.sort_unstable_by(f64::total_cmp);
-            let above = loaded.p99.iter().map(|p99| p99 - quiet[quiet.len() / 2]).collect();
+            let mut idle_server = idle_server.p99.clone();
+            idle_server.sort_unstable_by(f64::total_cmp);
+            let above = loaded.p99.iter().map(|p99| p99 - idle_server[idle_server.len() / 2]).collect();
             print(&format!("{call} {name}, p99 above quiet"), above, "ms", json);
         }
     }
@@ -124,9 +124,9 @@ impl Load {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["load", load, address]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
-        let out = process.stdout.take().context("it is piped")?;
+        let out = process.stdout.take().context("the child's stdout is piped")?;
         let loaded = Self(process);
-        BufReader::new(out).lines().next().context("it ended before it printed a line")??;
+        BufReader::new(out).lines().next().context("the child process ended before it printed a line")??;
         Ok(loaded)
     }
 }

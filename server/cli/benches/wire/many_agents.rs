@@ -133,7 +133,7 @@ async fn play(
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "it is small, not negative, and rounded down"
+                reason = "the number is small, not negative, and rounded down"
             )]
             if let Some(window) = window.and_then(|window| windows.get_mut(window as usize)) {
                 window.push(took.as_secs_f64());

@@ -24,9 +24,9 @@ pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let memory = runtime.block_on(idle())?;
     print(&format!("{IDLE} idle matches"), vec![memory], "MB resident", json);
-    let (medians, unfair) = runtime.block_on(play())?;
+    let (medians, p99_ratios) = runtime.block_on(play())?;
     print(&format!("act, {SEATS} seats at once"), medians, "s, median", json);
-    print(&format!("act, {SEATS} seats at once, p99"), unfair, "times the median", json);
+    print(&format!("act, {SEATS} seats at once, p99"), p99_ratios, "times the median", json);
     Ok(())
 }
 
@@ -52,7 +52,7 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     for channel in channels.iter().cycle().take(SEATS) {
         agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
     }
-    let (mut medians, mut unfair) = (vec![], vec![]);
+    let (mut medians, mut p99_ratios) = (vec![], vec![]);
     // The first window is the warm-up.
     for window in 0..=WINDOWS {
         let end = Instant::now() + WINDOW;
@@ -67,10 +67,10 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
             took.sort_unstable();
             let (median, slow) = (took[took.len() / 2], took[took.len() * 99 / 100]);
             medians.push(median.as_secs_f64());
-            unfair.push(slow.as_secs_f64() / median.as_secs_f64());
+            p99_ratios.push(slow.as_secs_f64() / median.as_secs_f64());
         }
     }
-    Ok((medians, unfair))
+    Ok((medians, p99_ratios))
 }
 
 async fn play_until(mut agent: Agent, end: Instant) -> anyhow::Result<(Agent, Vec<Duration>)> {

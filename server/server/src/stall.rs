@@ -1,4 +1,4 @@
-//! Measures how long the process was held up: suspended, without CPU time, or waiting for the journal's disk.
+//! Measures how long the process was stalled: suspended, without CPU time, or waiting for the journal's disk.
 //!
 //! No player's clock may count this time. A thread that should wake at short intervals measures how late it wakes. It serves
 //! no callers, so that load alone does not delay it.
@@ -13,11 +13,11 @@ use tokio::runtime::Handle;
 
 /// The time between two wake-ups of the thread.
 const WAKE_INTERVAL: Duration = Duration::from_millis(50);
-/// The longest lag for which [`settle`] waits.
+/// The longest lag for which [`wait_for_pending_tasks`] waits.
 const MAX_LAG: Duration = Duration::from_secs(2);
 
-/// The total held-up time, and when the thread last woke. `None` if no thread runs.
-static HELD_UP: Mutex<(Duration, Option<Instant>)> = Mutex::new((Duration::ZERO, None));
+/// The total stalled time, and when the thread last woke. `None` if no thread runs.
+static STALLED: Mutex<(Duration, Option<Instant>)> = Mutex::new((Duration::ZERO, None));
 /// The time in microseconds that the last measured task waited for a runtime thread.
 static LAG: AtomicU64 = AtomicU64::new(0);
 
@@ -29,12 +29,12 @@ fn is_simulated() -> bool {
     false
 }
 
-/// Returns the total held-up time of this process.
-pub(crate) fn so_far() -> Duration {
+/// Returns the total stalled time of this process.
+pub(crate) fn stalled_time() -> Duration {
     if is_simulated() {
         return Duration::ZERO;
     }
-    let (total, last) = *HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
+    let (total, last) = *STALLED.lock().unwrap_or_else(PoisonError::into_inner);
     total + last.map_or(Duration::ZERO, |last| late(last.elapsed()))
 }
 
@@ -44,7 +44,7 @@ fn late(since: Duration) -> Duration {
 }
 
 /// Waits until the server has handled earlier messages: a decision may have arrived in time and still wait for a thread.
-pub(crate) async fn settle() {
+pub(crate) async fn wait_for_pending_tasks() {
     let lag = Duration::from_micros(LAG.load(Ordering::Relaxed)).min(MAX_LAG);
     if !is_simulated() && lag > Duration::from_millis(1) {
         tokio::time::sleep(2 * lag).await;
@@ -56,39 +56,39 @@ pub(crate) async fn settle() {
 }
 
 /// A running measurement. Dropping it ends the thread.
-pub(crate) struct Watch(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
+pub(crate) struct StallMonitor(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
 
-impl Drop for Watch {
+impl Drop for StallMonitor {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
             // The thread ends at once. It must not record a wake-up after the next line.
             let _ = thread.join();
-            HELD_UP.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
+            STALLED.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
         }
     }
 }
 
-/// Starts the thread. At each wake-up it calls `stalls`, which returns whether the journal's disk stalls. Stalled time
-/// counts as held up: the server shows no decision before it is written.
+/// Starts the thread. At each wake-up it calls `stalls`, which returns whether the journal's disk stalls. Then the
+/// whole interval counts as stalled: the server shows no decision before it is written.
 ///
 /// # Errors
 /// The thread cannot be started.
-pub(crate) fn watch(stalls: impl Fn() -> bool + Send + 'static) -> std::io::Result<Watch> {
+pub(crate) fn start_monitor(stalls: impl Fn() -> bool + Send + 'static) -> std::io::Result<StallMonitor> {
     if is_simulated() {
-        return Ok(Watch(None));
+        return Ok(StallMonitor(None));
     }
     let (stop, stopped) = mpsc::channel::<()>();
     let runtime = Handle::current();
     let measure = move || {
         while stopped.recv_timeout(WAKE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let (stalls, now) = (stalls(), Instant::now());
-            let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(last) = held_up.1.replace(now) {
+            let mut stalled = STALLED.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(last) = stalled.1.replace(now) {
                 let since = now.saturating_duration_since(last);
-                held_up.0 += if stalls { since } else { late(since) };
+                stalled.0 += if stalls { since } else { late(since) };
             }
-            drop(held_up);
+            drop(stalled);
             // The task is spawned from outside the runtime, so it runs after all tasks that wait already.
             runtime.spawn(async move {
                 let micros = u64::try_from(now.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -96,8 +96,8 @@ pub(crate) fn watch(stalls: impl Fn() -> bool + Send + 'static) -> std::io::Resu
             });
         }
     };
-    let thread = std::thread::Builder::new().name("held-up".to_owned()).spawn(measure)?;
-    Ok(Watch(Some((stop, thread))))
+    let thread = std::thread::Builder::new().name("stall-monitor".to_owned()).spawn(measure)?;
+    Ok(StallMonitor(Some((stop, thread))))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ pub(crate) mod tests {
     }
 
     /// Turns off the measurement for this thread, on which a test simulates time.
-    pub(crate) fn ignore() {
+    pub(crate) fn disable() {
         IS_SIMULATED.set(true);
     }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::event::EventKind;
 use super::state::Holder;
 use super::{Arbiter, Inner};
-use crate::record::fair::Contribution;
+use crate::record::fair::DealCommitment;
 use crate::secret::{self, Secret};
 
 /// The owner of a token.
@@ -24,22 +24,22 @@ pub enum Role {
 
 /// The secrets of a seat.
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(super) struct SeatAccess {
     /// `None` for a bot.
     invitation: Option<Secret>,
     /// The token of the agent that joined; `None` after a restart.
     token: Option<String>,
     /// The number of waiting calls.
-    pub(super) waiting: usize,
+    pub(super) waiting_calls: usize,
 }
 
-impl Ticket {
+impl SeatAccess {
     pub(super) fn new(invitation: Option<Secret>) -> Self {
-        Self { invitation, token: None, waiting: 0 }
+        Self { invitation, token: None, waiting_calls: 0 }
     }
 
     /// Returns the digest of the invitation.
-    pub(super) fn invited(&self) -> Option<[u8; 32]> {
+    pub(super) fn invitation_digest(&self) -> Option<[u8; 32]> {
         self.invitation.as_ref().map(|invitation| invitation.digest)
     }
 }
@@ -54,18 +54,18 @@ impl Arbiter {
     /// Returns the invitation of each agent's seat; empty after a restart.
     #[must_use]
     pub fn invitations(&self) -> Vec<(Seat, String)> {
-        self.each_ticket(|ticket| ticket.invitation.as_ref().map(|invitation| invitation.secret.clone()))
+        self.map_seats(|access| access.invitation.as_ref().map(|invitation| invitation.secret.clone()))
     }
 
     /// Returns the digests of the invitations.
-    pub(crate) fn invited(&self) -> Vec<(Seat, [u8; 32])> {
-        self.each_ticket(Ticket::invited)
+    pub(crate) fn invitation_digests(&self) -> Vec<(Seat, [u8; 32])> {
+        self.map_seats(SeatAccess::invitation_digest)
     }
 
-    fn each_ticket<T>(&self, of: impl Fn(&Ticket) -> Option<T>) -> Vec<(Seat, T)> {
+    fn map_seats<T>(&self, of: impl Fn(&SeatAccess) -> Option<T>) -> Vec<(Seat, T)> {
         let inner = self.lock();
-        let tickets = self.settings.seats().zip(&inner.tickets);
-        tickets.filter_map(|(seat, ticket)| Some((seat, of(ticket)?))).collect()
+        let seat_access = self.settings.seats().zip(&inner.seat_access);
+        seat_access.filter_map(|(seat, access)| Some((seat, of(access)?))).collect()
     }
 
     /// Gives a seat to another agent, or to the same agent that has lost its token. Returns the new invitation; the former
@@ -75,22 +75,22 @@ impl Arbiter {
     /// The seat is not an agent's. Agents are opening their secrets (a new agent could choose its own after it sees
     /// another). The match is closed. The journal cannot be written.
     pub fn invite(self: &Arc<Self>, number: u32) -> Result<(Seat, String), Error> {
-        self.change(|inner| {
-            self.check_open(inner)?;
+        self.update(|inner| {
+            self.require_open(inner)?;
             let seat = self.settings.agent_seat(Some(number))?;
-            if inner.state.is_opening() {
-                inner.state.check_dealt()?;
+            if inner.state.waits_for_secrets() {
+                inner.state.require_dealt()?;
             }
             inner.last_used = Instant::now();
-            let invitation = Secret::fresh();
+            let invitation = Secret::random();
             self.commit(inner, [EventKind::Invited { seat, invitation: invitation.digest }])?;
-            let ticket = &mut inner.tickets[seat.index()];
-            (ticket.token, ticket.invitation) = (None, Some(invitation.clone()));
+            let access = &mut inner.seat_access[seat.index()];
+            (access.token, access.invitation) = (None, Some(invitation.clone()));
             Ok((seat, invitation.secret))
         })
     }
 
-    /// Exchanges the invitation of `seat` for its token. `bound` is the agent's commitment, if deals are fair.
+    /// Exchanges the invitation of `seat` for its token. `commitment` is the agent's, if deals are fair.
     ///
     /// A retry gets the same token. After a restart it gets a new one, because the server stores only digests.
     ///
@@ -100,27 +100,31 @@ impl Arbiter {
         self: &Arc<Self>,
         seat: Seat,
         request: Option<Uuid>,
-        bound: Option<Contribution>,
+        commitment: Option<DealCommitment>,
     ) -> Result<String, Error> {
-        self.change(|inner| {
-            self.check_open(inner)?;
-            let bound = inner.state.deals.binding(bound)?;
+        self.update(|inner| {
+            self.require_open(inner)?;
+            let commitment = inner.state.deals.commitment_to_store(commitment)?;
             inner.last_used = Instant::now();
             if let Some(holder) = &inner.state.holders[seat.index()] {
-                let is_other = inner.state.is_gathering() && inner.state.deals.bound(seat) != bound;
+                let is_other =
+                    inner.state.is_before_first_deal() && inner.state.deals.commitment(seat) != commitment;
                 if request.is_none() || holder.request != request || is_other {
                     let (match_id, seat) = (self.identity.id.clone(), seat.number());
                     return Err(Error::InvitationUsed { match_id, seat });
                 }
-                if let Some(token) = &inner.tickets[seat.index()].token {
+                if let Some(token) = &inner.seat_access[seat.index()].token {
                     return Ok(token.clone());
                 }
             }
-            let token = secret::word();
-            self.commit(inner, [EventKind::Joined { seat, token: secret::digest(&token), request, bound }])?;
-            inner.tickets[seat.index()].token = Some(token.clone());
+            let token = secret::random_hex();
+            self.commit(
+                inner,
+                [EventKind::Joined { seat, token: secret::digest(&token), request, commitment }],
+            )?;
+            inner.seat_access[seat.index()].token = Some(token.clone());
             // The clocks may have waited for this agent.
-            inner.clocks.run(&inner.state, self.bots_think());
+            inner.clocks.update(&inner.state, self.bots_think());
             Ok(token)
         })
     }

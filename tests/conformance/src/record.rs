@@ -1,6 +1,6 @@
 //! The events of a recorded game, in order.
 
-use crate::play::{Compared, differs};
+use crate::play::{CompareResult, mismatch};
 
 /// Any event of a record format.
 pub(crate) trait Event {
@@ -9,14 +9,14 @@ pub(crate) trait Event {
 }
 
 /// One kind of event of a record format.
-pub(crate) trait Recorded {
+pub(crate) trait EventKind {
     /// The enum of all events of the format.
     type Event: Event;
     /// The name of this kind in a record.
     const KIND: &'static str;
 
     /// Returns the event if it is of this kind.
-    fn of(event: &Self::Event) -> Option<&Self>;
+    fn from_event(event: &Self::Event) -> Option<&Self>;
 }
 
 /// Defines the enum of all kinds of events, tagged by `ev`, from their names and types.
@@ -28,7 +28,7 @@ macro_rules! events {
             $($name($name)),*
         }
 
-        impl crate::log::Event for Event {
+        impl crate::record::Event for Event {
             fn kind(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => $kind),*
@@ -36,11 +36,11 @@ macro_rules! events {
             }
         }
 
-        $(impl crate::log::Recorded for $name {
+        $(impl crate::record::EventKind for $name {
             type Event = Event;
             const KIND: &'static str = $kind;
 
-            fn of(event: &Event) -> Option<&Self> {
+            fn from_event(event: &Event) -> Option<&Self> {
                 if let Event::$name(event) = event { Some(event) } else { None }
             }
         })*
@@ -62,16 +62,16 @@ macro_rules! fields {
 pub(crate) use {events, fields};
 
 /// The events of a record, and the number of events compared so far.
-pub(crate) struct Log<'a, E> {
+pub(crate) struct RecordCursor<'a, E> {
     events: &'a [E],
     next: usize,
     /// Formats the location of the event with this index.
-    place: fn(usize) -> String,
+    format_location: fn(usize) -> String,
 }
 
-impl<'a, E: Event> Log<'a, E> {
-    pub(crate) fn new(events: &'a [E], place: fn(usize) -> String) -> Self {
-        Self { events, next: 0, place }
+impl<'a, E: Event> RecordCursor<'a, E> {
+    pub(crate) fn new(events: &'a [E], format_location: fn(usize) -> String) -> Self {
+        Self { events, next: 0, format_location }
     }
 
     /// Returns the next event.
@@ -80,26 +80,26 @@ impl<'a, E: Event> Log<'a, E> {
     }
 
     /// Returns the location and the kind of the event taken last.
-    pub(crate) fn at(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         let last = self.next.saturating_sub(1);
-        format!("{} {}", (self.place)(last), self.events.get(last).map_or("missing", E::kind))
+        format!("{} {}", (self.format_location)(last), self.events.get(last).map_or("missing", E::kind))
     }
 
     /// Takes the next event, which must be a `T`.
-    pub(crate) fn take<T: Recorded<Event = E> + 'a>(&mut self) -> Compared<&'a T> {
-        let Some(found) = self.peek().and_then(T::of) else { return self.due(T::KIND) };
+    pub(crate) fn next_event<T: EventKind<Event = E> + 'a>(&mut self) -> CompareResult<&'a T> {
+        let Some(event) = self.peek().and_then(T::from_event) else { return self.unexpected_event(T::KIND) };
         self.next += 1;
-        Ok(found)
+        Ok(event)
     }
 
-    /// Reports that the next event is not the one that the game has.
-    fn due<T>(&self, due: &str) -> Compared<T> {
+    /// Reports that the next event is not of the kind that the game requires.
+    fn unexpected_event<T>(&self, required: &str) -> CompareResult<T> {
         let next = self.peek().map_or("the end of the record", E::kind);
-        differs((self.place)(self.next), next, due)
+        mismatch((self.format_location)(self.next), next, required)
     }
 
     /// Checks that no event is left.
-    pub(crate) fn end(&self) -> Compared {
-        if self.peek().is_none() { Ok(()) } else { self.due("the end of the record") }
+    pub(crate) fn end(&self) -> CompareResult {
+        if self.peek().is_none() { Ok(()) } else { self.unexpected_event("the end of the record") }
     }
 }

@@ -5,7 +5,7 @@ use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 use bytes::Bytes;
 
-use super::MESSAGE_HEAD;
+use super::MAX_MESSAGE_OVERHEAD_BYTES;
 use super::columns::row_bytes;
 use crate::players::Player;
 use crate::tables::Table;
@@ -13,9 +13,9 @@ use boardwire_api::Error;
 
 /// The settings of a new batch, in addition to its table.
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub struct BatchOptions {
     /// How the batch plays its environments.
-    pub plan: Plan,
+    pub config: EnvironmentConfig,
     /// The number of environments.
     pub environments: usize,
     /// The number of the first environment.
@@ -26,21 +26,21 @@ pub struct Opening {
     pub message_bytes: usize,
 }
 
-impl Opening {
+impl BatchOptions {
     /// Refuses a batch without environments, or with more rows than fit one message.
     ///
     /// # Errors
     /// `max_message_bytes` or `environments` is not valid.
     pub fn check(&self, table: &Table) -> Result<(), Error> {
         let Self { environments, message_bytes, .. } = *self;
-        let row = row_bytes(table.rules.info(), &self.plan);
-        let most = message_bytes.saturating_sub(MESSAGE_HEAD) / row;
-        if most == 0 {
-            let expected = format!("at least {}, for one environment", MESSAGE_HEAD + row);
+        let row = row_bytes(table.game.info(), &self.config);
+        let max = message_bytes.saturating_sub(MAX_MESSAGE_OVERHEAD_BYTES) / row;
+        if max == 0 {
+            let expected = format!("at least {}, for one environment", MAX_MESSAGE_OVERHEAD_BYTES + row);
             return Err(Error::field("max_message_bytes", message_bytes, expected));
         }
-        if !(1..=most).contains(&environments) {
-            let expected = format!("from 1 to {most}, whose rows fit a message of {message_bytes} bytes");
+        if !(1..=max).contains(&environments) {
+            let expected = format!("from 1 to {max}, whose rows fit a message of {message_bytes} bytes");
             return Err(Error::field("environments", environments, expected));
         }
         Ok(())
@@ -118,7 +118,7 @@ impl LineUp {
 
 /// How a batch plays all its environments.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct EnvironmentConfig {
     /// Environment number i has line-up `i % line_ups.len()`. There is at least one line-up.
     pub line_ups: Vec<LineUp>,
     /// Whether consecutive environments, one for each line-up, play the same episodes.
@@ -137,8 +137,8 @@ pub struct Plan {
     pub adviser: Option<Adviser>,
 }
 
-impl Plan {
-    /// Returns a plan with these line-ups, and defaults for the rest.
+impl EnvironmentConfig {
+    /// Returns a configuration with these line-ups, and defaults for the rest.
     #[must_use]
     pub fn of(line_ups: Vec<LineUp>) -> Self {
         Self {
@@ -154,12 +154,12 @@ impl Plan {
     }
 
     /// Returns the index of the line-up of environment `number`.
-    pub(super) fn line_up_of(&self, number: u64) -> usize {
+    pub(super) fn line_up_index(&self, number: u64) -> usize {
         usize::try_from(number % self.line_ups.len() as u64).expect("there are few line-ups")
     }
 
     /// Returns the stream of random numbers that gives environment `number` its episode seeds.
-    pub(super) fn seeds_of(&self, number: u64) -> u64 {
+    pub(super) fn seed_stream(&self, number: u64) -> u64 {
         if self.duplicate_deals { number / self.line_ups.len() as u64 } else { number }
     }
 
@@ -169,21 +169,21 @@ impl Plan {
         self.line_ups.iter().map(|line_up| line_up.agents.len() as usize).max().unwrap_or(0)
     }
 
-    /// Returns whether no player is a bot that thinks.
+    /// Returns whether a player is a bot that thinks.
     #[must_use]
-    pub fn has_quick_players(&self) -> bool {
-        self.players().all(Bot::is_quick)
+    pub fn players_think(&self) -> bool {
+        !self.players().all(Bot::is_cheap)
     }
 
-    /// Returns whether no bot thinks, neither a player nor the adviser.
+    /// Returns whether a player or the adviser is a bot that thinks.
     #[must_use]
-    pub fn is_quick(&self) -> bool {
-        self.bots().all(Bot::is_quick)
+    pub fn bots_think(&self) -> bool {
+        !self.bots().all(Bot::is_cheap)
     }
 
     /// Returns whether a player or the adviser uses a policy network.
     #[must_use]
-    pub fn asks_policies(&self) -> bool {
+    pub fn uses_policies(&self) -> bool {
         self.bots().any(|bot| matches!(bot, Bot::Policy(_)))
     }
 
@@ -198,7 +198,7 @@ impl Plan {
 
 /// The episode that an environment starts. By default the next one, or episode 0 if it was neither reset nor stepped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Begin {
+pub struct EpisodeStart {
     /// A new batch seed. The environment starts at episode 0, and later episodes follow from this seed too.
     pub batch_seed: Option<u64>,
     /// The seed of this episode only.
@@ -221,16 +221,16 @@ impl Actions {
         Self { indices, mask: Bytes::new() }
     }
 
-    /// Returns the action of the environment at `place`. `None` if the mask leaves it out.
-    pub(super) fn at(&self, place: usize) -> Option<u8> {
-        let due = self.mask.is_empty() || bit(&self.mask, place);
-        due.then(|| self.indices[place])
+    /// Returns the action of an environment, by its index in the range. `None` if the mask leaves it out.
+    pub(super) fn get(&self, environment: usize) -> Option<u8> {
+        let decides = self.mask.is_empty() || mask_contains(&self.mask, environment);
+        decides.then(|| self.indices[environment])
     }
 }
 
-/// Returns whether a mask contains the environment at `place`.
-pub(super) fn bit(mask: &[u8], place: usize) -> bool {
-    mask[place / 8] >> (place % 8) & 1 == 1
+/// Returns whether a mask contains the environment with this index.
+pub(super) fn mask_contains(mask: &[u8], index: usize) -> bool {
+    mask[index / 8] >> (index % 8) & 1 == 1
 }
 
 /// The environments that start an episode, and their seeds. By default all start their next episode.

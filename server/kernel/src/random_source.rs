@@ -1,9 +1,10 @@
 //! The source of random outcomes: seeded and repeatable, or scripted outcome by outcome.
 //!
-//! A game draws from a [`Chance`], with one stream per purpose. So the draws of one purpose never shift another stream.
+//! A game draws from a [`RandomSource`], with one stream per purpose. So the draws of one purpose never shift another
+//! stream.
 
 #[cfg(any(test, feature = "testkit"))]
-mod odometer;
+mod enumerator;
 
 use std::collections::VecDeque;
 
@@ -11,48 +12,50 @@ use crate::{BitSet, Key, Multiset, RngStream};
 
 /// The source of a game's random outcomes, by numbered stream: seeded, or scripted.
 #[derive(Debug, Clone)]
-pub struct Chance(Source);
+pub struct RandomSource(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
     Seeded(Streams),
     Scripted(Script),
     #[cfg(any(test, feature = "testkit"))]
-    Enumerated(odometer::Odometer),
+    Enumerated(enumerator::OutcomeEnumerator),
 }
 
 /// The streams under one key. A stream starts at its first draw, because a look-ahead mostly uses one or two streams.
 #[derive(Debug, Clone)]
 struct Streams {
     key: Key,
-    begun: Vec<RngStream>,
-    /// For each stream, its index in `begun`.
-    places: Vec<Option<u8>>,
+    /// The streams that have started.
+    open: Vec<RngStream>,
+    /// For each stream, its index in `open`.
+    index_of: Vec<Option<u8>>,
 }
 
 impl Streams {
     fn new(key: Key, streams: usize) -> Self {
-        Self { key, begun: Vec::new(), places: vec![None; streams] }
+        Self { key, open: Vec::new(), index_of: vec![None; streams] }
     }
 
     #[inline]
     fn get(&mut self, stream: usize) -> &mut RngStream {
-        let place = self.places[stream];
-        let place = place.unwrap_or_else(|| self.begin(stream, RngStream::keyed(self.key, stream as u64)));
-        &mut self.begun[usize::from(place)]
+        let index = self.index_of[stream];
+        let index =
+            index.unwrap_or_else(|| self.open_stream(stream, RngStream::keyed(self.key, stream as u64)));
+        &mut self.open[usize::from(index)]
     }
 
-    fn begin(&mut self, stream: usize, rng: RngStream) -> u8 {
-        let place = u8::try_from(self.begun.len()).expect("a game has few streams");
-        self.begun.push(rng);
-        self.places[stream] = Some(place);
-        place
+    fn open_stream(&mut self, stream: usize, rng: RngStream) -> u8 {
+        let index = u8::try_from(self.open.len()).expect("a game has at most 256 streams");
+        self.open.push(rng);
+        self.index_of[stream] = Some(index);
+        index
     }
 
     /// Returns the words used of each stream.
     fn words(&self) -> Vec<u64> {
-        let words = |place: &Option<u8>| place.map_or(0, |place| self.begun[usize::from(place)].words());
-        self.places.iter().map(words).collect()
+        let words = |index: &Option<u8>| index.map_or(0, |index| self.open[usize::from(index)].words());
+        self.index_of.iter().map(words).collect()
     }
 }
 
@@ -60,12 +63,12 @@ impl Streams {
 #[derive(Debug, Clone, Default)]
 struct Script {
     streams: Vec<VecDeque<u8>>,
-    fault: Option<Fault>,
+    script_error: Option<ScriptError>,
 }
 
 /// Why a scripted outcome could not happen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ScriptError {
     /// The script has no further outcome for the stream.
     #[error("the script of stream {stream} has ended, but one more outcome is needed")]
     Ended {
@@ -84,7 +87,7 @@ pub enum Fault {
     },
 }
 
-impl Chance {
+impl RandomSource {
     /// Creates `streams` seeded streams, numbered from 0.
     #[must_use]
     pub fn seeded(seed: u64, streams: usize) -> Self {
@@ -102,7 +105,7 @@ impl Chance {
     pub fn resume(key: Key, words: &[u64]) -> Self {
         let mut streams = Streams::new(key, words.len());
         for (stream, &used) in words.iter().enumerate().filter(|(_, used)| **used > 0) {
-            streams.begin(stream, RngStream::resume(key, stream as u64, used));
+            streams.open_stream(stream, RngStream::resume(key, stream as u64, used));
         }
         Self(Source::Seeded(streams))
     }
@@ -110,10 +113,10 @@ impl Chance {
     /// Restarts from another seed with `streams` streams, and reuses the memory if possible. A script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
-            Source::Seeded(old) if old.places.len() == streams => {
+            Source::Seeded(old) if old.index_of.len() == streams => {
                 old.key = seed.into();
-                old.begun.clear();
-                old.places.fill(None);
+                old.open.clear();
+                old.index_of.fill(None);
             }
             _ => *self = Self::seeded(seed, streams),
         }
@@ -122,14 +125,14 @@ impl Chance {
     /// Sets the mark of every stream after all its draws so far. Later rewinds return to it, so these draws never repeat.
     pub fn mark(&mut self) {
         if let Source::Seeded(streams) = &mut self.0 {
-            streams.begun.iter_mut().for_each(RngStream::mark);
+            streams.open.iter_mut().for_each(RngStream::mark);
         }
     }
 
     /// Rewinds every stream to its mark, or to its beginning. A script stays where it is.
     pub fn rewind(&mut self) {
         if let Source::Seeded(streams) = &mut self.0 {
-            streams.begun.iter_mut().for_each(RngStream::rewind);
+            streams.open.iter_mut().for_each(RngStream::rewind);
         }
     }
 
@@ -141,7 +144,7 @@ impl Chance {
     #[must_use]
     pub fn scripted<I: IntoIterator<Item = u8>>(outcomes: impl IntoIterator<Item = I>) -> Self {
         let streams = outcomes.into_iter().map(|stream| stream.into_iter().collect()).collect();
-        Self(Source::Scripted(Script { streams, fault: None }))
+        Self(Source::Scripted(Script { streams, script_error: None }))
     }
 
     /// Appends outcomes to a scripted stream. It does nothing to seeded streams.
@@ -155,10 +158,10 @@ impl Chance {
     ///
     /// The caller of a scripted game must check this after every action.
     #[must_use]
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn script_error(&self) -> Option<&ScriptError> {
         match &self.0 {
             Source::Seeded(_) => None,
-            Source::Scripted(script) => script.fault.as_ref(),
+            Source::Scripted(script) => script.script_error.as_ref(),
             #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(_) => None,
         }
@@ -177,12 +180,12 @@ impl Chance {
 
     /// Returns the words used of each seeded stream; for a script, the unused outcomes; for an enumeration, the draws.
     #[must_use]
-    pub fn words(&self) -> Vec<u64> {
+    pub fn usage(&self) -> Vec<u64> {
         match &self.0 {
             Source::Seeded(streams) => streams.words(),
             Source::Scripted(script) => script.streams.iter().map(|left| left.len() as u64).collect(),
             #[cfg(any(test, feature = "testkit"))]
-            Source::Enumerated(odometer) => vec![odometer.given() as u64],
+            Source::Enumerated(enumerator) => vec![enumerator.draws() as u64],
         }
     }
 
@@ -194,11 +197,11 @@ impl Chance {
         match &mut self.0 {
             Source::Seeded(streams) => streams.get(stream).below(n),
             Source::Scripted(script) => {
-                let mut possible = BitSet::<4>::first(n as usize);
+                let mut possible = BitSet::<4>::below(n as usize);
                 u32::from(script.draw(stream, &mut possible))
             }
             #[cfg(any(test, feature = "testkit"))]
-            Source::Enumerated(odometer) => odometer.below(n),
+            Source::Enumerated(enumerator) => enumerator.below(n),
         }
     }
 
@@ -211,8 +214,8 @@ impl Chance {
             Source::Seeded(streams) => streams.get(stream).draw(set),
             Source::Scripted(script) => script.draw(stream, set),
             #[cfg(any(test, feature = "testkit"))]
-            Source::Enumerated(odometer) => {
-                let id = set.nth(odometer.below(set.len())).expect("below(len) is a rank");
+            Source::Enumerated(enumerator) => {
+                let id = set.nth(enumerator.below(set.len())).expect("below(len) is a rank");
                 set.remove(id);
                 id
             }
@@ -238,7 +241,7 @@ impl Chance {
             Source::Seeded(streams) => streams.get(stream).shuffle(items),
             Source::Scripted(script) => script.shuffle(stream, items),
             #[cfg(any(test, feature = "testkit"))]
-            Source::Enumerated(odometer) => odometer.shuffle(items),
+            Source::Enumerated(enumerator) => enumerator.shuffle(items),
         }
     }
 }
@@ -261,12 +264,12 @@ impl Script {
     }
 
     fn next(&mut self, stream: usize, possible: &[u8]) -> u8 {
-        let fault = match self.streams[stream].pop_front() {
+        let script_error = match self.streams[stream].pop_front() {
             Some(given) if possible.contains(&given) => return given,
-            Some(given) => Fault::Impossible { stream, given, possible: possible.to_vec() },
-            None => Fault::Ended { stream },
+            Some(given) => ScriptError::Impossible { stream, given, possible: possible.to_vec() },
+            None => ScriptError::Ended { stream },
         };
-        self.fault.get_or_insert(fault);
+        self.script_error.get_or_insert(script_error);
         possible[0]
     }
 }

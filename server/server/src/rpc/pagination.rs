@@ -35,7 +35,7 @@ impl Paging {
             token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(last),
         };
         let after = after.ok_or_else(|| {
-            let expected = "empty or the next_page_token of the page before, asked for with the same filters";
+            let expected = "empty, or the next_page_token of a response to a request with the same filters";
             Error::field("page_token", token, expected)
         })?;
         Ok(Self { size: if size == 0 { MAX_SIZE } else { size.min(MAX_SIZE) }, after, filters })
@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn a_token_is_valid_only_with_the_same_filters() {
-        let first = read("", "rauha").expect("it is the first page");
+        let first = read("", "rauha").expect("the first page needs no token");
         assert_eq!((first.size, first.after.as_str()), (7, ""));
         let token = first.next(Some("an id, ü".to_owned()));
         assert_eq!(read(&token, "rauha").map(|page| page.after), Ok("an id, ü".to_owned()));
         for (token, game) in [(token.as_str(), "faraway"), (&token[..17], "rauha"), (&token[..16], "rauha")] {
             assert!(matches!(read(token, game), Err(Error::FieldInvalid { field: "page_token", .. })));
         }
-        assert_eq!(read("", "").expect("it is the first page").next(None), "");
+        assert_eq!(read("", "").expect("the first page needs no token").next(None), "");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Converts logits to a bot's integer weights, so that a choice is exact.
 
-use boardwire_bots::Preference;
+use boardwire_bots::ActionWeights;
 use boardwire_kernel::ActionSet;
 
 /// The weight of the best action. The sum of 256 such weights fits 32 bits.
@@ -9,12 +9,12 @@ const BEST: f64 = (1 << 23) as f64;
 /// Returns the softmax of the logits over the legal actions.
 ///
 /// An action less than 2⁻²⁴ times as likely as the best one has weight 0. A logit of minus infinity excludes its action.
-pub(crate) fn preference(logits: &[f32], legal: ActionSet) -> Result<Preference, String> {
+pub(crate) fn softmax(logits: &[f32], legal: ActionSet) -> Result<ActionWeights, String> {
     let mut best: Option<(u8, f32)> = None;
     for action in legal {
         let logit = logits[usize::from(action)];
         if logit.is_nan() || logit == f32::INFINITY {
-            return Err(format!("it gave {logit} for action {action}"));
+            return Err(format!("logit of action {action} is {logit}"));
         }
         if best.is_none_or(|(_, most)| logit > most) {
             best = Some((action, logit));
@@ -28,9 +28,9 @@ pub(crate) fn preference(logits: &[f32], legal: ActionSet) -> Result<Preference,
                 let weight = (behind.exp() * BEST).round() as u32;
                 weight
             };
-            Ok(Preference { best, weights: legal.iter().map(weight).collect() })
+            Ok(ActionWeights { best, weights: legal.iter().map(weight).collect() })
         }
-        Some(_) | None => Err("it gave minus infinity for every legal action".to_owned()),
+        Some(_) | None => Err("the logit of every legal action is minus infinity".to_owned()),
     }
 }
 
@@ -39,25 +39,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn legal_actions_weigh_as_their_softmax_says() {
+    fn weights_follow_the_softmax() {
         let legal = ActionSet::from_iter([1_u8, 2, 4]);
         let logits = [9.0, 2.0_f32.ln(), 0.0, f32::NAN, f32::NEG_INFINITY];
         let weights = vec![1 << 23, 1 << 22, 0];
-        assert_eq!(preference(&logits, legal), Ok(Preference { best: 1, weights }));
+        assert_eq!(softmax(&logits, legal), Ok(ActionWeights { best: 1, weights }));
         let all: ActionSet = (0..=255_u8).collect();
-        let flat = preference(&[-3.0; 256], all).expect("they are numbers");
+        let flat = softmax(&[-3.0; 256], all).expect("they are numbers");
         assert_eq!((flat.best, flat.weights.iter().sum::<u32>()), (0, 1 << 31));
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn nan_and_infinity_are_refused() {
         let legal = ActionSet::from_iter([0_u8, 1]);
         for (logits, problem) in [
-            ([0.0, f32::NAN], "it gave NaN for action 1"),
-            ([f32::INFINITY, 0.0], "it gave inf for action 0"),
-            ([f32::NEG_INFINITY; 2], "it gave minus infinity for every legal action"),
+            ([0.0, f32::NAN], "logit of action 1 is NaN"),
+            ([f32::INFINITY, 0.0], "logit of action 0 is inf"),
+            ([f32::NEG_INFINITY; 2], "the logit of every legal action is minus infinity"),
         ] {
-            assert_eq!(preference(&logits, legal), Err(problem.to_owned()));
+            assert_eq!(softmax(&logits, legal), Err(problem.to_owned()));
         }
     }
 }

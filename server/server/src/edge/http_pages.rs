@@ -27,10 +27,10 @@ use super::serve::HttpService;
 use crate::page;
 use crate::telemetry;
 
-const WRONG_NAME: &str =
-    "No pages under this host name: use the server's address, or start it with --page-host and the name.\n";
+const WRONG_HOST_TEXT: &str = "This host name is not allowed. Use the server's IP address, or start the server with \
+    --page-host NAME.\n";
 /// The methods that the watch page may call. None of them changes a match.
-const CALLS: &[&str] = &[
+const WATCH_PAGE_METHODS: &[&str] = &[
     "/boardwire.v1.MatchService/GetMatch",
     "/boardwire.v1.MatchService/ListMatches",
     "/boardwire.v1.MatchService/Watch",
@@ -38,13 +38,13 @@ const CALLS: &[&str] = &[
 
 /// Returns the service of the watch page and of the methods that it calls.
 pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
-    let (html, policy) = page::watch();
+    let (html, policy) = page::watch_page_html();
     let policy = HeaderValue::try_from(policy).expect("the policy is ASCII");
     let html = Bytes::from(html);
     let (edge, grpc) = (Arc::clone(edge), GrpcWebLayer::new().layer(GrpcService(Arc::clone(edge))));
     service_fn(move |request: Request<Incoming>| {
         let path = request.uri().path();
-        let is_call = is_allowed(&request, &edge.access.page_hosts) && CALLS.contains(&path);
+        let is_call = is_allowed(&request, &edge.access.page_hosts) && WATCH_PAGE_METHODS.contains(&path);
         let grpc = is_call.then(|| grpc.clone());
         let body =
             (path == "/").then(|| (html.clone(), HeaderValue::from_static("text/html; charset=utf-8")));
@@ -77,7 +77,7 @@ pub(crate) fn metrics_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
 /// Responds with the body and its content type, if the request names one of the server's `hosts`.
 fn respond<R>(request: &Request<R>, hosts: &[String], body: Option<(Bytes, HeaderValue)>) -> Response<Body> {
     let (status, text, kind) = match body {
-        _ if !is_allowed(request, hosts) => (StatusCode::MISDIRECTED_REQUEST, WRONG_NAME.into(), None),
+        _ if !is_allowed(request, hosts) => (StatusCode::MISDIRECTED_REQUEST, WRONG_HOST_TEXT.into(), None),
         Some((text, kind)) if request.method() == Method::GET => (StatusCode::OK, text, Some(kind)),
         Some(_) => (StatusCode::METHOD_NOT_ALLOWED, Bytes::new(), None),
         None => (StatusCode::NOT_FOUND, Bytes::new(), None),

@@ -5,19 +5,19 @@ use crate::{ActionSet, Game, SeatSet, Viewer};
 /// Everything that a viewer is shown of a position. Positions that differ only in what the viewer may not know show
 /// it the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ViewerSnapshot {
     view: Vec<u8>,
     text: String,
     legal: ActionSet,
     pending: SeatSet,
 }
 
-impl Shown {
+impl ViewerSnapshot {
     /// Returns what `viewer` is shown of `state`.
     ///
     /// # Panics
     /// When the game fails to write its text.
-    pub fn to<G: Game>(game: &G, state: &G::State, viewer: impl Into<Viewer>) -> Self {
+    pub fn of<G: Game>(game: &G, state: &G::State, viewer: impl Into<Viewer>) -> Self {
         let viewer = viewer.into();
         let mut view = vec![0xff; game.info().layout_for(viewer).bytes()];
         game.view(state, viewer, &mut view);

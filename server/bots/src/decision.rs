@@ -5,11 +5,11 @@ use thiserror::Error;
 
 use crate::Bot;
 use crate::greedy::Greedy;
-use crate::policy::Asked;
+use crate::policy::PolicyDecision;
 use crate::search::Search;
 
 /// A decision that one bot is making, from what its seat knew when the decision became pending.
-pub struct Thought<G: Estimate> {
+pub struct BotDecision<G: Estimate> {
     knowledge: Knowledge<G>,
     rng: RngStream,
     method: Method<G>,
@@ -19,17 +19,17 @@ enum Method<G: Estimate> {
     Random,
     Greedy(Greedy<G>),
     Search(Box<Search<G>>),
-    Policy(Asked),
+    Policy(PolicyDecision),
 }
 
 /// The error of a bot that did not choose, or that broke a rule for bots.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the bot at seat {} failed: {what}", .seat.number())]
-pub struct BotFault {
+#[error("the bot at seat {} failed: {reason}", .seat.number())]
+pub struct BotError {
     /// The bot's seat.
     pub seat: Seat,
     /// What happened.
-    pub what: String,
+    pub reason: String,
 }
 
 /// The action that a bot has chosen, with its random stream after the choice.
@@ -43,15 +43,15 @@ pub struct Choice {
     pub rng: RngStream,
 }
 
-impl<G: Estimate> Thought<G> {
+impl<G: Estimate> BotDecision<G> {
     /// Starts the pending decision of a seat.
     #[must_use]
     pub fn new(bot: &Bot, knowledge: Knowledge<G>, rng: RngStream) -> Self {
         let method = match *bot {
             Bot::Random => Method::Random,
-            Bot::Greedy { worlds } => Method::Greedy(Greedy::new(worlds)),
+            Bot::Greedy { determinizations } => Method::Greedy(Greedy::new(determinizations)),
             Bot::Search { playouts } => Method::Search(Box::new(Search::new(playouts))),
-            Bot::Policy(ref by) => Method::Policy(Asked::new(by, &knowledge)),
+            Bot::Policy(ref player) => Method::Policy(PolicyDecision::new(player, &knowledge)),
         };
         Self { knowledge, rng, method }
     }
@@ -63,20 +63,23 @@ impl<G: Estimate> Thought<G> {
     ///
     /// # Panics
     /// When the seat has no pending decision, or the action was already returned.
-    pub fn advance(&mut self) -> Result<Option<u8>, BotFault> {
+    pub fn step(&mut self) -> Result<Option<u8>, BotError> {
         let seat = self.knowledge.seat();
         match &mut self.method {
             Method::Random => Ok(Some(self.rng.draw(&mut self.knowledge.legal()))),
             Method::Greedy(greedy) => Ok(greedy.advance(&self.knowledge, &mut self.rng)),
             Method::Search(search) => Ok(search.advance(&self.knowledge, &mut self.rng)),
-            Method::Policy(asked) => asked.advance(&mut self.rng).map_err(|what| BotFault { seat, what }),
+            Method::Policy(policy) => {
+                policy.advance(&mut self.rng).map_err(|reason| BotError { seat, reason })
+            }
         }
     }
 
-    /// Returns whether the bot has asked a policy. If so, let other bots ask before the next `advance`, to fill a batch.
+    /// Returns whether the bot waits for its policy. If so, let other bots send requests before the next `step`, to fill a
+    /// batch.
     #[must_use]
-    pub fn has_asked(&self) -> bool {
-        matches!(self.method, Method::Policy(Asked::Question { .. }))
+    pub fn awaits_policy(&self) -> bool {
+        matches!(self.method, Method::Policy(PolicyDecision::Requested { .. }))
     }
 
     /// Returns the weights of the actions after the choice, in proportion: the playouts of `mc`, or the probabilities of the
@@ -86,20 +89,20 @@ impl<G: Estimate> Thought<G> {
         match &self.method {
             Method::Random | Method::Greedy(_) => Vec::new(),
             Method::Search(search) => search.visits().collect(),
-            Method::Policy(asked) => asked.weights(),
+            Method::Policy(policy) => policy.weights(),
         }
     }
 
-    /// Advances to the end.
+    /// Steps until the action is chosen.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance).
+    /// As [`step`](Self::step).
     ///
     /// # Panics
-    /// As [`advance`](Self::advance).
-    pub fn finish(mut self) -> Result<Choice, BotFault> {
+    /// As [`step`](Self::step).
+    pub fn run_to_end(mut self) -> Result<Choice, BotError> {
         loop {
-            if let Some(action) = self.advance()? {
+            if let Some(action) = self.step()? {
                 return Ok(Choice { seat: self.knowledge.seat(), action, rng: self.rng });
             }
         }
@@ -111,41 +114,42 @@ impl<G: Estimate> Thought<G> {
 /// Each decision uses what its seat knew at that moment. The caller applies none before all are made. So a bot's choice
 /// depends neither on its speed nor on the order in which bots choose.
 pub struct Round<G: Estimate> {
-    thinking: Vec<Thought<G>>,
+    unfinished: Vec<BotDecision<G>>,
     chosen: Vec<Choice>,
 }
 
 impl<G: Estimate> Round<G> {
     /// Starts the decisions of these seats. All of them must be pending.
     pub fn new(episode: &Episode<G>, due: impl IntoIterator<Item = (Seat, Bot, RngStream)>) -> Self {
-        let thought = |(seat, bot, rng)| Thought::new(&bot, episode.knowledge(seat), rng);
-        Self { thinking: due.into_iter().map(thought).collect(), chosen: Vec::new() }
+        let decision = |(seat, bot, rng)| BotDecision::new(&bot, episode.knowledge(seat), rng);
+        Self { unfinished: due.into_iter().map(decision).collect(), chosen: Vec::new() }
     }
 
     /// Returns the seat of the bot that computes now; none once all have chosen.
     #[must_use]
     pub fn seat(&self) -> Option<Seat> {
-        self.thinking.last().map(|thought| thought.knowledge.seat())
+        self.unfinished.last().map(|decision| decision.knowledge.seat())
     }
 
-    /// Returns whether a bot has asked a policy. If so, let other bots ask before the next `advance`, to fill a batch.
+    /// Returns whether a bot waits for its policy. If so, let other bots send requests before the next `advance`, to fill a
+    /// batch.
     #[must_use]
-    pub fn has_asked(&self) -> bool {
-        self.thinking.iter().any(Thought::has_asked)
+    pub fn awaits_policy(&self) -> bool {
+        self.unfinished.iter().any(BotDecision::awaits_policy)
     }
 
     /// Computes for about one world. Returns whether all bots have chosen.
     ///
     /// # Errors
     /// A bot that cannot choose. The round then has no result.
-    pub fn advance(&mut self) -> Result<bool, BotFault> {
-        if let Some(thought) = self.thinking.last_mut()
-            && let Some(action) = thought.advance()?
-            && let Some(Thought { knowledge, rng, .. }) = self.thinking.pop()
+    pub fn advance(&mut self) -> Result<bool, BotError> {
+        if let Some(decision) = self.unfinished.last_mut()
+            && let Some(action) = decision.step()?
+            && let Some(BotDecision { knowledge, rng, .. }) = self.unfinished.pop()
         {
             self.chosen.push(Choice { seat: knowledge.seat(), action, rng });
         }
-        Ok(self.thinking.is_empty())
+        Ok(self.unfinished.is_empty())
     }
 
     /// Returns the choices so far: all of them once [`advance`](Self::advance) has returned true.

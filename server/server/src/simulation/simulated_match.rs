@@ -25,7 +25,7 @@ use crate::batches::{self, Batches};
 use crate::edge::{Accept, Accepted, Access};
 use crate::matches::{self, Matches};
 use crate::origin::Origin;
-use crate::run::{accept, run_serving};
+use crate::run::{serve_grpc, serve_with};
 
 /// How long an agent waits for a response before it reconnects.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,13 +47,13 @@ impl Accept for SimulatedListener {
 impl Accepted for turmoil::net::TcpStream {
     type Io = Self;
 
-    async fn open(self) -> io::Result<Self> {
+    async fn handshake(self) -> io::Result<Self> {
         Ok(self)
     }
 }
 
 /// The state that survives crashes of simulated hosts.
-pub(super) struct World {
+pub(super) struct SimulatedMatch {
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     arbiter: Mutex<Option<Arc<Arbiter>>>,
@@ -68,7 +68,7 @@ pub(super) struct World {
     game: &'static str,
 }
 
-impl World {
+impl SimulatedMatch {
     pub(super) fn new(game: &'static str, frame_time: Duration) -> Rc<Self> {
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let tables = Tables::new(Registry::standard());
@@ -103,7 +103,7 @@ impl World {
     }
 
     fn create(&self) {
-        let table = self.matches.tables().table(self.game, 3, []).expect("it can be set up");
+        let table = self.matches.tables().table(self.game, 3, []).expect("the table can be set up");
         let clock = Clock {
             limit: Duration::from_mins(30),
             bank: Duration::ZERO,
@@ -134,8 +134,8 @@ impl World {
         let (matches, batches) = (Arc::clone(&self.matches), Arc::clone(&self.batches));
         let mut stop = self.stop.subscribe();
         let stopped = async { drop(stop.wait_for(|stops| *stops).await) };
-        let accepting = |edge| std::iter::once(accept(edge, listener)).collect();
-        run_serving(Access::default(), matches, batches, stopped, accepting).await?;
+        let serve_all = |edge| std::iter::once(serve_grpc(edge, listener)).collect();
+        serve_with(Access::default(), matches, batches, stopped, serve_all).await?;
         Ok(())
     }
 
@@ -180,7 +180,7 @@ impl World {
         let request = WatchRequest { match_id: match_id.to_owned(), after: Some(after), depict: false };
         let mut responses = within_timeout(client.watch(request)).await?.into_inner();
         while let Some(response) = within_timeout(responses.message()).await? {
-            let frame = response.frame.expect("a frame");
+            let frame = response.frame.expect("there is a frame");
             tokio::time::sleep(self.frame_time).await;
             let mut frames = self.frames.lock().expect("no thread panicked");
             assert_eq!(frame.sequence, frames.last().map_or(0, |frame| frame.sequence) + 1);

@@ -15,9 +15,7 @@ pub(crate) mod hex {
     pub(crate) fn deserialize<'a, D: Deserializer<'a>, B: TryFrom<Vec<u8>>>(from: D) -> Result<B, D::Error> {
         let text = String::deserialize(from)?;
         let bytes = hex::unhex(&text).and_then(|bytes| bytes.try_into().ok());
-        bytes.ok_or_else(|| {
-            D::Error::custom(format!("`{text}` is not hexadecimal digits of the right number"))
-        })
+        bytes.ok_or_else(|| D::Error::custom(format!("`{text}` is not hexadecimal or has the wrong length")))
     }
 }
 

@@ -4,32 +4,32 @@ use boardwire_kernel::{Seat, SeatSet};
 
 use super::GoldenCompass;
 use super::catalogue::{CardId, TokenId};
-use super::memory::{Memory, TABLE, place_of};
+use super::memory::{Memory, TABLE, seat_bit};
 use super::state::Pile;
 
 /// A card or token that changes hands. The *actor* is the seat that acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// The actor draws a card.
-    Draw(CardId),
+    DrawCard(CardId),
     /// The actor discards a card: one of `among` cards just drawn, or any card of its hand if `among` is 0.
-    Show { card: CardId, among: u8 },
+    Discard { card: CardId, among: u8 },
     /// The actor takes a card from the hand of `victim`.
-    Steal { victim: Seat, card: CardId },
+    StealCard { victim: Seat, card: CardId },
     /// The discard pile goes back into the draw pile.
-    Return,
+    Reshuffle,
     /// The actor takes a token from a city.
-    Take(TokenId),
+    TakeToken(TokenId),
     /// The actor steals a token from `victim`.
-    Rob { victim: Seat, token: TokenId },
+    StealToken { victim: Seat, token: TokenId },
     /// The actor lays a token out.
-    Lay(TokenId),
+    LayToken(TokenId),
 }
 
 impl GoldenCompass {
-    /// Adds to `memory` what `viewer` may see of an event. `discard` is the discard pile before a return.
+    /// Adds to `memory` what `viewer` may see of an event. `discard` is the discard pile before a reshuffle.
     #[inline]
-    pub(super) fn witness(
+    pub(super) fn update_memory(
         &self,
         memory: &mut Memory,
         viewer: Seat,
@@ -38,14 +38,14 @@ impl GoldenCompass {
         discard: &Pile,
     ) {
         match event {
-            Event::Draw(card) if viewer == actor => memory.drew(self.blocks[card.index()]),
-            Event::Draw(_) => memory.saw_draw(actor),
-            Event::Show { card, among } => {
+            Event::DrawCard(card) if viewer == actor => memory.drew(self.blocks[card.index()]),
+            Event::DrawCard(_) => memory.saw_draw(actor),
+            Event::Discard { card, among } => {
                 if viewer != actor {
                     memory.saw_card_leave(actor, card, self.blocks[card.index()], among);
                 }
             }
-            Event::Steal { victim, card } => {
+            Event::StealCard { victim, card } => {
                 if viewer == actor {
                     memory.saw_card_leave(victim, card, self.blocks[card.index()], 0);
                 } else if viewer == victim {
@@ -54,16 +54,16 @@ impl GoldenCompass {
                     memory.saw_card_stolen(victim, actor);
                 }
             }
-            Event::Return => memory.saw_return(discard, &self.blocks),
-            Event::Take(token) => {
-                self.saw_token(memory, viewer, token, (TABLE, place_of(actor)), SeatSet::only(actor));
+            Event::Reshuffle => memory.saw_reshuffle(discard, &self.blocks),
+            Event::TakeToken(token) => {
+                self.saw_token(memory, viewer, token, (TABLE, seat_bit(actor)), SeatSet::only(actor));
             }
-            Event::Rob { victim, token } => {
-                let moved = (place_of(victim), place_of(actor));
+            Event::StealToken { victim, token } => {
+                let moved = (seat_bit(victim), seat_bit(actor));
                 self.saw_token(memory, viewer, token, moved, [victim, actor].into_iter().collect());
             }
-            Event::Lay(token) => {
-                self.saw_token(memory, viewer, token, (place_of(actor), 0), SeatSet::all(self.seats));
+            Event::LayToken(token) => {
+                self.saw_token(memory, viewer, token, (seat_bit(actor), 0), SeatSet::all(self.seats));
             }
         }
     }
@@ -77,11 +77,11 @@ impl GoldenCompass {
         (from, to): (u8, u8),
         seen_by: SeatSet,
     ) {
-        let printed = self.printed().token(token);
+        let printed = self.catalogue().token(token);
         if seen_by.contains(viewer) {
             memory.saw_token(self.equal_tokens[printed.kind.index()], token, from, to);
         } else {
-            memory.saw_back(self.printed().city(printed.city).tokens, from, to);
+            memory.saw_back(self.catalogue().city(printed.city).tokens, from, to);
         }
     }
 }

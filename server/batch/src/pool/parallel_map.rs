@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::{Flow, Once, Owner, Slice, Work};
+use super::{Flow, OneShot, Slice, Work, WorkQueue};
 
 /// A task for the numbers below `count`. Each thread takes the next number.
-struct Each<T, F> {
+struct ParallelMap<T, F> {
     task: F,
     next: AtomicUsize,
     count: usize,
@@ -23,13 +23,13 @@ struct Inner<T> {
 }
 
 /// The work of one thread on the task.
-struct Helper<T, F>(Arc<Each<T, F>>);
+struct ParallelWorker<T, F>(Arc<ParallelMap<T, F>>);
 
-impl Owner {
+impl WorkQueue {
     /// Runs a task that is short or cannot be divided; returns its result. `None` if the task was cancelled or panicked.
     pub async fn run<T: Send + 'static>(&self, task: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
-        self.spawn(Once::new(move || {
+        self.spawn(OneShot::new(move || {
             // Fails if the caller no longer waits.
             let _ = sender.send(task());
         }));
@@ -38,7 +38,7 @@ impl Owner {
 
     /// Runs `task` for each number below `count` on at most `threads` threads of the pool; returns the results in order.
     /// `None` if the work was cancelled or panicked. The work ends soon after the caller drops the future.
-    pub async fn each<T: Send + 'static>(
+    pub async fn parallel_map<T: Send + 'static>(
         &self,
         threads: usize,
         count: usize,
@@ -50,22 +50,22 @@ impl Owner {
         let (sender, receiver) = oneshot::channel();
         let items = std::iter::repeat_with(|| None).take(count).collect();
         let inner = Mutex::new(Inner { items, missing: count, sender: Some(sender) });
-        let each = Arc::new(Each { task, next: AtomicUsize::new(0), count, inner });
-        std::iter::repeat_n(each, threads.min(count)).for_each(|each| self.spawn(Helper(each)));
+        let map = Arc::new(ParallelMap { task, next: AtomicUsize::new(0), count, inner });
+        std::iter::repeat_n(map, threads.min(count)).for_each(|map| self.spawn(ParallelWorker(map)));
         receiver.await.ok()
     }
 }
 
-impl<T: Send + 'static, F: Fn(usize) -> T + Send + Sync + 'static> Work for Helper<T, F> {
+impl<T: Send + 'static, F: Fn(usize) -> T + Send + Sync + 'static> Work for ParallelWorker<T, F> {
     fn advance(&mut self, slice: &Slice) -> Flow {
-        let each = &*self.0;
+        let map = &*self.0;
         loop {
-            let number = each.next.fetch_add(1, Ordering::Relaxed);
-            if number >= each.count {
+            let number = map.next.fetch_add(1, Ordering::Relaxed);
+            if number >= map.count {
                 return Flow::Done;
             }
-            let item = (each.task)(number);
-            let mut inner = each.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let item = (map.task)(number);
+            let mut inner = map.inner.lock().unwrap_or_else(PoisonError::into_inner);
             inner.items[number] = Some(item);
             inner.missing -= 1;
             if inner.missing == 0
@@ -80,7 +80,7 @@ impl<T: Send + 'static, F: Fn(usize) -> T + Send + Sync + 'static> Work for Help
             }
             drop(inner);
             if slice.is_over() {
-                return Flow::More;
+                return Flow::Continue;
             }
         }
     }

@@ -24,7 +24,7 @@ impl Visitor for Digests {
         let mut lines = String::new();
         for game in testkit::every_table::<G>() {
             let options: Vec<_> = game.info().options.all().iter().map(|(_, value)| value.as_str()).collect();
-            let games = (1..=GAMES).map(|seed| of_a_game(&game, seed).to_string());
+            let games = (1..=GAMES).map(|seed| digest_of_game(&game, seed).to_string());
             let digest = Digest::of_bytes(games.collect::<String>().as_bytes()).to_string();
             let _ = writeln!(lines, "{} {} {}", game.info().seats, options.join(" "), &digest[..32]);
         }
@@ -34,8 +34,8 @@ impl Visitor for Digests {
 }
 
 /// Returns the digest of everything that all seats see in one random game.
-fn of_a_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
-    let mut shown = Vec::new();
+fn digest_of_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
+    let mut bytes = Vec::new();
     let mut look = |episode: &Episode<G>| {
         for seat in Seat::all(game.info().seats) {
             let mut view = vec![0; game.info().layout.bytes()];
@@ -44,23 +44,23 @@ fn of_a_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
             game.text(episode.state(), seat.into(), &mut text).expect("writing to a string does not fail");
             let mut legal = [0; 32];
             game.legal(episode.state(), seat).write_bits(&mut legal);
-            shown.extend_from_slice(&view);
-            shown.extend_from_slice(text.as_bytes());
-            shown.extend_from_slice(&legal);
+            bytes.extend_from_slice(&view);
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.extend_from_slice(&legal);
         }
     };
     let end = testkit::random_game(game, seed, &mut look);
     look(&end);
-    Digest::of_bytes(&shown)
+    Digest::of_bytes(&bytes)
 }
 
 /// The fields that are always zero in these random games, by game and field. A test of the game covers them.
-const SELDOM: &[(&str, &str)] = &[("faraway", "owed")];
+const ALWAYS_ZERO: &[(&str, &str)] = &[("faraway", "owed")];
 
 /// Finds the fields that hold only zeros in all random games, for every seat.
-struct Empty;
+struct UnwrittenFields;
 
-impl Visitor for Empty {
+impl Visitor for UnwrittenFields {
     type Output = BTreeSet<&'static str>;
 
     fn visit<G: Estimate>(self) -> Self::Output {
@@ -74,9 +74,9 @@ impl Visitor for Empty {
                     for seat in Seat::all(game.info().seats) {
                         game.view(episode.state(), seat.into(), &mut view);
                         let fields = layout.with_offsets();
-                        let shown = fields
+                        let non_zero = fields
                             .filter(|(at, field)| view[*at..][..field.bytes()].iter().any(|&byte| byte > 0));
-                        written.extend(shown.map(|(_, field)| field.name));
+                        written.extend(non_zero.map(|(_, field)| field.name));
                     }
                 });
             }
@@ -86,23 +86,24 @@ impl Visitor for Empty {
 }
 
 #[test]
-fn every_field_shows_something() {
+fn every_field_is_written() {
     for id in IDS {
-        let empty = visit(id, Empty).expect("the registry knows its own ids");
-        let seldom = SELDOM.iter().filter(|(game, _)| *game == id).map(|&(_, field)| field).collect();
-        assert_eq!(empty, seldom, "{id}");
+        let unwritten = visit(id, UnwrittenFields).expect("the registry knows its own ids");
+        let always_zero =
+            ALWAYS_ZERO.iter().filter(|(game, _)| *game == id).map(|&(_, field)| field).collect();
+        assert_eq!(unwritten, always_zero, "{id}");
     }
 }
 
 #[test]
-fn random_games_show_what_they_showed() {
+fn digests_of_random_games_equal_the_golden_file() {
     let only = std::env::var("GAME").ok();
     for id in IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
-        let (path, shown) = visit(id, Digests).expect("the registry knows its own ids");
+        let (path, digests) = visit(id, Digests).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
-            std::fs::write(&path, &shown).expect("the golden can be written");
+            std::fs::write(&path, &digests).expect("the golden can be written");
         }
         let golden = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(shown, golden, "{}", path.display());
+        assert_eq!(digests, golden, "{}", path.display());
     }
 }

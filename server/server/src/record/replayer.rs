@@ -1,18 +1,18 @@
 //! Replays a recorded episode, frame by frame.
 
 use boardwire_api::v1;
-use boardwire_batch::play::Play;
+use boardwire_batch::play::AnyEpisode;
 use boardwire_batch::reward::forfeit_ranks;
 use boardwire_batch::tables::Table;
 use boardwire_draw::draw;
 use boardwire_kernel::{ScoreLine, Seat, Viewer};
 
 use super::{Cause, Forfeited, InvalidEvent, Move, Record, after_decision, after_forfeit};
-use crate::convert::{numbers, to_the_second};
+use crate::convert::{seat_numbers, whole_seconds};
 
 /// A recorded episode, replayed up to one frame.
 pub(crate) struct Replayer {
-    play: Box<dyn Play>,
+    play: Box<dyn AnyEpisode>,
     key: [u8; 32],
     head: [u8; 32],
     /// The index of the next frame in the episode.
@@ -23,7 +23,7 @@ impl Replayer {
     /// Creates a replayer that stands before the first frame.
     pub(crate) fn new(table: &Table, record: &Record) -> Self {
         let key = record.key.key;
-        let play = table.rules.clone().deal(key);
+        let play = table.game.clone().deal(key);
         Self { play, key: *key.as_bytes(), head: record.commitment, next: 0 }
     }
 
@@ -36,11 +36,12 @@ impl Replayer {
         table: &Table,
         record: &Record,
         viewer: Viewer,
-        shown: ShownDecisions,
+        visible: VisibleDecisions,
     ) -> Result<Option<v1::Frame>, InvalidEvent> {
         let index = self.next;
-        let sequence = record.first.checked_add(index as u64);
-        let sequence = sequence.ok_or_else(|| InvalidEvent(format!("frame {index} has no number left")))?;
+        let sequence = record.first_sequence.checked_add(index as u64);
+        let sequence = sequence
+            .ok_or_else(|| InvalidEvent(format!("the sequence number of frame {index} exceeds 2^64 - 1")))?;
         let played = index.checked_sub(1).and_then(|at| record.moves.get(at));
         let forfeited = record.forfeited.filter(|_| index == record.moves.len() + 1);
         if index > 0 && played.is_none() && forfeited.is_none() {
@@ -53,25 +54,28 @@ impl Replayer {
         }
         if let Some(forfeited) = forfeited {
             if self.play.pending().is_empty() {
-                return Err(InvalidEvent(format!("frame {index} forfeits an episode that is over")));
+                return Err(InvalidEvent(format!(
+                    "frame {index} has a forfeit, but the episode is already over"
+                )));
             }
             self.head = after_forfeit(&self.key, &self.head, forfeited);
         }
         self.next += 1;
-        let info = table.rules.info();
+        let info = table.game.info();
         let mut view = vec![0; info.layout_for(viewer).bytes()];
         self.play.view(viewer, &mut view);
-        let is_shown = |played: &&Move| shown == ShownDecisions::All || viewer == Viewer::from(played.seat);
+        let is_visible =
+            |played: &&Move| visible == VisibleDecisions::All || viewer == Viewer::from(played.seat);
         Ok(Some(v1::Frame {
             sequence,
             episode: record.episode,
             ply: self.play.ply(),
-            time: Some(to_the_second(record.frame_time(sequence))),
+            time: Some(whole_seconds(record.frame_time(sequence))),
             view: view.into(),
-            pending: if forfeited.is_some() { Vec::new() } else { numbers(self.play.pending()) },
+            pending: if forfeited.is_some() { Vec::new() } else { seat_numbers(self.play.pending()) },
             seat: played.map(|played| played.seat.number().into()),
-            took: played.and_then(|played| played.took?.charged().try_into().ok()),
-            played: played.filter(is_shown).copied().map(Move::to_message),
+            took: played.and_then(|played| played.decision_time?.counted().try_into().ok()),
+            played: played.filter(is_visible).copied().map(Move::to_message),
             head: self.head.to_vec().into(),
             outcome: outcome(&*self.play, forfeited, info.seats, false),
         }))
@@ -83,7 +87,7 @@ impl Replayer {
         match cause {
             Cause::Bot { .. } if is_bot => Ok(()),
             Cause::Bot { .. } => Err("the cause says that a bot chose for an agent"),
-            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::Late { .. } if is_bot => {
+            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::TimedOut { .. } if is_bot => {
                 Err("the cause says that an agent chose for a bot")
             }
             Cause::Substituted { given, .. } if self.play.check(seat, given).is_ok() => {
@@ -92,39 +96,39 @@ impl Replayer {
             Cause::Forced if self.play.forced(seat) != Some(action) => {
                 Err("the cause says that the action was forced, but the seat had a choice")
             }
-            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::Late { .. } => Ok(()),
+            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::TimedOut { .. } => Ok(()),
         }
     }
 
     /// Returns the last frame as a picture and as text, as `viewer` sees it.
-    pub(crate) fn depict(
+    pub(crate) fn draw_frame(
         &self,
         table: &Table,
         viewer: Viewer,
         frame: &v1::Frame,
     ) -> Result<v1::Depiction, InvalidEvent> {
-        let picture = draw(table.rules.info(), viewer, &frame.view).map_err(InvalidEvent)?;
+        let picture = draw(table.game.info(), viewer, &frame.view).map_err(InvalidEvent)?;
         Ok(v1::Depiction { picture: picture.svg(), text: self.play.text(viewer) })
     }
 }
 
 /// Which decisions a viewer sees: only its own, or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ShownDecisions {
+pub(crate) enum VisibleDecisions {
     Own,
     All,
 }
 
 /// Returns the outcome of an ended episode. A truncated one has no scores and no ranks, a forfeited one has no scores.
 pub(crate) fn outcome(
-    play: &dyn Play,
+    play: &dyn AnyEpisode,
     forfeited: Option<Forfeited>,
     seats: u8,
     explain: bool,
 ) -> Option<v1::Outcome> {
-    if let Some(Forfeited { seat: loser, why }) = forfeited {
+    if let Some(Forfeited { seat: loser, reason }) = forfeited {
         let ranks = forfeit_ranks(loser, seats).into_iter().take(seats.into()).map(Into::into).collect();
-        let forfeit = |seat| if seat == loser { why } else { v1::Forfeit::Unspecified };
+        let forfeit = |seat| if seat == loser { reason } else { v1::Forfeit::Unspecified };
         let forfeits = Seat::all(seats).map(|seat| forfeit(seat).into()).collect();
         return Some(v1::Outcome { ranks, forfeits, ..v1::Outcome::default() });
     }
