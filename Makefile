@@ -1,9 +1,9 @@
-# Everything a new user or CI needs; each target does its own set-up.
+# All tasks for users, developers and CI. Each target does its own set-up.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-# Targets share folders that npm and pip fill, and cargo uses all processors by itself.
+# Targets share folders of npm and pip, and cargo runs in parallel by itself.
 .NOTPARALLEL:
 
 VENV := .venv
@@ -14,44 +14,44 @@ DOCS_VENV := .venv-docs
 WHEELS_VENV := .venv-wheels
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
-# Words that `make lint` refuses: readers did not understand the sentences that they stand in.
+# Words that `make lint` refuses, since readers did not understand the sentences with them.
 OLD_WORDS := whoever|anew|befalls?|lest|in earnest|that which|comes? to be|gone on
-# What `make test` runs. Suites that need PyTorch or another large package are in `make ci` alone.
+# The suites of `make test`. Only `make ci` runs suites with large packages such as PyTorch.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
 .PHONY: demo test ci binary test-rust test-python test-fast test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
-## demo: builds, installs, starts the server and plays matches of every game between Python agents
+## demo: builds, starts a server, and plays matches of every game between Python agents
 demo: build
 	$(PYTHON) client-py/examples/demo.py
 
-## build: leaves target/release/boardwire, and .venv with the client and its test extras
+## build: builds target/release/boardwire, and .venv with the client and its test extras
 build: binary $(VENV)/.installed
 
-# Rust links with the C compiler, which some crates need besides.
+# Rust links with the C compiler, and some crates contain C code.
 check-tools:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.94 or newer from https://rustup.rs" >&2; exit 1; }
 	@command -v python3 >/dev/null || { echo "make: python3 is missing: install Python 3.10 or newer" >&2; exit 1; }
-	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: Python 3.10 or newer is needed, this is $$(python3 --version)" >&2; exit 1; }
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: Python must be 3.10 or newer; got $$(python3 --version)" >&2; exit 1; }
 	@command -v cc >/dev/null || tools/apt.sh gcc libc6-dev
 
-# Cargo knows what has changed. Everything is built in one call: a crate is compiled once for each set of features.
+# One call of Cargo builds everything, so that it compiles a crate once for each set of features.
 binary: | check-tools
 	cargo build --release --locked --workspace
 
 $(VENV)/bin/python: | check-tools
 	@tools/environment.sh $(VENV)
 
-# The folder of the package is newer when it has a new file.
+# A new file in the package changes the time of its folder.
 $(VENV)/.installed: client-py/pyproject.toml client-py/src/boardwire Cargo.toml tools/install.sh | binary $(VENV)/bin/python
 	tools/install.sh $(VENV) test
 	@touch $@
 
-## test: all suites but those of large packages, each also after one that failed, and a table of them
+## test: runs all suites without large packages, also after a failure, and prints a table
 test:
 	@python3 tools/suites.py $(SUITES)
 
-## ci: what a change must pass in 90 minutes; the last line names the suites for which there was no time
+## ci: runs all required checks of a change within 90 minutes; the last line names the suites left out
 ci:
 	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-train=1200/20 test-rllib=900/20 test-wheels=1200
 
@@ -61,11 +61,11 @@ test-rust: | check-tools
 test-python: test-fast
 	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m slow
 
-## test-fast: the Python tests that start no server, in a minute
+## test-fast: runs the Python tests without a server, in a minute
 test-fast: build
 	cd client-py && BOARDWIRE_BINARY=none ../$(PYTHON) -m pytest -q -rfE --numprocesses auto --dist loadfile -m 'not slow'
 
-## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
+## test-agents: builds the example agents, checks their protocol, and lets them play one match; AGENTS="cpp go" for some
 test-agents: build
 	tools/agents.sh "$(abspath $(BINARY))" "$(abspath $(PYTHON))" $(AGENTS)
 
@@ -73,39 +73,39 @@ test-node: build
 	tools/need-node.sh
 	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm test --silent
 
-## test-pages: the pages of matches, recorded and live, in a headless Chromium
+## test-pages: tests the replay and watch pages in a headless Chromium
 test-pages: build
 	tools/need-node.sh
 	test -x "$${BOARDWIRE_CHROMIUM:-/usr/bin/chromium}" || tools/apt.sh chromium
 	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm run --silent pages
 
-# PyTorch alone takes 5 GB: what needs heavy packages has an environment of its own.
+# PyTorch alone takes 5 GB, so tests with large packages have their own environment.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@tools/environment.sh $(TRAIN_VENV)
 	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks
 	@touch $@
 
-## test-train: tests of networks, recordings, other frameworks, their examples and the notebook, with PyTorch in an environment of its own (6 GB)
+## test-train: tests networks, recordings, frameworks, examples and the notebook with PyTorch, in a separate environment (6 GB)
 test-train: $(TRAIN_VENV)/.installed
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_notebook.py
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data or client-py'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo'
 
-# RLlib 2.60 wants gymnasium==1.2.2, the tests gymnasium>=1.4: it has an environment of its own, over the other one.
+# RLlib 2.60 needs gymnasium==1.2.2, the other tests gymnasium>=1.4. So RLlib has an environment based on .venv-train.
 $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
 	@tools/environment.sh $(RLLIB_VENV) $(TRAIN_VENV)
 	$(RLLIB_VENV)/bin/python -m pip install --quiet 'boardwire[rllib]'
 	@touch $@
 
-## test-rllib: tests of RLlib, its page and its example, on clusters of Ray that lose servers and nodes, in an environment over that of test-train
+## test-rllib: tests RLlib, its page and example, on Ray clusters that lose servers and nodes; extends the environment of test-train
 test-rllib: $(RLLIB_VENV)/.installed
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k rllib
 
-# In Faraway self-play seems to take away some of what playouts have taught: docs/training.md.
+# In Faraway, self-play seems to cost some strength: docs/training.md.
 TRAIN_faraway = --warm-up 1
 
-## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
+## opponents: trains a network for each game, and rates it against bots; GAME=faraway for one, ARGS="--minutes 5"
 opponents: $(patsubst %,opponents/%/ladder.png,$(or $(GAME),faraway rauha golden_compass))
 
 opponents/%/ladder.png: opponents/%/policy.onnx | binary
@@ -117,17 +117,17 @@ opponents/%/ladder.png: opponents/%/policy.onnx | binary
 opponents/%/policy.onnx: | $(TRAIN_VENV)/.installed
 	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $* --out opponents/$* $(TRAIN_$*) $(ARGS)
 
-## train: trains an agent in 10 minutes; GAME=faraway, ARGS="--minutes 30 --seats 3" and all else that the example takes
+## train: trains an agent in 10 minutes; GAME=faraway, ARGS="--minutes 30 --seats 3" or other options of train_ppo.py
 train: $(TRAIN_VENV)/.installed
 	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(TRAIN_$(or $(GAME),faraway)) $(ARGS)
 
-# It has what `build` leaves too: the reference is made from the package.
+# Based on .venv, since Sphinx imports the package for the reference.
 $(DOCS_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed
 	@tools/environment.sh $(DOCS_VENV) $(VENV)
 	$(DOCS_VENV)/bin/python -m pip install --quiet 'boardwire[docs]'
 	@touch $@
 
-## docs: makes the site of the documentation, target/site/index.html; a warning or a link that leads nowhere is an error
+## docs: builds the documentation site, target/site/index.html; a warning or dead link is an error
 docs: $(DOCS_VENV)/.installed
 	$(DOCS_VENV)/bin/python tools/docs/pages.py target/docs
 	rm -rf target/site
@@ -138,32 +138,32 @@ $(WHEELS_VENV)/.installed: | check-tools
 	$(WHEELS_VENV)/bin/python -m pip install --quiet 'maturin[zig]>=1.16,<2' 'twine>=6'
 	@touch $@
 
-## wheels: wheels and sources as they are published, in target/wheels; TARGET=aarch64-unknown-linux-gnu for another platform
+## wheels: builds the published wheel and source archive in target/wheels; TARGET=aarch64-unknown-linux-gnu for another platform
 wheels: $(WHEELS_VENV)/.installed
 	rm -rf target/wheels
 	tools/wheels.sh $(WHEELS_VENV) $(TARGET)
 	$(WHEELS_VENV)/bin/python -m twine check --strict target/wheels/*
 
-## test-wheels: installs them where there is no Rust, with the oldest and the newest versions of all that they need, and plays
+## test-wheels: installs the wheel without Rust, with the oldest and the newest dependencies, and runs tests and examples
 test-wheels: wheels
 	python3 tools/try_wheels.py target/wheels
 
-## crates: packs the crates as they are published, and builds each from its package
+## crates: packages the published crates, and builds each from its package
 crates: | check-tools
 	cargo package --workspace --exclude boardwire-python --exclude boardwire-agent --exclude boardwire-features --locked
 
-## pictures: draws the pictures of the docs, from matches of bots
+## pictures: draws the pictures of the docs from matches of bots
 pictures: binary
 	python3 tools/pictures.py $(BINARY) docs
 
-## lint: formats, lints, types, the protocol, and the one-way dependencies
+## lint: checks formats, lints, types, protocol compatibility, and the direction of dependencies
 lint: build
-	# Fails where a place has another version.
+	# Fails if a file names another version.
 	$(VENV)/bin/bump-my-version bump --dry-run patch
 	@! git grep -nwiIE '$(OLD_WORDS)' -- . ':!CHANGELOG.md' ':!*LICENSE*' ':!Makefile'
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
-	# As they are published: without what tests ask for.
+	# Checks the published features, without those that only tests enable.
 	cargo check --release --locked --quiet -p boardwire
 	cargo check --release --locked --quiet -p boardwire-python
 	cargo test --release --locked --workspace --quiet --test integration -- dependencies:: clauses::
@@ -179,58 +179,59 @@ fmt: build
 	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench tools
 	cd proto && ../$(VENV)/bin/buf format -w
 
-## proto: generates the committed code of all languages
+## proto: generates the committed protocol code of all languages
 proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test bootstrap
 	python3 tests/python/generate.py
 
-## aio: makes boardwire.aio from the modules that block
+## aio: generates boardwire.aio from the blocking client
 aio: $(VENV)/.installed
 	$(PYTHON) client-py/tools/aio.py
 
-## release-proto: takes the protocol as it stands for the one that later changes must not break; at a release only
+## release-proto: saves the protocol that later changes must stay compatible with; only for a release
 release-proto: build
 	cd proto && ../$(VENV)/bin/buf build --exclude-source-info --output released.binpb
 
-## golden: writes the golden files: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
+## golden: writes the golden files: playthroughs, vectors, the client's list of games, the pages of docs/games; GAME=faraway for one game
 golden: | check-tools
-	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test integration -- golden:: shown:: decisions:: choices::
+	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test integration -- golden:: digests:: decisions:: choices::
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --lib vectors::
-	$(MAKE) --no-print-directory binary
+	$(MAKE) --no-print-directory build
 	python3 client-py/list_games.py $(BINARY)
+	$(PYTHON) tools/docs/games.py
 
-## mutants: changes the rules of one game place by place and lists the changes that no test notices; GAME=faraway, ARGS="--shard 0/4" for some
+## mutants: mutation tests of the rules of one game; lists the changes that no test detects; GAME=faraway, ARGS="--shard 0/4" for some
 mutants: | check-tools
 	tools/mutants.sh $(GAME) $(ARGS)
 
-# The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
+# The peers have their own environment. If a peer cannot be installed, its rows say so.
 $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml tools/install.sh | check-tools
 	@tools/environment.sh $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python bench/install.py
 	tools/install.sh $(BENCH_VENV) gym,pettingzoo dist
 	@touch $@
 
-## bench: measures us and our peers; prints a table, writes bench/results.json, docs/benchmarks.md and the README's table
+## bench: measures Boardwire and its peers; prints a table, writes bench/results.json, docs/benchmarks.md and the README's table
 bench: $(BENCH_VENV)/.installed
-	# As they are published, by themselves: with their own features alone.
+	# Separate calls, so that each has only its own features, as published.
 	cargo build --profile dist --locked -p boardwire
 	cargo build --profile dist --locked -p boardwire-python
 	PYTHONPATH="$(abspath tests/python)" $(BENCH_VENV)/bin/python bench/run
 
-## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
+## soak: plays ten million decisions, then checks that server and client use no more memory; DECISIONS=n for another number
 soak: build
 	$(PYTHON) tests/abuse/soak.py $(BINARY) $(DECISIONS)
 
-## kills: kills a server 100 times in the midst of some 200 matches that its journal keeps, and compares with undisturbed ones
+## kills: kills a server 100 times during about 200 matches with a journal, and compares them with uninterrupted ones
 kills: build
 	cd tests/python && BOARDWIRE_KILLS=100 BOARDWIRE_KILL_SEEDS=67 ../../$(PYTHON) -m pytest -q test_journal.py -k killed
 
-## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
+## abuse: attacks a real server at full size, beside a normal client; ATTACKS="a b" for some
 abuse: build
-	@command -v haproxy >/dev/null || { echo "make: haproxy is missing, which is attacked too: apt-get install haproxy" >&2; exit 1; }
+	@command -v haproxy >/dev/null || { echo "make: haproxy is missing, and the attacks need it: apt-get install haproxy" >&2; exit 1; }
 	PYTHONPATH="$(abspath tests/python)" $(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
 
-## abuse-quick: the same, small enough for every change
+## abuse-quick: runs the attacks at a small size, for every change
 abuse-quick: build
 	PYTHONPATH="$(abspath tests/python)" $(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
 

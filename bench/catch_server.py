@@ -1,6 +1,6 @@
-"""Catch over dm_env_rpc, as small as a server of it can be. Prints its address, serves until stdin ends.
+"""A minimal dm_env_rpc server of the game Catch. Prints its address, and serves until stdin closes.
 
-A ball falls through ten rows of five columns; the paddle in the last row moves left, not, or right.
+A ball falls through ten rows of five columns; the paddle in the last row moves left, stays, or moves right.
 """
 
 import random
@@ -27,28 +27,28 @@ class Servicer(services.EnvironmentServicer):
     """A game for each stream."""
 
     def Process(self, requests, context):
-        """Answers one request after another."""
+        """Responds to one request after another."""
         dice, row, ball, paddle = random.Random(7), ROWS - 1, 0, 0
         for request in requests:
-            answer = pb.EnvironmentResponse()
+            response = pb.EnvironmentResponse()
             match request.WhichOneof("payload"):
                 case "join_world":
-                    answer.join_world.specs.CopyFrom(SPECS)
+                    response.join_world.specs.CopyFrom(SPECS)
                 case "step":
                     if row == ROWS - 1:
                         row, ball, paddle = 0, dice.randrange(COLUMNS), COLUMNS // 2
                     else:
-                        moved = int(unpack_tensor(request.step.actions[PADDLE])) - 1
-                        row, paddle = row + 1, min(max(paddle + moved, 0), COLUMNS - 1)
+                        move = int(unpack_tensor(request.step.actions[PADDLE])) - 1
+                        row, paddle = row + 1, min(max(paddle + move, 0), COLUMNS - 1)
                     over = row == ROWS - 1
                     board = np.zeros((ROWS, COLUMNS), np.float32)
                     board[row, ball] = board[ROWS - 1, paddle] = 1
                     reward = np.float32((1 if paddle == ball else -1) if over else 0)
                     for uid in request.step.requested_observations:
                         value = board if uid == BOARD else reward
-                        answer.step.observations[uid].CopyFrom(pack_tensor(value))
-                    answer.step.state = pb.TERMINATED if over else pb.RUNNING
-            yield answer
+                        response.step.observations[uid].CopyFrom(pack_tensor(value))
+                    response.step.state = pb.TERMINATED if over else pb.RUNNING
+            yield response
 
 
 if __name__ == "__main__":

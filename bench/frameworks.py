@@ -1,7 +1,7 @@
-"""Decisions a second of the frameworks' own loops over a batch.
+"""Measures the decisions per second of the loops of frameworks over a batch.
 
-`.venv-train/bin/python bench/frameworks.py [SECONDS]` prints a table. Each plays random legal actions in 256
-matches of Faraway against random, with features as observations.
+`.venv-train/bin/python bench/frameworks.py [SECONDS]` prints a table. Each loop plays random legal actions in
+256 matches of Faraway against random, with features as observations.
 """
 
 import sys
@@ -18,7 +18,7 @@ GAME, ROWS = "boardwire/Faraway-v0", 256
 
 
 def legal(mask, random):
-    """Random legal actions."""
+    """Returns random legal actions."""
     return (random.random(mask.shape, np.float32) * mask).argmax(axis=1)
 
 
@@ -32,7 +32,7 @@ def vector(random):
 
 
 def sb3(random):
-    """`boardwire.sb3.VecEnv`, with the masks as `MaskablePPO` asks for them."""
+    """`boardwire.sb3.VecEnv`, with the masks as `MaskablePPO` requests them."""
     from sb3_contrib.common.maskable.utils import get_action_masks
 
     envs = boardwire.sb3.VecEnv("faraway", ROWS, opponents="random")
@@ -43,28 +43,28 @@ def sb3(random):
 
 
 def torchrl(_):
-    """TorchRL's `GymWrapper` and `ActionMask` in the mode `Disabled`, random actions of its own."""
+    """TorchRL's `GymWrapper` and `ActionMask` in the mode `Disabled`, with TorchRL's random actions."""
     from torchrl.envs import ActionMask, GymWrapper
 
     envs = gymnasium.make_vec(GAME, ROWS, opponents="random", mask="observation", autoreset_mode="Disabled")
     env = GymWrapper(envs, categorical_action_encoding=True).append_transform(ActionMask())
-    shown = env.reset()
+    state = env.reset()
     while True:
-        _, shown = env.step_and_maybe_reset(env.rand_action(shown))
+        _, state = env.step_and_maybe_reset(env.rand_action(state))
         yield ROWS
 
 
 def main(seconds=5):
-    """Measures one after the other."""
+    """Measures one loop after the other."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for loop in (vector, sb3, torchrl):
         steps = loop(np.random.default_rng(1))
         next(steps)
-        made, began = 0, time.perf_counter()
-        while (took := time.perf_counter() - began) < seconds:
-            made += next(steps)
-        print(f"{made / took:12,.0f}  {loop.__doc__}", flush=True)
+        decisions, start = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - start) < seconds:
+            decisions += next(steps)
+        print(f"{decisions / elapsed:12,.0f}  {loop.__doc__}", flush=True)
 
 
 if __name__ == "__main__":

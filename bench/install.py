@@ -1,6 +1,6 @@
-"""Installs what the programs of `make bench` import into the virtual environment it runs in, and the peers.
+"""Installs the requirements of `make bench` and the peers into the virtual environment that runs this script.
 
-A peer that cannot be installed, or not beside our own requirements, is named and has a row that says so.
+The script names each peer that pip cannot install with our requirements. The rows of this peer then say so.
 """
 
 import subprocess
@@ -11,21 +11,21 @@ PEERS = ["open_spiel", "pettingzoo[classic]", "envpool", "rlcard", "pgx", "dm-en
 PEER_SECONDS = 900
 
 
-def pip(*words, **more):
-    """Runs pip."""
-    return subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *words], **more)
+def pip(*words, **options):
+    """Runs `pip install`."""
+    return subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *words], **options)
 
 
 def main():
-    """Installs."""
+    """Installs all packages."""
     pip("--upgrade", "pip", *OWN, check=True)
     for peer in PEERS:
         try:
             failed = pip(peer, *OWN, timeout=PEER_SECONDS).returncode
         except subprocess.TimeoutExpired:
-            failed = f"no end after {PEER_SECONDS} s"
+            failed = f"timeout after {PEER_SECONDS} s"
         if failed:
-            print(f"bench: {peer} cannot be installed ({failed}): its rows will say so", file=sys.stderr)
+            print(f"bench: pip cannot install {peer} ({failed}); its rows will say so", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The one policy of all measurements: uniformly random among the legal actions. Every figure includes it."""
+"""The policy of all measurements: uniformly random legal actions. Every figure includes its time."""
 
 from itertools import pairwise
 
@@ -10,43 +10,43 @@ SELECT = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint8)
 
 
 def packed(masks):
-    """Rows of booleans as the policy reads them."""
+    """Packs rows of booleans into the bit masks that the policy reads."""
     return np.packbits(np.asarray(masks, np.bool_), axis=1, bitorder="little")
 
 
 class RandomLegal:
-    """Chooses at random; `seen` depends on every observation, so that none goes unread."""
+    """Chooses at random. `checksum` sums a value of every observation, so that the policy reads each one."""
 
     def __init__(self, seed=7):
-        """Starts the dice."""
+        """Creates the random generator."""
         self.dice = np.random.default_rng(seed)
         self.drawn = iter(())
-        self.seen = 0.0
+        self.checksum = 0.0
 
     def draw(self):
-        """A number from 0 to below 1; they are drawn by the thousand, since one at a time is slow."""
+        """Returns a random number from 0 to below 1. Draws thousands at once, since single draws are slow."""
         for number in self.drawn:
             return number
         self.drawn = iter(self.dice.random(4096).tolist())
         return next(self.drawn)
 
     def one(self, observation, legal):
-        """One action of a list, or of the indices that are set in an array."""
-        self.seen += float(observation[0])
+        """Chooses one action from a list, or from the nonzero indices of an array."""
+        self.checksum += float(observation[0])
         if isinstance(legal, np.ndarray):
             legal = np.flatnonzero(legal)
         return legal[int(self.draw() * len(legal))]
 
     def many(self, observations, masks):
-        """An action for every row of bit masks `uint8[n, bytes]`, low bit first; any for a row without one.
+        """Chooses an action per row of bit masks `uint8[n, bytes]`, low bit first; any for an empty row.
 
-        The bits of every byte are counted, one of them is drawn, and the byte that holds it is found: no
-        row of numbers as long as the action space, and no loop over environments.
+        It counts the bits of every byte, draws one bit of the row, and finds the byte with this bit. So it
+        needs no array over all actions and no loop over environments.
         """
-        self.seen += float(observations[:, 0].sum())
+        self.checksum += float(observations[:, 0].sum())
         columns = masks.T.copy()
         sums = np.bitwise_count(columns)
-        # By hand: to accumulate along the first axis takes numpy five times as long.
+        # numpy's own accumulation along the first axis takes five times as long as this loop.
         for before, here in pairwise(sums):
             np.add(before, here, out=here)
         drawn = (self.dice.random(len(masks)) * sums[-1]).astype(np.uint8)

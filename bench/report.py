@@ -1,6 +1,6 @@
-"""Writes `results.json` where people read it: docs/benchmarks.md, and three rows in the README.
+"""Writes the results in `results.json` to docs/benchmarks.md and, as three rows, to the README.
 
-`bench/run --report` calls it without measuring.
+`bench/run --report` calls it without a measurement.
 """
 
 import re
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
 MARK, END = "<!-- bench -->", "<!-- /bench -->"
 
-#: Rows by pattern, with the least or the most that their figure may be.
+#: Patterns of rows with the least or the most that their figure may be.
 BOUNDS = [
     (r"engine faraway 2 seats", "least", 5_000_000),
     (r"engine rauha 2 seats", "least", 4_500_000),
@@ -30,15 +30,15 @@ BOUNDS = [
     (r"10000 idle matches", "most", 100),
     (r"1000 strangers, with TLS and journal, p99", "most", 10),
 ]
-#: A call that takes less than this much of the echo server's time was measured on a busy machine.
+#: If a call takes less than this share of the echo server's time, the machine was busy.
 LEAST_PLAUSIBLE = 0.95
-#: The README's rows: the label, and the row of results in the process, of a server, and of comparable peers.
+#: The README's rows: the label, the row in the process, the row of a server, and the pattern of peers.
 FRONT = (
     ("1,024 environments a call", "x1024, local", "x1024, private server", r"(pgx|envpool) .*"),
     ("1 environment a call", "x1, local", "x1, private server", r"(open_spiel|rlcard) .*"),
     ("a Gymnasium environment", "gymnasium, local", "gymnasium, private server", r"(pettingzoo|rlcard) .*"),
 )
-#: The page's sections after that of the peers: the pattern of the rows, heading and introduction.
+#: The page's sections after the peers: the pattern of the rows, then heading and introduction.
 SECTIONS = {
     r"batch python \w+ x(1|16|256|1024) (unix|tcp)": """Batches, against an echo server
 
@@ -66,14 +66,14 @@ Health checks and `Act` while the server works on large batches or costly bots."
 
 
 def number(value):
-    """A figure with three digits, or as a whole number."""
+    """Formats a figure with three digits, or as a whole number."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def bound_of(row):
-    """The kind and the value of a row's bound, and whether it is met; None where there is none.
+    """Returns the kind and value of a row's bound, and whether it is met; None for a row without bound.
 
-    The quartiles must agree: otherwise the machine was too busy to tell.
+    If the quartiles disagree, the result is "within noise", since the machine was too busy.
     """
     for pattern, kind, bound in BOUNDS:
         if row["figure"] is not None and re.fullmatch(pattern, row["row"]):
@@ -86,19 +86,19 @@ def bound_of(row):
 
 
 def table(head, lines):
-    """A table in Markdown, numbers to the right."""
+    """Formats a table in Markdown, with numbers aligned right."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines])
 
 
 def contestants(rows):
-    """The rows of Boardwire, then those of its peers, fastest first; those that failed last."""
-    shown = [row for row in rows.values() if "version" in row or "failed" in row]
-    return sorted(shown, key=lambda row: (not row["row"].startswith("boardwire "), -(row["figure"] or 0)))
+    """Returns the rows of Boardwire, then of its peers, fastest first and failed ones last."""
+    listed = [row for row in rows.values() if "version" in row or "failed" in row]
+    return sorted(listed, key=lambda row: (not row["row"].startswith("boardwire "), -(row["figure"] or 0)))
 
 
 def contestant_table(rows):
-    """All contestants, and how many times as fast Boardwire is."""
+    """Formats the table of contestants, with how many times as fast Boardwire is."""
     lines = []
     for row in contestants(rows):
         name, cells = row["row"], []
@@ -112,7 +112,7 @@ def contestant_table(rows):
 
 
 def section_table(rows, pattern):
-    """The rows of a pattern, each with its ratio to the echo server where there is one."""
+    """Formats the rows of a pattern, each with its ratio to the echo server if it has one."""
     lines = []
     for name, row in rows.items():
         if row["figure"] is not None and re.fullmatch(pattern, name):
@@ -124,21 +124,21 @@ def section_table(rows, pattern):
 
 
 def bound_table(rows):
-    """Every bound, and whether it is met."""
+    """Formats the table of bounds, and whether each is met."""
     lines = []
     for row in rows.values():
-        if found := bound_of(row):
-            kind, bound, met = found
+        if result := bound_of(row):
+            kind, bound, met = result
             lines.append([row["row"], number(row["figure"]), f"at {kind} {number(bound)} {row['unit']}", met])
     return table(["", "figure", "bound", ""], lines)
 
 
 def front_table(rows):
-    """The README's rows, in bold where the fastest comparable peer is faster."""
+    """Formats the README's table. Bold figures are slower than the fastest comparable peer."""
     lines = []
     for label, *ours, pattern in FRONT:
         peers = [row for row in contestants(rows) if re.fullmatch(pattern, row["row"])]
-        # A contestant that failed has no figure; such peers stand last.
+        # Failed peers come last and have no figure.
         fastest = peers[0]["figure"] if peers else None
         cells = []
         for name in ours:
@@ -149,9 +149,9 @@ def front_table(rows):
     return table(["driven from Python", "in the process", "behind a server", "fastest peer"], lines)
 
 
-def measured(found):
-    """When and on what."""
-    facts = found["machine"]
+def measured(results):
+    """Returns the date, commit and machine of the measurement as text."""
+    facts = results["machine"]
     text = f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores of
 {facts["cpu"]}, load {facts["load"][0]:.1f} at the start
 ({facts["system"]}, {facts["rustc"].split(" (")[0]}, Python {facts["python"]})."""
@@ -160,9 +160,9 @@ def measured(found):
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
-def front(found):
-    """The README's section."""
-    rows = {row["row"]: row for row in found["rows"]}
+def front(results):
+    """Returns the README's section."""
+    rows = {row["row"]: row for row in results["rows"]}
     return f"""Decisions a second. One random policy in Python reads every observation and mask. Boardwire
 plays Faraway for two; each peer plays a game of its own. A peer is faster than the figures in bold:
 [benchmarks](docs/benchmarks.md).
@@ -170,16 +170,16 @@ plays Faraway for two; each peer plays a game of its own. A peer is faster than 
 {front_table(rows)}"""
 
 
-def page(found):
-    """The page docs/benchmarks.md."""
-    rows = {row["row"]: row for row in found["rows"]}
-    sections = "\n\n".join(f"## {text}\n\n{section_table(rows, which)}" for which, text in SECTIONS.items())
+def page(results):
+    """Returns the page docs/benchmarks.md."""
+    rows = {row["row"]: row for row in results["rows"]}
+    sections = "\n\n".join(f"## {text}\n\n{section_table(rows, regex)}" for regex, text in SECTIONS.items())
     return f"""# Benchmarks
 
-`make bench` measures Boardwire and its peers on your machine. It writes `bench/results.json`, this page
-and the README's table. Do not edit this page: `bench/report.py` writes it.
+Generated by `make bench`, which measures Boardwire and its peers on your machine. It writes
+`bench/results.json`, this page and the README's table.
 
-{measured(found)}
+{measured(results)}
 
 ## Method
 
@@ -206,15 +206,15 @@ and the README's table. Do not edit this page: `bench/report.py` writes it.
 """
 
 
-def readme(found):
-    """The README with the section between its marks."""
+def readme(results):
+    """Returns the README with the new section between its marks."""
     text = README.read_text()
     if not re.search(f"{MARK}.*{END}", text, re.DOTALL):
         raise SystemExit(f"bench: README.md has no section from {MARK} to {END}")
-    return f"{text[: text.index(MARK)]}{MARK}\n{front(found)}\n{text[text.index(END) :]}"
+    return f"{text[: text.index(MARK)]}{MARK}\n{front(results)}\n{text[text.index(END) :]}"
 
 
-def report(found):
-    """Writes both."""
-    README.write_text(readme(found))
-    PAGE.write_text(page(found))
+def report(results):
+    """Writes the page and the README."""
+    README.write_text(readme(results))
+    PAGE.write_text(page(results))

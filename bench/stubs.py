@@ -1,4 +1,4 @@
-"""A seat of a match, and a batch, by plain grpcio stubs. `waited` adds up the seconds of their calls."""
+"""A seat of a match, and a batch, with plain grpcio stubs. `waited` is the total seconds of their calls."""
 
 import queue
 import time
@@ -14,7 +14,7 @@ LARGEST = 64 << 20
 
 
 class Caller:
-    """A connection, whose calls are sent one by one or on a stream."""
+    """A connection that sends its calls as unary calls or on a stream."""
 
     def __init__(self, address, stub, policy):
         """Connects to a service at `address`."""
@@ -30,17 +30,17 @@ class Caller:
         self.waited, self.requests, self.metadata = 0.0, None, None
 
     def begin(self, token, stream):
-        """Makes later calls with a token, and on a stream unless `stream` is None."""
+        """Uses a token for later calls, and sends them on a stream unless `stream` is None."""
         self.metadata = [("authorization", f"Bearer {token}")]
         if stream:
             self.requests = queue.SimpleQueue()
             self.responses = stream(iter(self.requests.get, None), metadata=self.metadata)
 
     def receive(self, name):
-        """The next response on the stream."""
+        """Returns the next response on the stream."""
         response = next(self.responses)
         if response.WhichOneof("answer") != name:
-            raise RuntimeError(f"refused on the stream: {response}")
+            raise RuntimeError(f"expected {name} on the stream; got {response}")
         return getattr(response, name)
 
     def close(self):
@@ -53,15 +53,15 @@ class Caller:
 class Agent(Caller):
     """Seat 0 of a match of Faraway against a random bot."""
 
-    def __init__(self, address, way, policy):
-        """Creates a match and joins it; `way` is `unary` or `stream`."""
+    def __init__(self, address, call_type, policy):
+        """Creates a match and joins it; `call_type` is `unary` or `stream`."""
         super().__init__(address, match_service_pb2_grpc.MatchServiceStub, policy)
         config = match_pb2.MatchConfig(game="faraway", players=players(["agent", "random"]))
         created = self.calls.CreateMatch(match_service_pb2.CreateMatchRequest(config=config, seed=SEED))
         join = match_service_pb2.JoinMatchRequest(code=created.invitations[0].code)
         self.match_id = created.match.id
-        self.begin(self.calls.JoinMatch(join).token, self.calls.Play if way == "stream" else None)
-        self.seen = self.ask("observe")
+        self.begin(self.calls.JoinMatch(join).token, self.calls.Play if call_type == "stream" else None)
+        self.obs = self.ask("observe")
 
     def ask(self, name, **fields):
         """Sends a request and returns the observation of its response."""
@@ -77,21 +77,21 @@ class Agent(Caller):
         return response.observation
 
     def step(self):
-        """Makes a decision, or starts the next episode; returns how many decisions that is."""
-        seen = self.seen
-        if seen.terminated or seen.truncated:
-            self.seen = self.ask("reset")
+        """Makes a decision, or starts the next episode; returns the number of decisions, 1 or 0."""
+        obs = self.obs
+        if obs.terminated or obs.truncated:
+            self.obs = self.ask("reset")
             return 0
-        legal = np.unpackbits(np.frombuffer(seen.mask, np.uint8), bitorder="little")
-        action = int(self.policy.one(seen.view, legal))
-        self.seen = self.ask("act", episode=seen.episode, decision=seen.decision, action=action)
+        legal = np.unpackbits(np.frombuffer(obs.mask, np.uint8), bitorder="little")
+        action = int(self.policy.one(obs.view, legal))
+        self.obs = self.ask("act", episode=obs.episode, decision=obs.decision, action=action)
         return 1
 
 
 class Batch(Caller):
     """An agent at both seats of every environment of a batch."""
 
-    def __init__(self, address, way, environments, policy):
+    def __init__(self, address, call_type, environments, policy):
         """Opens a batch of Faraway and resets it."""
         super().__init__(address, batch_pb2_grpc.BatchServiceStub, policy)
         config = batch_pb2.BatchConfig(
@@ -102,48 +102,48 @@ class Batch(Caller):
             autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
         )
         opened = self.calls.OpenBatch(batch_pb2.OpenBatchRequest(config=config, max_message_bytes=LARGEST))
-        self.this, self.environments = {"batch_id": opened.batch.id}, environments
-        self.begin(opened.token, None if way == "unary" else self.calls.RunBatch)
-        shown = self.calls.ResetBatch(batch_pb2.ResetBatchRequest(**self.this), metadata=self.metadata).step
-        self.actions = self.choose(shown, environments)
+        self.ids, self.environments = {"batch_id": opened.batch.id}, environments
+        self.begin(opened.token, None if call_type == "unary" else self.calls.RunBatch)
+        step = self.calls.ResetBatch(batch_pb2.ResetBatchRequest(**self.ids), metadata=self.metadata).step
+        self.actions = self.choose(step, environments)
         half = environments // 2
-        self.halves = [(0, half), (half, environments - half)] if way == "halves" else []
+        self.halves = [(0, half), (half, environments - half)] if call_type == "halves" else []
         for first, count in self.halves:
             self.send(self.actions[first : first + count], first, count)
 
-    def choose(self, shown, count):
-        """Makes arrays of the columns, and chooses an action for each row."""
-        views = np.frombuffer(shown.view, np.uint8).reshape(count, -1)
-        masks = np.frombuffer(shown.mask, np.uint8).reshape(count, -1)
-        np.frombuffer(shown.reward, np.float32).reshape(count, -1)
-        np.frombuffer(shown.flags, np.uint8)
+    def choose(self, step, count):
+        """Converts the columns to arrays, and chooses an action for each row."""
+        views = np.frombuffer(step.view, np.uint8).reshape(count, -1)
+        masks = np.frombuffer(step.mask, np.uint8).reshape(count, -1)
+        np.frombuffer(step.reward, np.float32).reshape(count, -1)
+        np.frombuffer(step.flags, np.uint8)
         return self.policy.many(views, masks).tobytes()
 
     def send(self, actions, first=0, count=0):
-        """Sends the actions of a run of environments on the stream, 0 for all."""
-        step = batch_pb2.StepBatchRequest(**self.this, actions=actions, first=first, count=count)
+        """Sends actions on the stream for `count` environments from `first`; a count of 0 means all."""
+        step = batch_pb2.StepBatchRequest(**self.ids, actions=actions, first=first, count=count)
         self.requests.put(batch_pb2.RunBatchRequest(step=step))
 
     def step(self):
-        """Makes a decision in every environment; returns how many decisions that is."""
+        """Makes a decision in every environment; returns the number of decisions."""
         start = time.perf_counter()
         if self.halves:
-            # The actions of one half are chosen while the server plays the other.
+            # The policy decides for one half while the server steps the other.
             for first, count in self.halves:
                 self.send(self.choose(self.receive("step"), count), first, count)
             self.waited += time.perf_counter() - start
             return self.environments
         if self.requests:
             self.send(self.actions)
-            shown = self.receive("step")
+            step = self.receive("step")
         else:
-            request = batch_pb2.StepBatchRequest(**self.this, actions=self.actions)
-            shown = self.calls.StepBatch(request, metadata=self.metadata).step
+            request = batch_pb2.StepBatchRequest(**self.ids, actions=self.actions)
+            step = self.calls.StepBatch(request, metadata=self.metadata).step
         self.waited += time.perf_counter() - start
-        self.actions = self.choose(shown, self.environments)
+        self.actions = self.choose(step, self.environments)
         return self.environments
 
     def close(self):
-        """Closes the batch, too."""
-        self.calls.CloseBatch(batch_pb2.CloseBatchRequest(**self.this), metadata=self.metadata)
+        """Closes the batch and the connection."""
+        self.calls.CloseBatch(batch_pb2.CloseBatchRequest(**self.ids), metadata=self.metadata)
         super().close()

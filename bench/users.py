@@ -1,6 +1,6 @@
-"""Boardwire as its users call it. Each function gives a step, which returns how many decisions it made.
+"""Boardwire as users call it. Each function returns a step function, which returns its number of decisions.
 
-An `address` is that of an environment: `local:`, or None for a private server.
+The argument `address` is `local:`, or None for a private server.
 """
 
 import gymnasium
@@ -10,24 +10,24 @@ import boardwire
 from boardwire.pettingzoo import aec_env
 from policy import packed
 
-#: Up to so many rows one choice after the other is faster than all by arrays.
+#: Up to this number of rows, single choices are faster than array operations.
 FEW = 24
 GAME = "boardwire/Faraway-v0"
 
 
 def in_turns(env, policy):
-    """An episode of an AEC environment, PettingZoo's own included."""
+    """An AEC environment of Boardwire or PettingZoo; a step is an episode."""
 
     def episode():
         env.reset()
         decisions = 0
         while env.agents:
-            seen, _, terminated, truncated, info = env.last()
+            obs, _, terminated, truncated, info = env.last()
             if terminated or truncated:
                 env.step(None)
                 continue
-            mask = seen["action_mask"] if "action_mask" in seen else info["action_mask"]
-            env.step(int(policy.one(seen["observation"].reshape(-1), mask)))
+            mask = obs["action_mask"] if "action_mask" in obs else info["action_mask"]
+            env.step(int(policy.one(obs["observation"].reshape(-1), mask)))
             decisions += 1
         return decisions
 
@@ -39,25 +39,25 @@ def batch(address, rows, policy):
     opened = boardwire.connect(address).open_batch(
         "faraway", environments=rows, autoreset="same_step", seed=7
     )
-    shown = opened.reset()
-    # An array of one action takes longer to make than to play.
+    step = opened.reset()
+    # A new array of one action takes longer than its step, so the arrays exist beforehand.
     single = np.arange(256, dtype=np.uint8)[:, None]
 
     def one():
-        nonlocal shown
+        nonlocal step
         for _ in range(16):
-            shown = opened.step(single[policy.one(shown.view[0], shown.legal(0))])
+            step = opened.step(single[policy.one(step.view[0], step.legal(0))])
         return 16
 
     def few():
-        nonlocal shown
-        actions = [policy.one(view, shown.legal(row)) for row, view in enumerate(shown.view)]
-        shown = opened.step(np.array(actions, np.uint8))
+        nonlocal step
+        actions = [policy.one(view, step.legal(row)) for row, view in enumerate(step.view)]
+        step = opened.step(np.array(actions, np.uint8))
         return rows
 
     def many():
-        nonlocal shown
-        shown = opened.step(policy.many(shown.view, shown.packed_mask))
+        nonlocal step
+        step = opened.step(policy.many(step.view, step.packed_mask))
         return rows
 
     return one if rows == 1 else few if rows <= FEW else many
@@ -68,10 +68,10 @@ def single(address, policy):
     env = gymnasium.make(GAME, opponents="random", address=address).unwrapped
 
     def episode():
-        seen, info = env.reset()
+        obs, info = env.reset()
         decisions, over = 0, False
         while not over:
-            seen, _, terminated, truncated, info = env.step(policy.one(seen, info["action_mask"]))
+            obs, _, terminated, truncated, info = env.step(policy.one(obs, info["action_mask"]))
             decisions, over = decisions + 1, terminated or truncated
         return decisions
 
@@ -81,11 +81,11 @@ def single(address, policy):
 def vector(address, rows, policy):
     """The vector environment."""
     envs = gymnasium.make_vec(GAME, rows, opponents="random", autoreset_mode="SameStep", address=address)
-    seen, infos = envs.reset(seed=7)
+    obs, infos = envs.reset(seed=7)
 
     def step():
-        nonlocal seen, infos
-        seen, _, _, _, infos = envs.step(policy.many(seen, packed(infos["action_mask"])))
+        nonlocal obs, infos
+        obs, _, _, _, infos = envs.step(policy.many(obs, packed(infos["action_mask"])))
         return rows
 
     return step

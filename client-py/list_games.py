@@ -1,6 +1,6 @@
-"""Writes `boardwire/games.json`: the games that importing the package makes known to Gymnasium.
+"""Writes `boardwire/games.json`: the games that `import boardwire` registers in Gymnasium.
 
-Run by `make golden`, with the binary as its argument; a test proves the file fresh.
+`make golden` runs this script with the path of the binary. A test checks that the file is up to date.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ LIST = Path(__file__).resolve().parent / "src" / "boardwire" / "games.json"
 
 
 def listed(binary: str | Path) -> str:
-    """The games that a binary serves, one a line."""
-    said = subprocess.run([binary, "games", "--json"], capture_output=True, check=True, text=True)
-    games = [{key: game[key] for key in ("id", "rules_version")} for game in json.loads(said.stdout)]
+    """Returns the games of a binary as JSON, one per line."""
+    result = subprocess.run([binary, "games", "--json"], capture_output=True, check=True, text=True)
+    games = [{key: game[key] for key in ("id", "rules_version")} for game in json.loads(result.stdout)]
     return "[\n" + ",\n".join(f"  {json.dumps(game)}" for game in games) + "\n]\n"
 
 

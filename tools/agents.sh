@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the example agents, has each keep the protocol, and lets those that there are play at one table:
+# Builds the example agents, checks that each follows the protocol, and lets the built ones play one match:
 # tools/agents.sh SERVER PYTHON [LANGUAGE...]
 #
-# Toolchains that are missing are installed from Debian's packages. Where that cannot be done, the language is left out
-# and a line says so, which is an error where `BOARDWIRE_EVERY_AGENT` is set: nobody may read the line there. An agent that does
-# not build, or breaks the protocol, is an error everywhere.
+# The script installs missing toolchains from Debian's packages. If it cannot, it skips the language and prints a line. With
+# `BOARDWIRE_EVERY_AGENT`, set in CI, a skipped language is an error. An agent that does not build or breaks the protocol
+# is always an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 server=$1 python=$2
@@ -13,16 +13,16 @@ out=$PWD/target/agents
 protos=(proto/boardwire/v1/*.proto)
 details=(google/rpc/{error_details,status}.proto)
 
-# need THING... -- PACKAGE...: whether all commands and files are there, at the latest once the packages are installed.
+# need COMMAND_OR_FILE... -- PACKAGE...: succeeds if all exist, if necessary after the installation of the packages.
 need() {
-    local things=() thing
-    while [ "$1" != -- ]; do things+=("$1") && shift; done
+    local items=() item
+    while [ "$1" != -- ]; do items+=("$1") && shift; done
     shift
-    there() { for thing in "${things[@]}"; do command -v "$thing" >/dev/null || [ -e "$thing" ] || return 1; done; }
-    there || { tools/apt.sh "$@" && there; }
+    have_all() { for item in "${items[@]}"; do command -v "$item" >/dev/null || [ -e "$item" ] || return 1; done; }
+    have_all || { tools/apt.sh "$@" && have_all; }
 }
 
-# launcher LANGUAGE COMMAND...: makes the command an agent.
+# launcher LANGUAGE COMMAND...: writes a script that runs the command as the agent of the language.
 launcher() {
     mkdir -p "$out/$1"
     printf '#!/bin/sh\nexec%s "$@"\n' "$(printf ' %q' "${@:2}")" >"$out/$1/agent"
@@ -53,10 +53,10 @@ build_cpp() {
     cmake --build "$out/cpp" --parallel "$(nproc)" >>"$out/cpp.log"
 }
 
-# Debian has the libraries as sources below this path, which take the place of modules.
+# Debian installs the libraries as sources below this path. They replace Go modules.
 gocode=/usr/share/gocode
 need_go() {
-    # gRPC is content with version 1.3 of golang/protobuf, which cannot send what protoc-gen-go generates.
+    # gRPC also accepts golang/protobuf 1.3, which cannot send the messages that protoc-gen-go generates.
     need go protoc protoc-gen-go protoc-gen-go-grpc "$gocode/src/google.golang.org/"{grpc,protobuf,genproto} \
         "$gocode/src/github.com/golang/protobuf/proto/registry.go" -- \
         golang-go golang-google-{grpc,protobuf,genproto}-dev golang-github-golang-protobuf-1-5-dev protoc-gen-go{,-grpc}
@@ -83,7 +83,7 @@ build_java() {
             --java_out="$out/java/src" --grpc-java_out="$out/java/src" "${protos[@]}" "${details[@]}"
         find "$out/java/src" tests/java -name '*.java' -print0 | xargs -0 javac -nowarn -d "$out/java/classes" -cp "${jars#:}"
     fi
-    # Small and short-lived: it starts sooner without the better compiler.
+    # The agent runs briefly, so the fast compiler alone starts it sooner.
     launcher java java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$out/java/classes$jars" Agent
 }
 
@@ -93,16 +93,16 @@ failed=() skipped=()
 for language; do
     if ! "need_$language"; then
         rm -rf "${out:?}/$language"
-        echo "skipped: the agent in $language, whose toolchain cannot be installed here" >&2
+        echo "skipped: the agent in $language: cannot install its toolchain" >&2
         skipped+=("$language")
         continue
     fi
     "build_$language"
-    examined=$("$server" agent-check -- "$out/$language/agent") || failed+=("$language")
-    grep -v '^ok ' <<<"$examined" | tail -n 40 | sed "s/^/$language: /"
+    report=$("$server" agent-check -- "$out/$language/agent") || failed+=("$language")
+    grep -v '^ok ' <<<"$report" | tail -n 40 | sed "s/^/$language: /"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "these agents break the protocol: ${failed[*]}" >&2 && exit 1; }
-[ -z "${BOARDWIRE_EVERY_AGENT:-}" ] || [ ${#skipped[@]} -eq 0 ] || { echo "every agent was asked for, and these were skipped: ${skipped[*]}" >&2 && exit 1; }
-[ -x "$out/node/agent" ] || { echo "skipped: the matches at one table, since Node hosts them" >&2 && exit; }
+[ -z "${BOARDWIRE_EVERY_AGENT:-}" ] || [ ${#skipped[@]} -eq 0 ] || { echo "BOARDWIRE_EVERY_AGENT is set, but these agents were skipped: ${skipped[*]}" >&2 && exit 1; }
+[ -x "$out/node/agent" ] || { echo "skipped: the matches between agents, since the Node agent hosts them" >&2 && exit; }
 cd tests/node
 BOARDWIRE_BINARY=$server BOARDWIRE_PYTHON=$python npm run --silent together

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs Debian packages that a test or the set-up needs, or says which are missing and why it cannot.
+# Installs Debian packages for a test or the set-up. If it cannot, it prints the packages and the reason.
 set -euo pipefail
 if ! command -v apt-get >/dev/null; then
-    echo "make: please install: $* (this is no Debian system, so it cannot be done for you)" >&2
+    echo "make: please install: $* (make can install packages only on Debian-based systems)" >&2
     exit 1
 fi
 run=()

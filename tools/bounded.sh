@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests in 4 GB of memory and no more: a mutant that allocates for ever fails instead of the machine. After the first
-# failure no more are begun, since one is enough: the test harness knows how, but lets only unstable callers ask.
+# Runs tests with at most 4 GB of memory, so that a mutant that allocates without end cannot exhaust the machine. It stops after
+# the first failure. This option of the test harness is unstable, and RUSTC_BOOTSTRAP permits it.
 ulimit -v 4000000
 RUSTC_BOOTSTRAP=1 exec "$@" -Zunstable-options --fail-fast

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the package with some extras importable in an environment: install.sh ENVIRONMENT EXTRAS [PROFILE]
+# Installs the package with extras in an environment for development: install.sh ENVIRONMENT EXTRAS [PROFILE]
 #
-# The package and the extension stay where they are, in client-py/src and target/PROFILE: the environment has links
-# to them, the command, and the metadata that a wheel would have. Cargo builds all of it in one call and compiles each dependency once.
+# It links the environment to the package in client-py/src and the extension in target/PROFILE. It adds the command and
+# the metadata of a wheel. So one call of Cargo builds everything and compiles each dependency once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 environment=$(realpath "$1") built=$PWD/target/${3:-release}
@@ -21,5 +21,5 @@ chmod +x "$environment/bin/boardwire"
 extension=$built/lib_core.so
 [ "$(uname)" != Darwin ] || extension=$built/lib_core.dylib
 ln -s "$extension" "$site/boardwire/_core.abi3.so"
-# What is left to install is what it needs.
+# Installs the requirements of the package and its extras.
 python -m pip install --quiet "boardwire[$2]"

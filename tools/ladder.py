@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws what `boardwire arena --json` has printed: `tools/ladder.py ARENA.json OUT.png`, with matplotlib.
+"""Draws the output of `boardwire arena --json` with matplotlib: `tools/ladder.py ARENA.json OUT.png`.
 
-A bar is a share of first places with its 95 % interval; the line is what a bot as strong as the others has.
+A bar is a share of first places with its 95 % interval. The line is the share of bots of equal strength.
 """
 
 import json
@@ -12,21 +12,21 @@ from matplotlib import pyplot
 
 
 def main() -> None:
-    """Reads the one file and writes the other."""
-    found = json.loads(Path(sys.argv[1]).read_text())
-    bots = found["bots"]
+    """Reads the results and writes the picture."""
+    results = json.loads(Path(sys.argv[1]).read_text())
+    bots = results["bots"]
     names = [f"{bot['bot']} ({bot['rating']:+.0f})" for bot in bots]
     shares = [bot["share"] for bot in bots]
-    # An interval of few deals need not hold the share itself.
+    # With few deals, the interval may exclude the share itself.
     below = [max(0.0, bot["share"] - bot["interval"][0]) for bot in bots]
     above = [max(0.0, bot["interval"][1] - bot["share"]) for bot in bots]
     figure, axes = pyplot.subplots(figsize=(8, 1.5 + 0.4 * len(bots)), layout="constrained")
     axes.barh(names, shares, xerr=[below, above], color="#9ebcda", capsize=3)
-    axes.axvline(1 / found["seats"], color="#c8503c", linewidth=1)
+    axes.axvline(1 / results["seats"], color="#c8503c", linewidth=1)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of first places (rating)")
-    axes.set_title(f"{found['matches']} matches of {found['game']} at {found['seats']} seats")
+    axes.set_title(f"{results['matches']} matches of {results['game']} at {results['seats']} seats")
     figure.savefig(sys.argv[2], dpi=120)
 
 

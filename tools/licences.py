@@ -1,7 +1,7 @@
-"""Writes the licences of all that a wheel's binary is made of: licences.py CRATE TARGET FILE.
+"""Writes the licences of all crates in the binary of a wheel: licences.py CRATE TARGET FILE.
 
-TARGET is Rust's name of the platform that it is built for. Each text stands once, below the names of the
-crates that it is of. What has no text of its own among its sources is named with what its manifest says.
+TARGET is the target triple of the wheel. The file contains each licence text once, below the names of its
+crates. If the sources of a crate contain no licence text, the file gives the licence from its manifest.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Files that have such a text.
+#: Names of files with a licence text.
 NAMED = re.compile(r"(?i)(un)?licen[cs]e|copying|notice|copyright")
 
 
 def built(crate: str, metadata: dict[str, Any]) -> set[str]:
-    """The ids of the packages that a crate is made of, itself included, without what builds or tests it."""
+    """Returns the ids of a crate and its dependencies, without build and development dependencies."""
     edges = {
         node["id"]: [
             edge["pkg"] for edge in node["deps"] if any(kind["kind"] is None for kind in edge["dep_kinds"])
@@ -28,33 +28,33 @@ def built(crate: str, metadata: dict[str, Any]) -> set[str]:
         for node in metadata["resolve"]["nodes"]
     }
     (first,) = (package["id"] for package in metadata["packages"] if package["name"] == crate)
-    found, queue = {first}, [first]
+    ids, queue = {first}, [first]
     while queue:
-        new = set(edges[queue.pop()]) - found
-        found |= new
+        new = set(edges[queue.pop()]) - ids
+        ids |= new
         queue += new
-    return found
+    return ids
 
 
-def is_ours(path: Path) -> bool:
-    """Whether it is for what is built: no tests, and no second licence that one may choose, as zstd's GPL."""
-    is_choice = path.name == "COPYING" and (path.parent / "LICENSE").exists()
-    return not is_choice and "tests" not in path.parts
+def applies(path: Path) -> bool:
+    """Returns whether a licence applies to the binary: not of tests, and no alternative like zstd's GPL."""
+    is_alternative = path.name == "COPYING" and (path.parent / "LICENSE").exists()
+    return not is_alternative and "tests" not in path.parts
 
 
 def texts(package: dict[str, Any]) -> list[str]:
-    """The texts of a package's licence, and of what it carries of others, which lies anywhere below it."""
+    """Returns the licence texts of a package and of the third-party code that it contains."""
     folder = Path(package["manifest_path"]).parent
-    # Of ours the licence beside the manifest is the wheel's own.
-    inside = folder.rglob("src/**/*" if package["source"] is None else "*")
-    files = sorted(path for path in inside if NAMED.match(path.name) and path.is_file() and is_ours(path))
-    found = [path.read_text(errors="replace").replace("\r\n", "\n").strip() for path in files]
-    # What it carries twice has the same text twice.
-    return list(dict.fromkeys(found))
+    # Our crates count only third-party code in `src`: the wheel contains our own licence.
+    candidates = folder.rglob("src/**/*" if package["source"] is None else "*")
+    files = sorted(path for path in candidates if NAMED.match(path.name) and path.is_file() and applies(path))
+    contents = [path.read_text(errors="replace").replace("\r\n", "\n").strip() for path in files]
+    # Removes duplicate texts.
+    return list(dict.fromkeys(contents))
 
 
 def report(crate: str, target: str) -> str:
-    """All texts, and whose they are."""
+    """Returns all licence texts with the names of their packages."""
     command = [
         "cargo",
         "metadata",
@@ -62,22 +62,22 @@ def report(crate: str, target: str) -> str:
         "--locked",
         f"--filter-platform={target}",
     ]
-    told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    metadata = json.loads(told.stdout)
-    wanted = built(crate, metadata)
-    whose: dict[str, list[str]] = defaultdict(list)
+    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    metadata = json.loads(result.stdout)
+    needed = built(crate, metadata)
+    owners: dict[str, list[str]] = defaultdict(list)
     for package in sorted(metadata["packages"], key=lambda package: package["name"]):
-        if package["id"] not in wanted:
+        if package["id"] not in needed:
             continue
         name = f"{package['name']} {package['version']} ({package['license'] or 'see below'})"
-        found = texts(package)
-        if package["source"] is not None and not found:
-            found = [f"Its sources hold no text of a licence; its manifest says {package['license']}."]
-        for text in found:
-            whose[text].append(name)
-    parts = ["\n".join([*names, "", text]) for text, names in whose.items()]
+        package_texts = texts(package)
+        if package["source"] is not None and not package_texts:
+            package_texts = [f"Its sources contain no licence text; its manifest says {package['license']}."]
+        for text in package_texts:
+            owners[text].append(name)
+    parts = ["\n".join([*names, "", text]) for text, names in owners.items()]
     rule = "\n\n" + "-" * 80 + "\n\n"
-    return rule.join([f"{crate} holds code of these packages, under their own licences.", *parts]) + "\n"
+    return rule.join([f"{crate} contains code of these packages, under their own licences.", *parts]) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Changes the rules of one game wherever cargo-mutants knows how to, one place at a time, and lists the changes that no
-# test notices: `tools/mutants.sh faraway`. What follows the game chooses among the mutants as it does for
+# Mutation tests of the rules of one game: `tools/mutants.sh faraway`. cargo-mutants makes one change at a time, and the
+# script lists the changes that no test detects. The arguments after the game select mutants like those of
 # `cargo mutants --list`: `--shard 0/4 --sharding round-robin`, `-F scoring.rs`.
 #
-# Four rounds, each with the mutants that the round before left: the quick tests of the game, which notice most within
-# a second; slower ones; the laws, playthroughs and counts; all tests of the game. The mutants live in a copy of the sources below
-# target/mutants/<game>, so the sources can be worked on meanwhile; the lists of mutants are there as well.
+# It runs four rounds, each with the mutants that the last round missed: the quick tests of the game, which detect most
+# within a second; slower tests; the laws, playthroughs and counts; all tests of the game. It changes a copy of the
+# sources in target/mutants/<game>, so you can edit the sources meanwhile. The lists of mutants are there too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,11 +23,11 @@ out=$PWD/target/mutants/$game
 mkdir -p "$out/tree"
 rm -f "$out"/*.txt
 export CARGO_TARGET_DIR=$out/build CARGO_PROFILE_DEV_DEBUG=false GAME=$game
-# Cargo runs the tests of the host's programs by what this variable names.
+# Cargo runs test programs through the command in this variable.
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 export "CARGO_TARGET_${host}_RUNNER=$PWD/tools/bounded.sh"
 
-# Only what differs is copied, so that an unchanged file is not compiled again; what is there no more goes.
+# Copies only changed files, so that Cargo does not recompile the others, and removes deleted files.
 git ls-files -co --exclude-standard | while IFS= read -r file; do
     [ ! -f "$file" ] || echo "$file"
 done | sort >"$out/files.txt"
@@ -38,14 +38,14 @@ done <"$out/files.txt"
 cd "$out/tree"
 
 files=()
-for part in turn legal scoring sets view memory resample paths witness; do
+for part in turn legal scoring sets view memory resample paths observe; do
     files+=(-f "$rules/$part.rs" -f "$rules/$part/**/*.rs")
 done
 cargo mutants --list "${files[@]}" | sort >"$out/all.txt"
 cargo mutants --list "${files[@]}" "$@" | sort >"$out/missed.txt"
 cp "$out/missed.txt" "$out/chosen.txt"
 
-# Tries the mutants missed so far with the tests of some targets; the other mutants count as caught before.
+# Runs the tests of some targets on the mutants missed so far. All other mutants count as caught.
 round() {
     local name=$1 profile=$2 targets=() status=0
     shift 2
@@ -60,7 +60,7 @@ round() {
     comm -23 "$out/all.txt" "$out/missed.txt" >"$out/mutants.out/caught.txt"
     nice cargo mutants --in-place --iterate --output "$out" --colors never --profile "$profile" \
         "${files[@]}" "${targets[@]}" "$@" || status=$?
-    # 2: some were missed; 3: some ran out of time, which is noticed as well.
+    # 2: some mutants were missed. 3: some tests timed out, which also counts as detected.
     [ "$status" -eq 0 ] || [ "$status" -eq 2 ] || [ "$status" -eq 3 ] || exit "$status"
     for kind in caught unviable timeout; do
         cat "$out/mutants.out/$kind.txt" >>"$out/$kind.txt"
@@ -68,15 +68,15 @@ round() {
     sort "$out/mutants.out/missed.txt" >"$out/missed.txt"
 }
 
-# Without optimisation these take some seconds each, and the others milliseconds; a name that is no more does no harm.
+# Without optimization, these take seconds each and the others milliseconds. Names that match no test have no effect.
 slow=(frequencies:: worlds_are_drawn_as_often a_memory_never_excludes every_copy_is_as_likely one_joker_came_back
     cards_of_a_discard_pile_that a_sample_gives a_hand_that_leaves)
-# These take longer.
+# These take longer still.
 slower=(drawn_as_enumerated every_world_drawn_has every_world_has positions_of_a_deck_that_ran_round random_tableaus
     resample_forgets who_have_not_read no_line_makes a_history_is_found a_catalogue_of_other_sizes
     is_never_accepted a_snapshot_with a_card_surely_among_five memories_agree that_a_memory_allows_is_sampled)
 
-# Without optimisation a mutant is built soonest.
+# A build without optimization is fastest.
 round "quick tests" dev --lib -- -- "$game::" "${slow[@]/#/--skip=}" "${slower[@]/#/--skip=}"
 BOARDWIRE_LAW_BIAS=2 round "slow tests" dev --lib -- -- "$game::" "${slower[@]/#/--skip=}"
 BOARDWIRE_LAW_GAMES=3 round "laws and goldens" mutants --test=integration

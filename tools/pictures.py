@@ -1,6 +1,6 @@
-"""Writes the pictures of the docs: a position of each game, and a match that moves.
+"""Writes the pictures of the docs: a position of each game, and an animated match.
 
-Each is made from a page that `boardwire play --html` writes, so it shows what people are shown:
+It reads them from the pages that `boardwire play --html` writes, so they equal the pictures of users:
 pictures.py BINARY FOLDER
 """
 
@@ -13,18 +13,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-#: How long each position of the moving match is seen, in seconds.
+#: The duration of each position in the animated match, in seconds.
 STEP = 0.9
 
 
 def games(binary: Path) -> list[str]:
-    """The ids of all games."""
+    """Returns the ids of all games."""
     listed = subprocess.run([str(binary), "games", "--json"], check=True, capture_output=True)
     return [game["id"] for game in json.loads(listed.stdout)]
 
 
-def recorded(binary: Path, game: str) -> dict[str, Any]:
-    """What the page of a match between bots holds."""
+def match_data(binary: Path, game: str) -> dict[str, Any]:
+    """Plays a match of bots; returns the data of its page."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "match.html"
         players = ["--seats", "greedy,random", "--seed", "7"]
@@ -36,7 +36,7 @@ def recorded(binary: Path, game: str) -> dict[str, Any]:
 
 
 def document(width: int, height: int, title: str, content: str) -> str:
-    """A picture as a file of its own."""
+    """Returns a complete SVG file."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'font-family="DejaVu Sans, Verdana, sans-serif"><title>{title}</title>'
@@ -45,41 +45,41 @@ def document(width: int, height: int, title: str, content: str) -> str:
 
 
 def position(data: dict[str, Any], frame: int) -> str:
-    """One position as everybody sees it."""
-    seen = data["frames"][frame]["views"][-1]
-    parts = (f'<g transform="translate({x} {y})">{data["parts"][part]}</g>' for part, x, y in seen["drawn"])
-    return document(data["width"], seen["height"], seen["name"], "".join(parts))
+    """Returns one position in the view of spectators."""
+    view = data["frames"][frame]["views"][-1]
+    parts = (f'<g transform="translate({x} {y})">{data["parts"][part]}</g>' for part, x, y in view["drawn"])
+    return document(data["width"], view["height"], view["name"], "".join(parts))
 
 
-def film(data: dict[str, Any]) -> str:
-    """All positions as everybody sees them, one after the other, again and again."""
+def animation(data: dict[str, Any]) -> str:
+    """Returns an endless animation of all positions in the view of spectators."""
     views = [frame["views"][-1] for frame in data["frames"]]
-    used = sorted({part for seen in views for part, _, _ in seen["drawn"]})
-    kept = "".join(f'<g id="p{part}">{data["parts"][part]}</g>' for part in used)
+    used = sorted({part for view in views for part, _, _ in view["drawn"]})
+    definitions = "".join(f'<g id="p{part}">{data["parts"][part]}</g>' for part in used)
     total, count = STEP * len(views), len(views)
     frames = []
-    for at, seen in enumerate(views):
-        drawn = "".join(f'<use href="#p{part}" x="{x}" y="{y}"/>' for part, x, y in seen["drawn"])
-        # Where nothing moves, the end is seen.
-        rest = "inline" if at == count - 1 else "none"
-        values = ";".join((["none"] if at else []) + ["inline"] + (["none"] if at < count - 1 else []))
-        times = ";".join(f"{time / count:.4f}" for time in sorted({0, at, min(at + 1, count)} - {count}))
+    for index, view in enumerate(views):
+        uses = "".join(f'<use href="#p{part}" x="{x}" y="{y}"/>' for part, x, y in view["drawn"])
+        # Without animation, only the last position is visible.
+        default = "inline" if index == count - 1 else "none"
+        values = ";".join((["none"] if index else []) + ["inline"] + (["none"] if index < count - 1 else []))
+        times = ";".join(f"{at / count:.4f}" for at in sorted({0, index, min(index + 1, count)} - {count}))
         frames.append(
-            f'<g display="{rest}"><animate attributeName="display" calcMode="discrete" values="{values}" '
-            f'keyTimes="{times}" dur="{total:.1f}s" repeatCount="indefinite"/>{drawn}</g>'
+            f'<g display="{default}"><animate attributeName="display" calcMode="discrete" values="{values}" '
+            f'keyTimes="{times}" dur="{total:.1f}s" repeatCount="indefinite"/>{uses}</g>'
         )
-    height = max(seen["height"] for seen in views)
+    height = max(view["height"] for view in views)
     title = f"a match of {data['title']}, as everybody sees it"
-    return document(data["width"], height, title, f"<defs>{kept}</defs>{''.join(frames)}")
+    return document(data["width"], height, title, f"<defs>{definitions}</defs>{''.join(frames)}")
 
 
 def pictures(binary: Path) -> dict[str, str]:
-    """All pictures by their path among the docs."""
-    matches = {game: recorded(binary, game) for game in games(binary)}
-    drawn = {
+    """Returns all pictures by their path in `docs/`."""
+    matches = {game: match_data(binary, game) for game in games(binary)}
+    result = {
         f"games/{game}.svg": position(data, len(data["frames"]) * 2 // 3) for game, data in matches.items()
     }
-    return drawn | {"match.svg": film(matches["faraway"])}
+    return result | {"match.svg": animation(matches["faraway"])}
 
 
 if __name__ == "__main__":

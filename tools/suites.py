@@ -1,9 +1,9 @@
-"""Runs suites of tests one after the other, also after one that failed, and ends with one table.
+"""Runs test suites one after the other, also after a failure, and prints one table at the end.
 
-`suites.py [--budget SECONDS] SUITE[=SECONDS[/GB]]...`: a suite is a target of the Makefile. One with numbers
-is left out when fewer seconds of the budget or fewer GB of the disk are left. What a suite prints goes to the
-terminal and to target/suites/SUITE.log. The exit code is 1 if a suite failed. The last line names the suites
-left out.
+`suites.py [--budget SECONDS] SUITE[=SECONDS[/GB]]...`: a suite is a target of the Makefile. The script skips
+a suite with numbers if fewer seconds of the budget or fewer GB of the disk are left. The output of a suite
+goes to the terminal and to target/suites/SUITE.log. The exit code is 1 if a suite failed. The last line names
+the suites left out.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "target" / "suites"
-#: How cargo, pytest, Node and the abuse suite say how many tests passed, failed and were skipped.
+#: Patterns for the counts of passed, failed and skipped tests from cargo, pytest, Node and the abuse suite.
 COUNTS = {
     "passed": r"^test result: .* (\d+) passed;|\b(\d+) passed\b.* in [\d.]+s|^\S pass (\d+)|^abuse: (\d+) of",
     "failed": r"^test result: .* (\d+) failed;|\b(\d+) failed\b.* in [\d.]+s|^\S fail (\d+)",
     "skipped": r"^test result: .* (\d+) ignored;|\b(\d+) skipped\b.* in [\d.]+s|^\S skipped (\d+)",
 }
-#: What the first line of a failure begins with, from the most telling to the least.
+#: Patterns of the first line of a failure, from the most specific to the least.
 FAILURES = (
     r"^(FAILED|ERROR):? |^✖ (?!failing)|^test .* FAILED$|^---- .* ----$",
     r"^error(\[|:)|^make: (?!\*\*\*)|: error: |Error: |^Traceback",
     r"^make(\[\d+\])?: \*\*\*",
 )
-#: Why tests were skipped: in pytest's summary, or for want of a tool.
+#: The reason for skipped tests: from the summary of pytest, or a missing tool.
 REASON = re.compile(r"^SKIPPED \[\d+\] (?:\S+: )?(.*)|^skipped: (.*)")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass
 class Result:
-    """How a suite ended."""
+    """The result of a suite."""
 
     name: str
     code: int = 0
@@ -46,26 +46,26 @@ class Result:
     lines: list[str] = field(default_factory=list)
 
     def count(self, kind: str) -> int:
-        """How many tests passed, failed or were skipped."""
-        found = (match for line in self.lines for match in re.finditer(COUNTS[kind], line))
-        return sum(int(next(filter(None, match.groups()))) for match in found)
+        """Returns the number of passed, failed or skipped tests."""
+        matches = (match for line in self.lines for match in re.finditer(COUNTS[kind], line))
+        return sum(int(next(filter(None, match.groups()))) for match in matches)
 
     def first_failure(self) -> str:
-        """The first line that says what failed."""
+        """Returns the first line that names a failure."""
         for pattern in FAILURES:
             for line in self.lines:
                 if re.search(pattern, line):
                     return line
-        return self.lines[-1] if self.lines else "it printed nothing"
+        return self.lines[-1] if self.lines else "no output"
 
     def reasons(self) -> list[str]:
-        """Why tests were skipped, each reason once."""
-        found = filter(None, map(REASON.match, self.lines))
-        return list(dict.fromkeys(next(filter(None, match.groups())) for match in found))
+        """Returns the reasons for skipped tests, each once."""
+        matches = filter(None, map(REASON.match, self.lines))
+        return list(dict.fromkeys(next(filter(None, match.groups())) for match in matches))
 
 
 def run(name: str) -> Result:
-    """Runs a suite, and shows and keeps what it prints."""
+    """Runs a suite; prints and saves its output."""
     print(f"== {name}", flush=True)
     result, start = Result(name), time.monotonic()
     command = ["make", "--no-print-directory", name]
@@ -86,23 +86,23 @@ def run(name: str) -> Result:
 
 
 def table(results: list[Result]) -> str:
-    """The table: one row for each suite, and below it what failed first and what was skipped."""
+    """Returns the table: one row per suite, then the first failures and the reasons for skipped tests."""
     rows: list[tuple[str, ...]] = [("suite", "", "passed", "failed", "skipped", "seconds")]
     notes = []
-    for each in results:
-        counts = [str(each.count(kind) or "") for kind in COUNTS]
-        rows.append((each.name, "FAILED" if each.code else "ok", *counts, f"{each.seconds:.0f}"))
-        notes += [f"{each.name} skipped: {reason}" for reason in each.reasons()]
-        if each.code:
-            notes.append(f"{each.name} FAILED: {each.first_failure()} (target/suites/{each.name}.log)")
-    rows.append(("together", "", "", "", "", f"{sum(each.seconds for each in results):.0f}"))
+    for result in results:
+        counts = [str(result.count(kind) or "") for kind in COUNTS]
+        rows.append((result.name, "FAILED" if result.code else "ok", *counts, f"{result.seconds:.0f}"))
+        notes += [f"{result.name} skipped: {reason}" for reason in result.reasons()]
+        if result.code:
+            notes.append(f"{result.name} FAILED: {result.first_failure()} (target/suites/{result.name}.log)")
+    rows.append(("total", "", "", "", "", f"{sum(result.seconds for result in results):.0f}"))
     width = max(len(row[0]) for row in rows)
     lines = [f"{row[0]:{width}}  {row[1]:6}" + "".join(f"{cell:>9}" for cell in row[2:]) for row in rows]
     return "\n".join([*lines, *notes])
 
 
 def main() -> int:
-    """Runs the suites."""
+    """Runs the suites; returns the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -114,15 +114,15 @@ def main() -> int:
     for suite in options.suites:
         name, _, needs = suite.partition("=")
         seconds, _, disk = needs.partition("/")
-        left, free = options.budget - (time.monotonic() - start), shutil.disk_usage(ROOT).free / 1e9
-        if float(seconds or 0) > left:
-            left_out.append(f"{name} (needs {seconds} s, {left:.0f} s are left)")
+        remaining, free = options.budget - (time.monotonic() - start), shutil.disk_usage(ROOT).free / 1e9
+        if float(seconds or 0) > remaining:
+            left_out.append(f"{name} (needs {seconds} s, {remaining:.0f} s are left)")
         elif float(disk or 0) > free:
             left_out.append(f"{name} (needs {disk} GB, {free:.0f} GB are free)")
         else:
             results.append(run(name))
     print(f"\n{table(results)}\nleft out: {', '.join(left_out) or 'nothing'}", flush=True)
-    return int(any(each.code for each in results))
+    return int(any(result.code for result in results))
 
 
 if __name__ == "__main__":

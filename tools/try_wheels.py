@@ -1,9 +1,9 @@
-"""Tries the packages of a folder as strangers meet them: try_wheels.py FOLDER.
+"""Tests the wheel and the source archive in a folder, as users install them: try_wheels.py FOLDER.
 
-Each environment is new and sees neither Rust nor this checkout's sources. Of the Pythons here that the
-package's classifiers name, one has the oldest with the oldest versions that the package takes, the other the
-newest with the newest. In both the examples play and the client's tests pass. The sources are built into a
-wheel, which plays too.
+Each environment is new and has no access to Rust or the sources of this checkout. Of the installed Pythons
+in the package's classifiers, one environment has the oldest, with the oldest dependencies. The other has the
+newest, with the newest dependencies. Both run the examples and the tests of the client. Then the script
+builds a wheel from the sources, and runs the examples with it.
 """
 
 from __future__ import annotations
@@ -23,159 +23,159 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "client-py"
-#: A Python that the package is for, among its classifiers.
+#: The classifier of a supported Python version.
 CLASSIFIER = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
-#: What a requirement of some Pythons is bound to, as maturin writes it.
-BOUND = re.compile(r"python_(?:full_)?version (<|>=) '3\.(\d+)'")
-#: Tests of what an installation can break: messages, arrays, both engines, environments.
+#: The marker of a requirement for some Python versions, as maturin writes it.
+MARKER = re.compile(r"python_(?:full_)?version (<|>=) '3\.(\d+)'")
+#: The tests of parts that depend on the installation: messages, arrays, both engines, environments.
 TESTS = "api batch columns envs errors features local seat spec vector"
 EXAMPLES = ("first_match.py", "gym_loop.py")
-NOTHING: Mapping[str, str] = {}
+NO_ENV: Mapping[str, str] = {}
 
 
-def say(words: str) -> None:
-    """Tells what is being tried."""
-    print(f"try_wheels: {words}", flush=True)
+def log(text: str) -> None:
+    """Prints the current step."""
+    print(f"try_wheels: {text}", flush=True)
 
 
 def pythons(minors: Iterable[int]) -> list[tuple[int, str]]:
-    """The Pythons of this machine with these minor versions, each with its own, in the order of these."""
-    asked = "import sys; print(sys.executable if sys.implementation.name == 'cpython' else '')"
-    found = []
+    """Returns the Python programs with these minor versions, in this order; missing ones are left out."""
+    code = "import sys; print(sys.executable if sys.implementation.name == 'cpython' else '')"
+    programs = []
     for minor in minors:
         name = f"python3.{minor}"
-        # A version that pyenv has, but is not told to use, is in its folder alone.
-        homes = sorted(Path(os.environ.get("PYENV_ROOT", "/nowhere")).glob(f"versions/3.{minor}.*/bin"))
-        for path in filter(None, [shutil.which(name), *(str(home / name) for home in homes)]):
-            ran = subprocess.run([path, "-c", asked], capture_output=True, text=True, check=False)
-            if ran.returncode == 0 and ran.stdout.strip():
-                found.append((minor, ran.stdout.strip()))
+        # An installed but inactive version of pyenv is only in its folder.
+        folders = sorted(Path(os.environ.get("PYENV_ROOT", "/nowhere")).glob(f"versions/3.{minor}.*/bin"))
+        for path in filter(None, [shutil.which(name), *(str(folder / name) for folder in folders)]):
+            result = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+            if result.returncode == 0 and result.stdout.strip():
+                programs.append((minor, result.stdout.strip()))
                 break
-    return found
+    return programs
 
 
 def metadata(wheel: Path) -> Message:
-    """What a wheel says of itself."""
+    """Returns the metadata of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         return email.message_from_bytes(archive.read(name))
 
 
-def required(told: Message, minor: int) -> list[str]:
-    """What a wheel requires of a Python without extras: `numpy>=1.26` and so on."""
-    found = []
-    for line in told.get_all("Requires-Dist", []):
-        wanted, _, marker = map(str.strip, line.partition(";"))
+def required(message: Message, minor: int) -> list[str]:
+    """Returns the requirements of a wheel for a Python version, without extras: `numpy>=1.26` and so on."""
+    requirements = []
+    for line in message.get_all("Requires-Dist", []):
+        requirement, _, marker = map(str.strip, line.partition(";"))
         if "extra ==" in marker:
             continue
-        bound = BOUND.fullmatch(marker)
-        # `packaging`, which knows all markers, is not in every Python that may run this.
-        if marker and not bound:
-            raise SystemExit(f"try_wheels: what is this bound to: {line}")
-        if not bound or (minor >= int(bound[2])) == (bound[1] == ">="):
-            found.append(wanted)
-    return found
+        match = MARKER.fullmatch(marker)
+        # The library `packaging` parses all markers, but may be missing here.
+        if marker and not match:
+            raise SystemExit(f"try_wheels: a requirement must have a marker of python_version; got {line}")
+        if not match or (minor >= int(match[2])) == (match[1] == ">="):
+            requirements.append(requirement)
+    return requirements
 
 
-def has_licences(wheel: Path) -> None:
-    """Sees to it that a wheel has its licence, and those of what it is made of."""
+def check_licences(wheel: Path) -> None:
+    """Checks that a wheel contains its own licence and those of its dependencies."""
     with zipfile.ZipFile(wheel) as archive:
         names = {Path(name).name for name in archive.namelist() if "/licenses/" in name}
     if names != {"LICENSE", "LICENSE-THIRD-PARTY.txt"}:
-        raise SystemExit(f"{wheel.name} has the licences {sorted(names)}")
+        raise SystemExit(f"{wheel.name} must contain two licence files; got {sorted(names)}")
 
 
 class Environment:
-    """An environment: what is installed into it, and the system's own programs."""
+    """A virtual environment that sees only its own packages and the programs of the system."""
 
     def __init__(self, folder: Path, python: str) -> None:
-        """Makes it."""
+        """Creates the environment."""
         subprocess.run([python, "-m", "venv", str(folder)], check=True)
         self.folder = folder
         self._env = {
             "PATH": f"{folder}/bin:/usr/bin:/bin",
             "HOME": str(folder),
             "LANG": "C.UTF-8",
-            # Where packages come from is the machine's matter.
+            # The machine configures the package index.
             **{
                 name: value for name, value in os.environ.items() if re.match("PIP_|SSL_CERT|REQUESTS_", name)
             },
         }
 
-    def run(self, *words: str, cwd: Path | None = None, more: Mapping[str, str] = NOTHING) -> None:
-        """Runs a program of the environment, with more variables."""
-        command = [str(self.folder / "bin" / words[0]), *words[1:]]
-        subprocess.run(command, check=True, cwd=cwd or self.folder, env={**self._env, **more})
+    def run(self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] = NO_ENV) -> None:
+        """Runs a program of the environment, with additional variables."""
+        command = [str(self.folder / "bin" / arguments[0]), *arguments[1:]]
+        subprocess.run(command, check=True, cwd=cwd or self.folder, env={**self._env, **env})
 
-    def install(self, *words: str, more: Mapping[str, str] = NOTHING) -> None:
+    def install(self, *arguments: str, env: Mapping[str, str] = NO_ENV) -> None:
         """Installs packages."""
-        self.run("python", "-m", "pip", "install", "--quiet", *words, more=more)
+        self.run("python", "-m", "pip", "install", "--quiet", *arguments, env=env)
 
     def play(self) -> None:
-        """Has the installation look at itself, and plays the examples."""
+        """Runs `boardwire doctor` and the examples."""
         self.run("python", "-m", "boardwire", "doctor")
         for name in EXAMPLES:
             shutil.copy(CLIENT / "examples" / name, self.folder)
             self.run("python", "-W", "error", name)
 
 
-def try_wheels(folder: Path, python: str, where: Path, pins: list[str]) -> None:
-    """Installs the wheels, plays, and runs the client's tests."""
-    environment = Environment(where, python)
-    limits = where / "constraints.txt"
+def try_wheels(folder: Path, python: str, target: Path, pins: list[str]) -> None:
+    """Installs the wheel, runs the examples and the tests of the client."""
+    environment = Environment(target, python)
+    limits = target / "constraints.txt"
     limits.write_text("".join(f"{pin}\n" for pin in pins))
-    find = ("--find-links", str(folder), "--constraint", str(limits))
-    environment.install(*find, "boardwire[gym]")
+    options = ("--find-links", str(folder), "--constraint", str(limits))
+    environment.install(*options, "boardwire[gym]")
     environment.run("python", "-m", "pip", "check")
     environment.play()
-    environment.install(*find, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
-    # Tests read messages by a second implementation.
+    environment.install(*options, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
+    # The tests read messages with a second implementation, which needs these.
     environment.install("googleapis-common-protos>=1.66")
     environment.run("python", "-m", "pip", "list")
     tests = [f"tests/test_{name}.py" for name in TESTS.split()]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CLIENT)
 
 
-def try_sources(source: Path, python: str, where: Path) -> None:
-    """Builds a wheel of the sources, by the rules of development, which are quicker, and plays."""
-    environment = Environment(where, python)
+def try_sources(source: Path, python: str, target: Path) -> None:
+    """Builds a wheel from the sources, with the fast development profile, and runs the examples."""
+    environment = Environment(target, python)
     with tarfile.open(source) as archive:
         if not any(name.endswith("/LICENSE") for name in archive.getnames()):
             raise SystemExit(f"{source.name} has no licence")
     cargo = Path(shutil.which("cargo") or "cargo").parent
-    more = {name: value for name, value in os.environ.items() if re.match("CARGO_HOME|RUSTUP_|HOME$", name)}
-    more |= {
-        "PATH": f"{where}/bin:{cargo}:/usr/bin:/bin",
+    env = {name: value for name, value in os.environ.items() if re.match("CARGO_HOME|RUSTUP_|HOME$", name)}
+    env |= {
+        "PATH": f"{target}/bin:{cargo}:/usr/bin:/bin",
         "CARGO_TARGET_DIR": str(ROOT / "target"),
         "MATURIN_PEP517_ARGS": "--profile dev",
     }
-    # Sources are packed with a time of 2006, and Cargo builds nothing that is older than what it has built:
-    # `m` gives the files the time of now. pip caches wheels by the path of their sources alone.
-    subprocess.run(["tar", "xmzf", str(source), "-C", str(where)], check=True)
-    (sources,) = where.glob("boardwire-*")
-    environment.install("--no-cache-dir", f"boardwire[gym] @ {sources.as_uri()}", more=more)
+    # The files in the archive date from 2006, and Cargo does not rebuild files older than its output. So `m`
+    # sets the current time. pip caches wheels by the path of the sources alone, so the cache is off.
+    subprocess.run(["tar", "xmzf", str(source), "-C", str(target)], check=True)
+    (sources,) = target.glob("boardwire-*")
+    environment.install("--no-cache-dir", f"boardwire[gym] @ {sources.as_uri()}", env=env)
     environment.play()
 
 
 def main(folder: Path) -> None:
-    """Tries all of it."""
+    """Tests the wheel and the sources."""
     (wheel,), (source,) = folder.glob("boardwire-*.whl"), folder.glob("boardwire-*.tar.gz")
-    say(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
-    has_licences(wheel)
-    told = metadata(wheel)
-    named = map(CLASSIFIER.fullmatch, told.get_all("Classifier", []))
-    found = pythons(sorted(int(match[1]) for match in named if match))
-    if not found:
-        raise SystemExit("try_wheels: no Python here is one that the package's classifiers name")
-    (minor, oldest), (_, newest) = found[0], found[-1]
-    floors = [line.replace(">=", "==") for line in required(told, minor)]
+    log(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
+    check_licences(wheel)
+    message = metadata(wheel)
+    classifiers = map(CLASSIFIER.fullmatch, message.get_all("Classifier", []))
+    installed = pythons(sorted(int(match[1]) for match in classifiers if match))
+    if not installed:
+        raise SystemExit("try_wheels: found no Python of a version in the classifiers of the package")
+    (minor, oldest), (_, newest) = installed[0], installed[-1]
+    oldest_versions = [line.replace(">=", "==") for line in required(message, minor)]
     with tempfile.TemporaryDirectory() as scratch:
-        for name, python, pins in (("oldest", oldest, floors), ("newest", newest, [])):
-            say(f"the {name} versions, with {python}")
+        for name, python, pins in (("oldest", oldest, oldest_versions), ("newest", newest, [])):
+            log(f"the {name} versions, with {python}")
             try_wheels(folder, python, Path(scratch, name), pins)
-        say(f"{source.name}, built")
+        log(f"{source.name}: build a wheel")
         try_sources(source, newest, Path(scratch, "sources"))
-    say("all of it plays")
+    log("all packages work")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-"""Clones a bot by what it did: records it, reads the recording back, and imitates it (behaviour cloning).
+"""Behaviour cloning: records a bot, reads the recording, and trains a network to imitate it.
 
-Shows recordings from end to end. A bot plays at all seats, and every decision is written to Parquet
-(`boardwire.record`). The same becomes a Minari dataset of each seat. Either is read back, a small network
-learns which action was chosen among the legal ones, and then plays against the bot and against random.
+It shows all steps of a recording. A bot plays all seats, and `boardwire.record` writes every decision to
+Parquet. The script can also convert the recording to one Minari dataset per seat. From either format, a small
+network learns which legal action the bot chose. Then it plays against the bot and against random.
 
     python clone_bot.py faraway --bot greedy --episodes 4000
-    python clone_bot.py faraway --bot greedy --episodes 8000            # goes on after the first 4,000
+    python clone_bot.py faraway --bot greedy --episodes 8000            # adds to the first 4,000
     python clone_bot.py faraway --source minari
 
-The folder `runs/clone/GAME-BOT` has the Parquet files and Minari's datasets, in `minari`. Ctrl-C while the
-bot plays goes on with what was recorded, and while the network learns with what it has learnt.
+The folder `runs/clone/GAME-BOT` contains the Parquet files, and Minari's datasets in `minari`. Ctrl-C ends
+the recording or the learning early; the script then continues with the next stage.
 
 To try: a stronger bot, `--bot mc:40`; `steps.rows(...)` of the winners alone; `boardwire.torch.Network`,
-which takes `steps.observation` as it is, and plays in the server once it is exported.
+which takes `steps.observation` unchanged, and plays in the server after an export.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 import boardwire
 
-#: The share of the episodes that is not learned from.
+#: The share of the episodes that tests the network and does not train it.
 HELD_OUT = 0.1
 
 
@@ -43,54 +43,54 @@ class Choices(NamedTuple):
     episode: NDArray[np.int64]
 
     def rows(self, chosen: NDArray[Any]) -> Choices:
-        """Some of them."""
+        """Returns the chosen rows."""
         return Choices(*(column[chosen] for column in self))
 
 
-def of_parquet(recording: boardwire.Recording, spec: boardwire.GameSpec) -> Choices:
-    """Reads the Parquet files: all seats at once."""
+def read_parquet(recording: boardwire.Recording, spec: boardwire.GameSpec) -> Choices:
+    """Reads the Parquet files, which contain all seats."""
     steps = recording.read().decisions
     return Choices(spec.features(steps.observation), steps.mask, steps.action.astype(np.int64), steps.episode)
 
 
-def of_minari(names: list[str]) -> Choices:
-    """Reads Minari's datasets, one of each seat. An episode ends with an observation and no action."""
+def read_minari(names: list[str]) -> Choices:
+    """Reads Minari's datasets, one per seat. The last observation of an episode has no action."""
     import minari  # needs Python 3.11
 
     parts = []
     for name in names:
         for episode in minari.load_dataset(name):
-            seen, count = episode.observations, len(episode.actions)
-            features, mask = seen["observation"][:-1], seen["action_mask"][:-1]
+            observation, count = episode.observations, len(episode.actions)
+            features, mask = observation["observation"][:-1], observation["action_mask"][:-1]
             parts.append((features, mask, episode.actions, np.full(count, episode.id)))
     return Choices(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def record(given: argparse.Namespace, folder: Path, client: boardwire.Client) -> boardwire.Recording:
-    """Lets the bot play at all seats until the folder has so many episodes."""
-    seats = given.seats or client.game(given.game).seats
-    line_ups = [[given.bot] * seats]
-    with tqdm(total=given.episodes, unit="episode", desc="recording") as bar:
+def record(args: argparse.Namespace, folder: Path, client: boardwire.Client) -> boardwire.Recording:
+    """Records the bot at all seats until the folder has `--episodes` episodes."""
+    seats = args.seats or client.game(args.game).seats
+    line_ups = [[args.bot] * seats]
+    with tqdm(total=args.episodes, unit="episode", desc="recording") as bar:
         try:
             return boardwire.record(
                 folder,
-                given.game,
+                args.game,
                 line_ups,
-                episodes=given.episodes,
-                environments=given.environments,
+                episodes=args.episodes,
+                environments=args.environments,
                 progress=bar.update,
                 client=client,
             )
         except KeyboardInterrupt:
             if not any(folder.glob("*.parquet")):
-                raise SystemExit("ended before any episode was") from None
+                raise SystemExit("ended before the first episode") from None
             recording = boardwire.Recording(folder)
     print(f"ended early: {recording.episodes} episodes are kept")
     return recording
 
 
 def to_minari(recording: boardwire.Recording, client: boardwire.Client) -> list[str]:
-    """Makes a dataset of each seat, unless there is one of as many episodes; gives their names."""
+    """Writes one dataset per seat, unless these exist with as many episodes; returns their names."""
     import minari
 
     facts = recording.facts
@@ -104,12 +104,12 @@ def to_minari(recording: boardwire.Recording, client: boardwire.Client) -> list[
 
 
 def logits(network: Any, features: NDArray[np.float32], mask: NDArray[np.int8]) -> Any:
-    """What the network makes of decisions: nothing illegal has a chance."""
+    """Returns the logits of decisions; illegal actions get a large negative number."""
     return network(torch.from_numpy(features)).masked_fill(torch.from_numpy(mask == 0), -1e9)
 
 
 def learn(network: Any, choices: Choices, epochs: int) -> None:
-    """Teaches a network to choose what was chosen; Ctrl-C ends it early."""
+    """Trains a network to predict the actions; Ctrl-C ends the training early."""
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
     random, size = np.random.default_rng(0), 512
     bar = tqdm(total=epochs * len(choices.action), unit="decision", desc="learning")
@@ -117,66 +117,66 @@ def learn(network: Any, choices: Choices, epochs: int) -> None:
         for _ in range(epochs):
             order = random.permutation(len(choices.action))
             for first in range(0, len(order), size):
-                some = choices.rows(order[first : first + size])
-                wrong = torch.nn.functional.cross_entropy(
-                    logits(network, some.features, some.mask), torch.from_numpy(some.action)
+                batch = choices.rows(order[first : first + size])
+                loss = torch.nn.functional.cross_entropy(
+                    logits(network, batch.features, batch.mask), torch.from_numpy(batch.action)
                 )
                 optimizer.zero_grad()
-                wrong.backward()
+                loss.backward()
                 optimizer.step()
-                bar.update(len(some.action))
+                bar.update(len(batch.action))
 
 
 def main() -> None:
-    """Records, reads back, learns and plays."""
-    parser = argparse.ArgumentParser(description="Clones a bot by what it did.")
+    """Records, reads, learns and plays."""
+    parser = argparse.ArgumentParser(description="Clones a bot from its decisions.")
     parser.add_argument("game", nargs="?", default="faraway")
-    parser.add_argument("--bot", default="greedy", help="whom to clone, such as greedy or mc:40")
-    parser.add_argument("--seats", type=int, help="the fewest the game is played by when left out")
+    parser.add_argument("--bot", default="greedy", help="the bot to clone, such as greedy or mc:40")
+    parser.add_argument("--seats", type=int, help="number of seats; default: the minimum of the game")
     parser.add_argument("--episodes", type=int, default=4000)
     parser.add_argument(
-        "--environments", type=int, default=250, help="episodes played at once, and in a file"
+        "--environments", type=int, default=250, help="parallel episodes; also episodes per file"
     )
     parser.add_argument("--source", choices=["parquet", "minari"], default="parquet")
     parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--deals", type=int, default=200, help="each is played from every seat")
-    parser.add_argument("--address", help="a running server; a private one when left out")
-    given = parser.parse_args()
-    folder = Path("runs/clone") / f"{given.game}-{given.bot.replace(':', '-')}"
+    parser.add_argument("--deals", type=int, default=200, help="deals, each played from every seat")
+    parser.add_argument("--address", help="address of a running server; default: a private server")
+    args = parser.parse_args()
+    folder = Path("runs/clone") / f"{args.game}-{args.bot.replace(':', '-')}"
     os.environ.setdefault("MINARI_DATASETS_PATH", str((folder / "minari").resolve()))
-    with boardwire.connect(given.address) as client:
-        recording = record(given, folder, client)
+    with boardwire.connect(args.address) as client:
+        recording = record(args, folder, client)
         spec = recording.spec(client)
-        if given.source == "minari":
-            choices = of_minari(to_minari(recording, client))
+        if args.source == "minari":
+            choices = read_minari(to_minari(recording, client))
         else:
-            choices = of_parquet(recording, spec)
-        print(f"{len(choices.action):,} decisions of {given.bot} read back from {given.source}")
+            choices = read_parquet(recording, spec)
+        print(f"{len(choices.action):,} decisions of {args.bot} read from {args.source}")
         features, actions = choices.features.shape[1], choices.mask.shape[1]
         network = torch.nn.Sequential(
             torch.nn.Linear(features, 256), torch.nn.ReLU(), torch.nn.Linear(256, actions)
         )
         held_out = choices.episode >= recording.episodes * (1 - HELD_OUT)
-        learn(network, choices.rows(~held_out), given.epochs)
+        learn(network, choices.rows(~held_out), args.epochs)
 
-        def likeliest(features: NDArray[np.float32], mask: NDArray[np.int8]) -> Any:
+        def most_likely(features: NDArray[np.float32], mask: NDArray[np.int8]) -> Any:
             with torch.no_grad():
                 return logits(network, features, mask).argmax(1).numpy()
 
-        asked = choices.rows(held_out & (choices.mask.sum(axis=1) > 1))
-        right = likeliest(asked.features, asked.mask) == asked.action
-        print(f"{right.mean():.1%} of {len(right):,} decisions held out are chosen as {given.bot} did")
-        for opponent in dict.fromkeys([given.bot, "random"]):
-            fared = boardwire.evaluate(
-                lambda asked: likeliest(spec.features(asked.view), asked.mask),
-                given.game,
+        test = choices.rows(held_out & (choices.mask.sum(axis=1) > 1))
+        same = most_likely(test.features, test.mask) == test.action
+        print(f"the clone agrees with {args.bot} in {same.mean():.1%} of {len(same):,} held-out decisions")
+        for opponent in dict.fromkeys([args.bot, "random"]):
+            result = boardwire.evaluate(
+                lambda decisions: most_likely(spec.features(decisions.view), decisions.mask),
+                args.game,
                 opponents=opponent,
-                deals=given.deals,
+                deals=args.deals,
                 seats=spec.seats,
                 reward="win",
                 client=client,
             )
-            print(f"the clone wins against {opponent}: {fared}")
+            print(f"the clone wins against {opponent}: {result}")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""dm_env_rpc: an agent of that protocol plays by the loop of dm_env, choosing legal actions at random.
+"""dm_env_rpc: an agent of that protocol plays random legal actions in the loop of dm_env.
 
-An agent that speaks dm_env_rpc can play these games: a gateway makes a world, a table with bots at the other
-seats, and the package `dm-env-rpc` makes an environment of it. Ours are the server and the gateway alone.
+Any agent that speaks dm_env_rpc can play these games through our gateway. The gateway creates a world: a
+table with bots at the other seats. The package `dm-env-rpc` wraps the world as an environment.
 
     python dm_env_rpc_agent.py                             # a hundred episodes of Faraway, some seconds
     python dm_env_rpc_agent.py rauha --seats 3 --bots greedy random
-    python dm_env_rpc_agent.py --address 127.0.0.1:50051   # a server that runs: `boardwire serve`
+    python dm_env_rpc_agent.py --address 127.0.0.1:50051   # a running server: `boardwire serve`
 
-Ctrl-C ends it early and tells what was played.
+Ctrl-C ends the run early and prints the results so far.
 
-To try: `requested_observations=["action_mask"]` for `create_and_join_world`, so that no view is sent; an
-action that the mask forbids, and `substituted` in the next observation; `"illegal_actions": "reject"` among
-the settings; two of these processes at one server.
+To try: `requested_observations=["action_mask"]` for `create_and_join_world`, so that the server sends no
+view; an action that the mask forbids, and `substituted` in the next observation; `"illegal_actions":
+"reject"` in the settings; two such processes with one server.
 """
 
 from __future__ import annotations
@@ -29,53 +29,53 @@ from boardwire.dm_env_rpc import serve
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description="Plays random legal actions over dm_env_rpc.")
     add = parser.add_argument
     add("game", nargs="?", default="faraway")
     add("--episodes", type=int, default=100)
     add("--seats", type=int, default=2)
-    add("--bots", nargs="+", default=["random"], help="one for all other seats, or one for each of them")
+    add("--bots", nargs="+", default=["random"], help="one bot for all other seats, or one per seat")
     add("--seed", type=int, default=1)
-    add("--address", help="a server without TLS; a private one unless it is given")
+    add("--address", help="address of a server without TLS; default: a private server")
     return parser.parse_args()
 
 
 def play(env: dm_env_adaptor.DmEnvAdaptor, random: np.random.Generator) -> tuple[float, int]:
-    """Plays an episode; gives the reward at its end and the number of steps."""
-    shown, steps = env.reset(), 0
-    while not shown.last():
-        legal = shown.observation["action_mask"].nonzero()[0]
-        shown = env.step({"action": random.choice(legal)})
+    """Plays an episode; returns its final reward and the number of steps."""
+    timestep, steps = env.reset(), 0
+    while not timestep.last():
+        legal = timestep.observation["action_mask"].nonzero()[0]
+        timestep = env.step({"action": random.choice(legal)})
         steps += 1
-    return float(shown.reward), steps
+    return float(timestep.reward), steps
 
 
 def main() -> None:
-    """Plays episodes, and tells how many were won and how fast that went."""
-    given = arguments()
+    """Plays episodes; prints how many were won and the speed."""
+    args = arguments()
     settings: dict[str, Any] = {
-        "game": given.game,
-        "seats": given.seats,
-        "bots": given.bots if len(given.bots) > 1 else given.bots[0],
-        "seed": given.seed,
+        "game": args.game,
+        "seats": args.seats,
+        "bots": args.bots if len(args.bots) > 1 else args.bots[0],
+        "seed": args.seed,
         "reward": "win",
     }
-    with boardwire.connect(given.address) as client:
+    with boardwire.connect(args.address) as client:
         gateway, port = serve(client, "127.0.0.1:0")
-        link = connection.create_secure_channel_and_connect(f"127.0.0.1:{port}")
-        env, _ = dm_env_adaptor.create_and_join_world(link, settings, {})
-        random, wins, episodes, steps = np.random.default_rng(given.seed), 0.0, 0, 0
-        began = time.perf_counter()
+        channel = connection.create_secure_channel_and_connect(f"127.0.0.1:{port}")
+        env, _ = dm_env_adaptor.create_and_join_world(channel, settings, {})
+        random, wins, episodes, steps = np.random.default_rng(args.seed), 0.0, 0, 0
+        start = time.perf_counter()
         try:
-            for _ in tqdm(range(given.episodes), unit="episode"):
+            for _ in tqdm(range(args.episodes), unit="episode"):
                 reward, length = play(env, random)
                 wins, episodes, steps = wins + reward, episodes + 1, steps + length
         except KeyboardInterrupt:
             print("ended early")
-        rate = steps / (time.perf_counter() - began)
+        rate = steps / (time.perf_counter() - start)
         print(f"{wins:g} of {episodes} episodes won; {rate:,.0f} steps a second")
-        link.close()
+        channel.close()
         gateway.stop(None).wait()
 
 

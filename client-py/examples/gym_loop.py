@@ -1,13 +1,13 @@
-"""A Gymnasium loop: a random policy that respects the mask, over ten episodes.
+"""A Gymnasium loop: a random policy that applies the mask plays ten episodes.
 
-To try: `observation="ids"`, the view by named field; `opponents="mc:40"`; `gymnasium.make_vec`.
+To try: `observation="ids"`, the view as named fields; `opponents="mc:40"`; `gymnasium.make_vec`.
 """
 
 import gymnasium
 
 import boardwire
 
-gymnasium.register_envs(boardwire)  # importing it registered the environments; this says so to linters
+gymnasium.register_envs(boardwire)  # the import already does; this call tells linters that it is used
 env = gymnasium.make("boardwire/Faraway-v0", seats=2, opponents="greedy", reward="win")
 env.action_space.seed(7)
 observation, info = env.reset(seed=7)

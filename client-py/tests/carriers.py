@@ -1,4 +1,4 @@
-"""Clients by each carrier: what is said of batches holds whichever way they are reached."""
+"""Clients over each transport: batches behave the same in a server and in this process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from servers import client as served
 import boardwire
 from boardwire import _shared
 
-#: What batches are opened with whose bot thinks 1,000 times as long as `SOON` (0.1 s on two cores).
-THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:1000"}, "seed": 3}
-#: A time-out that passes while a bot thinks, in seconds: nothing can hold a thought in this process.
-SOON = 0.0001
+#: Settings of a batch whose bot thinks 1,000 times as long as `SHORT_TIMEOUT` (0.1 s on two cores).
+SLOW_BOT: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:1000"}, "seed": 3}
+#: A timeout in seconds that expires while a bot thinks. No proxy can delay an engine in this process.
+SHORT_TIMEOUT = 0.0001
 
-__all__ = ["SOON", "THINKING", "client", "engine", "local", "served"]
+__all__ = ["SHORT_TIMEOUT", "SLOW_BOT", "client", "engine", "local", "served"]
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def local() -> Iterator[boardwire.Client]:
 
 @pytest.fixture(params=["stream", "local"])
 def client(request: pytest.FixtureRequest) -> boardwire.Client:
-    """A client by each carrier."""
+    """A client over each transport."""
     name = {"stream": "served", "local": "local"}[request.param]
     client: boardwire.Client = request.getfixturevalue(name)
     return client
@@ -36,5 +36,5 @@ def client(request: pytest.FixtureRequest) -> boardwire.Client:
 
 @pytest.fixture
 def engine(local: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets environments without an address play in this process."""
+    """Makes environments without an address use the engine in this process."""
     monkeypatch.setitem(_shared._clients, (None, ()), local)

@@ -1,4 +1,4 @@
-"""The fixtures of every test."""
+"""Fixtures that all tests share."""
 
 import signal
 
@@ -7,15 +7,15 @@ from servers import address, client
 
 __all__ = ["address", "client"]
 
-# A shell that runs tests in the background lets them ignore Ctrl-C, and all programs that they start.
+# Background jobs of a shell ignore Ctrl-C, and so do their child processes. The tests need Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Fixtures that start a server.
-SERVERS = {"address", "client", "place", "served"}
+SERVERS = {"address", "client", "served", "server"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs a server as slow."""
+    """Marks tests that need a server as slow."""
     for item in items:
         if isinstance(item, pytest.Function) and SERVERS & set(item.fixturenames):
             in_this_process = hasattr(item, "callspec") and item.callspec.params.get("client") == "local"

@@ -1,4 +1,4 @@
-"""A channel without a network: methods answered by plain functions."""
+"""A channel without a network: plain functions handle the calls."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from boardwire._connection import Connection
 
 
 class FakeChannel:
-    """Answers calls by the name of their method."""
+    """Passes each call to the function for its method."""
 
-    def __init__(self, answers: Mapping[str, Callable[[bytes], bytes]]) -> None:
-        """Takes a function for each method."""
-        self._answers = answers
+    def __init__(self, handlers: Mapping[str, Callable[[bytes], bytes]]) -> None:
+        """Takes one function per method name."""
+        self._handlers = handlers
 
     def call(self, path: str, message: bytes, token: str, timeout: float) -> bytes:
-        """Hands a request to the function of its method."""
-        return self._answers[path.rpartition("/")[2]](message)
+        """Passes a request to the function for its method."""
+        return self._handlers[path.rpartition("/")[2]](message)
 
     def close(self) -> None:
         """Does nothing."""
 
 
-def fake_client(answers: Mapping[str, Callable[[bytes], Any]]) -> boardwire.Client:
-    """A client whose calls are answered by functions."""
+def fake_client(handlers: Mapping[str, Callable[[bytes], Any]]) -> boardwire.Client:
+    """Creates a client whose calls go to functions."""
     connection = Connection("fake:1")
-    connection._channels[os.getpid()] = cast(_core.Channel, FakeChannel(answers))
+    connection._channels[os.getpid()] = cast(_core.Channel, FakeChannel(handlers))
     return boardwire.Client(connection)

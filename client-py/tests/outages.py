@@ -1,4 +1,4 @@
-"""Servers that are killed, and started again where they were."""
+"""Servers that tests kill and restart at the same address."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from boardwire._batch_stream import BatchStream
 from boardwire._process import find_binary
 
 
-def kill(process: subprocess.Popen[str], how: int = signal.SIGKILL) -> None:
-    """Kills a process and waits for its end, but leaves it to its parent to take note of that."""
-    os.kill(process.pid, how)
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kills a process and waits for its end. Its owner can still read the exit status."""
+    os.kill(process.pid, signal.SIGKILL)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
@@ -29,26 +29,26 @@ def kill_private(client: boardwire.Client) -> None:
 
 
 def stream_of(batch: boardwire.Batch) -> BatchStream:
-    """The stream of a batch in a server."""
+    """Returns the stream of a batch in a server."""
     assert isinstance(batch._carrier, BatchStream)
     return batch._carrier
 
 
 def break_stream(batch: boardwire.Batch) -> None:
-    """Ends the stream of a batch, behind its back."""
+    """Ends the stream of a batch without the batch's knowledge."""
     (stream_of(batch).hang_up())
 
 
-def create(client: boardwire.Client) -> boardwire.Match:
-    """A match of one agent."""
+def create_match(client: boardwire.Client) -> boardwire.Match:
+    """Creates a match of an agent and a bot."""
     return client.create_match("faraway", players=["agent", "random"], seed=1)
 
 
-class Place:
-    """Where environments find their server.
+class Server:
+    """The private server of this process, for tests that kill and restart it.
 
     Attributes:
-        address: What they are given; none for the private server of this process.
+        address: The address for environments; None for a private server.
     """
 
     address: str | None = None
@@ -57,18 +57,18 @@ class Place:
         """Kills the server."""
         kill_private(_shared.shared_client(None))
 
-    def restore(self) -> None:
-        """Starts it again at the same address; a private one is started by the call that needs it."""
+    def restart(self) -> None:
+        """Restarts it at the same address. A private server restarts with the next call that needs it."""
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stops it for good."""
 
 
-class FixedPlace(Place):
+class ListeningServer(Server):
     """A server at an address, as its operator would start it."""
 
     def __init__(self, listen: str) -> None:
-        """Starts it there, or on a free port."""
+        """Starts it at this address; port 0 means a free port."""
         self.address: str = listen
         self._process = self._start()
 
@@ -84,29 +84,29 @@ class FixedPlace(Place):
     def crash(self) -> None:
         """Kills the server."""
         kill(self._process)
-        self.end()
+        self.stop()
 
-    def restore(self) -> None:
-        """Starts it again at the same address."""
-        before = self.address
-        self._process = self._start()
-        assert self.address == before
+    def restart(self) -> None:
+        """Restarts it at the same address."""
+        address, self._process = self.address, self._start()
+        assert self.address == address
 
-    def end(self) -> None:
-        """Stops it for good."""
-        # Leaving closes its input, which ends it.
+    def stop(self) -> None:
+        """Stops it for good. Leaving the block closes its input, which ends it."""
         with self._process:
             pass
 
 
 @pytest.fixture(params=["private", "unix", "tcp"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    """Each kind of server; environments of other tests do not share it."""
+def server(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Server]:
+    """Each kind of server. Environments of other tests do not share it."""
     clients: dict[object, boardwire.Client] = {}
     monkeypatch.setattr(_shared, "_clients", clients)
     listen = {"unix": f"unix:{tmp_path / 'socket'}", "tcp": "127.0.0.1:0"}
-    where = FixedPlace(listen[request.param]) if request.param in listen else Place()
-    yield where
-    where.end()
+    server = ListeningServer(listen[request.param]) if request.param in listen else Server()
+    yield server
+    server.stop()
     for client in clients.values():
         client.close()

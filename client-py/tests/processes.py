@@ -1,4 +1,4 @@
-"""What processes do, in a module that each of them can import."""
+"""Functions that tests run in other processes; every process can import this module."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ FARAWAY = "boardwire/Faraway-v0"
 
 
 def play(seat: boardwire.Seat) -> tuple[int, ...]:
-    """Plays first legal actions to the end; gives the scores."""
-    seen = seat.observe()
-    while not seen.over:
-        seen = seat.act(int(seen.mask.nonzero()[0][0]))
-    return seen.scores
+    """Plays first legal actions to the end and returns the scores."""
+    obs = seat.observe()
+    while not obs.over:
+        obs = seat.act(int(obs.mask.nonzero()[0][0]))
+    return obs.scores
 
 
-def by_address(address: str, seed: int) -> tuple[int, ...]:
-    """Plays a match with a client of its own."""
+def play_match(address: str, seed: int) -> tuple[int, ...]:
+    """Plays a match with its own client and returns the scores."""
     with boardwire.connect(address) as client:
         match = client.create_match("faraway", players=["agent", "random"], seed=seed)
         with match, match.join(0) as seat:
             return play(seat)
 
 
-def by_batch(address: str, seed: int) -> bytes:
-    """Plays steps of a batch of its own, its halves in turn; gives the last views."""
+def play_batch(address: str, seed: int) -> bytes:
+    """Steps its own batch by halves and returns the last views."""
     with boardwire.connect(address) as client, client.open_batch("faraway", environments=8) as batch:
         mask = batch.reset(seed=seed).mask.copy()
         for _ in range(20):
@@ -47,8 +47,8 @@ def by_batch(address: str, seed: int) -> bytes:
         return batch.step(mask.argmax(axis=1)).view.tobytes()
 
 
-def by_vector_env(address: str, seed: int) -> float:
-    """Plays steps of a vector environment of its own; gives the sum of rewards."""
+def play_vector_env(address: str, seed: int) -> float:
+    """Steps its own vector environment and returns the sum of rewards."""
     envs = gymnasium.make_vec(FARAWAY, num_envs=4, opponents="random", address=address)
     _, infos = envs.reset(seed=seed)
     total = 0.0
@@ -59,30 +59,30 @@ def by_vector_env(address: str, seed: int) -> float:
     return total
 
 
-def by_pettingzoo(address: str, seed: int) -> float:
-    """Plays an episode of all seats; gives what the first was rewarded with."""
+def play_pettingzoo(address: str, seed: int) -> float:
+    """Plays an episode of all seats and returns the reward of the first seat."""
     from boardwire.pettingzoo import parallel_env
 
     env = parallel_env("faraway", address=address)
-    seen, _ = env.reset(seed=seed)
+    observations, _ = env.reset(seed=seed)
     rewards: dict[str, float] = {}
     while env.agents:
-        actions = {agent: int(shown["action_mask"].argmax()) for agent, shown in seen.items()}
-        seen, rewards, _, _, _ = env.step(actions)
+        actions = {agent: int(obs["action_mask"].argmax()) for agent, obs in observations.items()}
+        observations, rewards, _, _, _ = env.step(actions)
     env.close()
     return rewards["seat_0"]
 
 
 class Samples:
-    """What a loader of samples iterates over: it is made here, and read in the loader's workers."""
+    """The samples of a data loader. The parent creates it; the loader's workers iterate over it."""
 
     def __init__(self, client: boardwire.Client, seed: int) -> None:
-        """Describes a batch; the first iteration opens it."""
+        """Stores the settings of a batch. The first iteration opens the batch."""
         self.client = client
         self.seed = seed
 
     def __iter__(self) -> Iterator[bytes]:
-        """Views, step by step, for ever."""
+        """Yields the views of each step, without end."""
         batch = self.client.open_batch("faraway", environments=4, opponents={1: "random"}, seed=self.seed)
         step = batch.reset()
         while True:
@@ -91,7 +91,7 @@ class Samples:
 
 
 def env_worker(pipe: Connection, make: Callable[[], gymnasium.Env[Any, Any]]) -> None:
-    """A worker as vector environments have one: makes an environment and obeys."""
+    """Creates an environment and executes commands, like a worker of a vector environment."""
     env = make()
     while True:
         command, argument = pipe.recv()
@@ -101,14 +101,14 @@ def env_worker(pipe: Connection, make: Callable[[], gymnasium.Env[Any, Any]]) ->
         pipe.send(env.reset(seed=argument) if command == "reset" else env.step(argument))
 
 
-def load(queue: SimpleQueue[Any], samples: Samples, count: int) -> None:
-    """A loader's worker: reads so many samples into a queue."""
+def load_samples(queue: SimpleQueue[Any], samples: Samples, count: int) -> None:
+    """Puts `count` samples into a queue, like a worker of a data loader."""
     for _, sample in zip(range(count), samples, strict=False):
         queue.put(sample)
 
 
-def by_env(address: str, seed: int) -> float:
-    """Plays an episode in an environment of its own."""
+def play_env(address: str, seed: int) -> float:
+    """Plays an episode in its own environment and returns the sum of rewards."""
     env = gymnasium.make(FARAWAY, opponents="random", address=address)
     _, info = env.reset(seed=seed)
     total, over = 0.0, False
@@ -120,7 +120,7 @@ def by_env(address: str, seed: int) -> float:
 
 
 def in_child(work: Any) -> bytes:
-    """What a forked child answers, through a pipe."""
+    """Runs `work` in a forked child and returns the `repr` of its result or exception."""
     receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:
@@ -131,14 +131,14 @@ def in_child(work: Any) -> bytes:
         finally:
             os._exit(0)
     os.close(sending)
-    with os.fdopen(receiving, "rb") as answer:
-        said = answer.read()
+    with os.fdopen(receiving, "rb") as pipe:
+        result = pipe.read()
     os.waitpid(child, 0)
-    return said
+    return result
 
 
-def script(folder: Path, text: str) -> Path:
-    """An executable that stands in for the server."""
+def fake_server(folder: Path, text: str) -> Path:
+    """Writes a shell script that replaces the server binary, and returns its path."""
     path = folder / "boardwire"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)

@@ -1,4 +1,4 @@
-"""Seats that ask by single calls, as agents in other languages may, instead of over a stream."""
+"""Seats that use single calls instead of a stream, as agents in other languages may."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from boardwire._stream import PlayStream
 
 
 class SingleCalls:
-    """What a seat asks, one call each."""
+    """Replaces a seat's stream: each request is one call."""
 
     def __init__(self, connection: Connection, token: str) -> None:
-        """Calls for the holder of a token."""
+        """Stores the token that authenticates the seat."""
         self._connection, self._token = connection, token
 
     def ask(self, kind: str, request: dict[str, Any], timeout: float) -> Any:
-        """Makes the call of a kind of request."""
+        """Makes the call for a kind of request and returns the observation."""
         method = f"MatchService/{kind.title()}"
         return self._connection.call(method, request, timeout=timeout, token=self._token)["observation"]
 
@@ -26,6 +26,6 @@ class SingleCalls:
 
 
 def by_single_calls(seat: boardwire.Seat) -> boardwire.Seat:
-    """The same seat, by single calls."""
+    """Makes a seat use single calls and returns it."""
     seat._stream = cast(PlayStream, SingleCalls(seat._connection, seat.token))
     return seat

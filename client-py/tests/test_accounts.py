@@ -1,4 +1,4 @@
-"""Accounts: their tokens, where these are sent, and what each account may have."""
+"""Accounts: where the client sends their tokens, and the limits of each account."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The tokens of two accounts, and their file."""
+    """Creates two accounts; returns their tokens and their file."""
     file = tmp_path_factory.mktemp("accounts") / "accounts.toml"
     return {"file": str(file), "ada": account(file, "ada", "matches = 1"), "bob": account(file, "bob")}
 
 
 @pytest.fixture(scope="module")
 def guarded(tokens: dict[str, str]) -> Iterator[str]:
-    """The address of a server for them."""
+    """The address of a server that requires these tokens."""
     with tcp_server("--auth-token-file", tokens["file"]) as address:
         yield address
 
 
-def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded: str) -> None:
+def test_every_kind_of_call_sends_the_token(tokens: dict[str, str], guarded: str) -> None:
     with boardwire.connect(guarded, token=tokens["ada"]) as client:
         with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
             seat = match.join(0)
@@ -55,7 +55,7 @@ def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded:
         assert client.server().limits.matches_per_caller == 1
 
 
-def test_an_event_loop_carries_the_token(tokens: dict[str, str], guarded: str) -> None:
+def test_the_async_client_sends_the_token(tokens: dict[str, str], guarded: str) -> None:
     async def play() -> None:
         async with (
             boardwire.aio.connect(guarded, token=tokens["bob"]) as client,
@@ -67,19 +67,19 @@ def test_an_event_loop_carries_the_token(tokens: dict[str, str], guarded: str) -
     asyncio.run(play())
 
 
-def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded: str) -> None:
+def test_accounts_on_one_machine_have_separate_limits(tokens: dict[str, str], guarded: str) -> None:
     with (
         boardwire.connect(guarded, token=tokens["ada"]) as ada,
         boardwire.connect(guarded, token=tokens["bob"]) as bob,
     ):
-        given: dict[str, Any] = {"game": "faraway", "players": ["agent", "random"]}
-        with ada.create_match(**given), pytest.raises(errors.ServerFull, match="you hold 1 matches"):
-            ada.create_match(**given)
-        with bob.create_match(**given), bob.create_match(**given):
+        settings: dict[str, Any] = {"game": "faraway", "players": ["agent", "random"]}
+        with ada.create_match(**settings), pytest.raises(errors.ServerFull, match="you have 1 matches"):
+            ada.create_match(**settings)
+        with bob.create_match(**settings), bob.create_match(**settings):
             pass
 
 
-def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str) -> None:
+def test_environments_send_the_token(tokens: dict[str, str], guarded: str) -> None:
     server = boardwire.Address(guarded, token=tokens["bob"])
     assert tokens["bob"] not in repr(server)
     for env in (
@@ -89,20 +89,20 @@ def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str)
     ):
         env.reset(seed=1)
         env.close()
-    with pytest.raises(errors.AccessDenied) as told:
+    with pytest.raises(errors.AccessDenied) as caught:
         BoardwireVectorEnv("faraway", address=guarded)
-    assert told.value.reason == "CALLER_TOKEN_MISSING"
+    assert caught.value.reason == "CALLER_TOKEN_MISSING"
 
 
-def test_a_private_server_may_have_accounts_too(tokens: dict[str, str]) -> None:
+def test_a_private_server_can_require_a_token(tokens: dict[str, str]) -> None:
     arguments = ["--auth-token-file", tokens["file"]]
     with boardwire.connect(server_args=arguments, token=tokens["ada"]) as client:
         assert client.games()
 
 
-def test_a_token_is_sent_where_nobody_reads_along() -> None:
-    near = ["unix:/tmp/b", "127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "localhost:1"]
-    for target in near:
+def test_a_token_needs_a_local_or_encrypted_connection() -> None:
+    local = ["unix:/tmp/b", "127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "localhost:1"]
+    for target in local:
         assert checked("word", target, insecure=False) == "word"
     for target in ["192.0.2.1:1", "[2001:db8::1]:1", "0.0.0.0:1", "example.org:1", "localhost.example.org:1"]:
         with pytest.raises(
@@ -110,28 +110,28 @@ def test_a_token_is_sent_where_nobody_reads_along() -> None:
         ) as caught:
             boardwire.connect(target, token="secret-word")
         assert "secret-word" not in str(caught.value)
-        for more in ({"tls": True}, {"insecure": True}):
-            boardwire.connect(target, token="secret-word", **more).close()  # type: ignore[arg-type]
+        for option in ({"tls": True}, {"insecure": True}):
+            boardwire.connect(target, token="secret-word", **option).close()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("token", ["", " ", "a\nb", "ä"])
-def test_what_cannot_be_a_token_is_none(token: str) -> None:
+def test_an_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(ValueError, match="a token must be one word of printable ASCII"):
         boardwire.connect("127.0.0.1:1", token=token)
 
 
-def call_for(client: boardwire.Client, seconds: float) -> None:
-    """Calls until that is refused."""
+def call_repeatedly(client: boardwire.Client, seconds: float) -> None:
+    """Calls the server for some seconds; ends early when a call raises."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         client.games()
 
 
-def test_accounts_are_read_again_on_sighup(tmp_path: Path) -> None:
+def test_the_server_rereads_the_accounts_on_sighup(tmp_path: Path) -> None:
     file = tmp_path / "accounts.toml"
     old = account(file, "ada")
     command = [str(find_binary()), "serve", "--listen=127.0.0.1:0", "--exit-with-stdin"]
-    # Leaving closes its input, which ends it.
+    # Leaving the block closes the server's input, which ends the server.
     with subprocess.Popen(
         [*command, f"--auth-token-file={file}"],
         stdin=subprocess.PIPE,
@@ -147,15 +147,15 @@ def test_accounts_are_read_again_on_sighup(tmp_path: Path) -> None:
             file.unlink()
             new = account(file, "ada")
             os.kill(server.pid, signal.SIGHUP)
-            with pytest.raises(errors.AccessDenied) as told:
-                call_for(client, 60)
-            assert told.value.reason == "CALLER_TOKEN_WRONG"
+            with pytest.raises(errors.AccessDenied) as caught:
+                call_repeatedly(client, 60)
+            assert caught.value.reason == "CALLER_TOKEN_WRONG"
         with boardwire.connect(address, token=new) as client:
             assert client.games()
             file.write_text("nonsense")
             os.kill(server.pid, signal.SIGHUP)
             log = [next(server.stderr)]
-            while "stay as they were" not in log[-1]:
+            while "stay in use" not in log[-1]:
                 log.append(next(server.stderr))
             assert "accounts.toml: line 1" in log[-1]
             assert client.games()

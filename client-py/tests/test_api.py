@@ -1,4 +1,4 @@
-"""The public names, and the files they come from."""
+"""The public names: exports, docstrings and annotations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_all_lists_what_is_importable(module: ModuleType) -> None:
+def test_all_lists_the_public_names(module: ModuleType) -> None:
     names = {
         name
         for name, value in vars(module).items()
@@ -37,7 +37,7 @@ def test_all_lists_what_is_importable(module: ModuleType) -> None:
     assert set(module.__all__) - {"__version__"} == names
 
 
-def test_errors_are_in_a_module_of_their_own_and_their_root_in_the_package() -> None:
+def test_the_package_exports_only_the_root_of_the_errors() -> None:
     kinds = {kind.__name__: kind for kind in errors._all(errors.BoardwireError)}
     own = {name: kind for name, kind in vars(errors).items() if inspect.isclass(kind) and name[0] != "_"}
     assert {name: kind for name, kind in own.items() if kind.__module__ == errors.__name__} == kinds
@@ -47,7 +47,7 @@ def test_errors_are_in_a_module_of_their_own_and_their_root_in_the_package() -> 
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_everything_public_says_what_it_is(module: ModuleType) -> None:
+def test_every_public_name_has_a_docstring(module: ModuleType) -> None:
     for name in module.__all__:
         value = getattr(module, name)
         # Python 3.10 takes an alias such as `Callable[...]` for a class.
@@ -56,28 +56,28 @@ def test_everything_public_says_what_it_is(module: ModuleType) -> None:
             assert inspect.getdoc(value), name
 
 
-def test_the_version_is_that_of_the_distribution() -> None:
+def test_the_version_equals_the_version_of_the_distribution() -> None:
     assert boardwire.__version__ == importlib.metadata.version("boardwire")
 
 
-def script(name: str) -> ModuleType:
-    """A script of the package's folder as a module."""
-    loader = importlib.util.spec_from_file_location(name, PACKAGE / f"{name}.py")
-    assert loader is not None
-    assert loader.loader is not None
-    module = importlib.util.module_from_spec(loader)
-    loader.loader.exec_module(module)
+def load_script(name: str) -> ModuleType:
+    """Loads a script in the package's folder as a module."""
+    spec = importlib.util.spec_from_file_location(name, PACKAGE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
 @pytest.mark.slow
-def test_the_list_of_games_is_fresh() -> None:
-    list_games = script("list_games")
+def test_the_list_of_games_is_up_to_date() -> None:
+    list_games = load_script("list_games")
     assert list_games.LIST.read_text() == list_games.listed(find_binary()), "run `make golden`"
 
 
 def written_annotations(value: object) -> Iterator[str]:
-    """The annotations of what is public in a class or function, as they are written."""
+    """Yields the annotations of the public members of a class or function, as source text."""
     if inspect.isclass(value):
         yield from map(str, vars(value).get("__annotations__", {}).values())
         for name, member in vars(value).items():

@@ -1,4 +1,4 @@
-"""Batches: what they show is what the same seeds show in matches, in order, whole, and the caller's own."""
+"""Batches: columns, parts, autoreset, snapshots and refusals. The same seed plays the same in a match."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["client", "local", "served"]
 
 
 def same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> bool:
-    """Whether two steps are equal in every column."""
+    """Returns whether two steps are equal in every column."""
     return all(
         np.array_equal(getattr(one, field.name), getattr(other, field.name))
         for field in fields(boardwire.BatchStep)
@@ -32,8 +32,8 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
     client: boardwire.Client, game: str, seats: int
 ) -> None:
     n = 24
-    kinds: dict[str, Any] = {"columns": ["scores", "final_views", "episodes"]}
-    with client.open_batch(game, seats=seats, environments=n, seed=1, skip_forced=True, **kinds) as batch:
+    settings: dict[str, Any] = {"columns": ["scores", "final_views", "episodes"]}
+    with client.open_batch(game, seats=seats, environments=n, seed=1, skip_forced=True, **settings) as batch:
         spec, step, ends = batch.spec, batch.reset(), 0
         while ends < n:
             k = len(step.ended)
@@ -72,7 +72,7 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_an_environment_shows_what_a_match_with_its_seed_shows(
+def test_an_environment_plays_like_a_match_with_the_same_seed(
     client: boardwire.Client, served: boardwire.Client, game: str, seats: int
 ) -> None:
     random = np.random.default_rng(seats)
@@ -80,23 +80,23 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
     with client.open_batch(game, seats=seats, environments=3, columns=["scores"]) as batch:
         step = batch.reset(seeds=seeds)
         matches = [served.create_match(game, players=["agent"] * seats, seed=int(seed)) for seed in seeds]
-        tables = [[match.join(seat) for seat in range(seats)] for match in matches]
+        joined = [[match.join(seat) for seat in range(seats)] for match in matches]
         playing = np.ones(3, np.bool_)
         while playing.any():
             actions = lowest(step.mask[:, ::-1])
             actions = (step.mask.shape[1] - 1 - actions).astype(np.uint8)
             for row in np.flatnonzero(playing):
-                seat = tables[row][step.seat[row]]
-                seen = seat.observe(wait=False)
-                np.testing.assert_array_equal(seen.view, step.view[row])
-                np.testing.assert_array_equal(seen.mask, step.mask[row])
-                assert seen.ply == step.ply[row]
+                seat = joined[row][step.seat[row]]
+                obs = seat.observe(wait=False)
+                np.testing.assert_array_equal(obs.view, step.view[row])
+                np.testing.assert_array_equal(obs.mask, step.mask[row])
+                assert obs.ply == step.ply[row]
                 seat.act(actions[row], wait=False)
             step = batch.step(actions)
             assert step.scores is not None
             for at, row in enumerate(step.ended):
                 if playing[row]:
-                    ends = [seat.observe(wait=False) for seat in tables[row]]
+                    ends = [seat.observe(wait=False) for seat in joined[row]]
                     assert ends[0].scores == tuple(step.scores[at])
                     np.testing.assert_array_equal(
                         np.array([end.reward for end in ends], np.float32), step.reward[row]
@@ -106,7 +106,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
             match.close()
 
 
-def test_parts_of_a_large_batch_can_be_opened_apart(client: boardwire.Client) -> None:
+def test_a_large_batch_equals_several_smaller_batches(client: boardwire.Client) -> None:
     def play(first: int, count: int) -> list[boardwire.BatchStep]:
         with client.open_batch(
             "faraway", environments=count, first_environment=first, seed=3, opponents={1: "random"}
@@ -122,24 +122,24 @@ def test_parts_of_a_large_batch_can_be_opened_apart(client: boardwire.Client) ->
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
-def test_parts_in_flight_give_what_whole_steps_give(client: boardwire.Client, count: int) -> None:
+def test_parts_in_flight_equal_whole_steps(client: boardwire.Client, count: int) -> None:
     with (
         client.open_batch("faraway", environments=7, seed=5) as one,
         client.open_batch("faraway", environments=7, seed=5) as other,
     ):
-        whole, shown = one.reset(), other.reset()
+        whole, step = one.reset(), other.reset()
         parts = other.parts(count)
         assert [part.first for part in parts] == sorted({part.first for part in parts})
-        views, masks = shown.view.copy(), shown.mask.copy()
+        views, masks = step.view.copy(), step.mask.copy()
         for part in parts:
             part.send(lowest(masks[part.rows]))
         for _ in range(100):
             whole = one.step(lowest(whole.mask))
-            # Received in another order than sent.
+            # The test receives in another order than it sends.
             for part in parts[::-1]:
-                shown = part.recv()
-                assert shown.first == part.first
-                views[part.rows], masks[part.rows] = shown.view, shown.mask
+                step = part.recv()
+                assert step.first == part.first
+                views[part.rows], masks[part.rows] = step.view, step.mask
             np.testing.assert_array_equal(whole.view, views)
             np.testing.assert_array_equal(whole.mask, masks)
             for part in parts:
@@ -149,7 +149,7 @@ def test_parts_in_flight_give_what_whole_steps_give(client: boardwire.Client, co
                 call()
 
 
-def test_several_steps_may_be_sent_ahead(client: boardwire.Client) -> None:
+def test_several_steps_can_be_in_flight(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2, illegal_actions="seeded_legal", seed=1) as batch:
         batch.reset()
         for _ in range(5):
@@ -201,7 +201,7 @@ def test_actions_of_a_wrong_shape_or_type_are_refused(
             batch.step(actions, where=mask)
 
 
-def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None:
+def test_a_refused_part_does_not_affect_the_other(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=4, seed=2) as batch:
         step = batch.reset()
         left, right = batch.halves()
@@ -213,37 +213,37 @@ def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None
         assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
 
 
-def test_a_reset_after_a_refused_part_leaves_nothing_to_receive(client: boardwire.Client) -> None:
+def test_a_reset_of_all_rows_discards_a_pending_response(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=4, seed=2) as batch:
-        for some in (np.arange(4) < 3, None):
+        for where in (np.arange(4) < 3, None):
             step = batch.reset()
             left, right = batch.halves()
             left.send((step.mask[left.rows] == 0).argmax(axis=1))
             right.send(lowest(step.mask[right.rows]))
             with pytest.raises(boardwire.errors.IllegalAction):
                 left.recv()
-            step = batch.reset(where=some)
-            if some is None:
+            step = batch.reset(where=where)
+            if where is None:
                 with pytest.raises(RuntimeError, match="no response is pending"):
                     right.recv()
                 right.send(lowest(step.mask[right.rows]))
-            assert (right.recv().ply == 1).all(), "what no reset of all its rows came after is still to come"
+            assert (right.recv().ply == 1).all(), "a reset of some rows of a part keeps its response"
 
 
-def test_arrays_are_the_callers_own(client: boardwire.Client) -> None:
+def test_later_steps_do_not_change_earlier_arrays(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=8, seed=1, columns=["scores", "final_views"]) as batch:
-        kept = [batch.reset()]
-        images = [pickle.dumps(kept[0])]
+        steps = [batch.reset()]
+        images = [pickle.dumps(steps[0])]
         for _ in range(80):
-            kept.append(batch.step(lowest(kept[-1].mask)))
-            images.append(pickle.dumps(kept[-1]))
-        assert [pickle.dumps(step) for step in kept] == images
-        assert kept[-1].mask.flags.writeable
-        assert not kept[-1].view.flags.writeable
-        assert not kept[-1].packed_mask.flags.writeable
+            steps.append(batch.step(lowest(steps[-1].mask)))
+            images.append(pickle.dumps(steps[-1]))
+        assert [pickle.dumps(step) for step in steps] == images
+        assert steps[-1].mask.flags.writeable
+        assert not steps[-1].view.flags.writeable
+        assert not steps[-1].packed_mask.flags.writeable
 
 
-def test_a_mask_is_unpacked_once_and_what_is_written_to_it_stays(client: boardwire.Client) -> None:
+def test_a_mask_is_unpacked_once_and_keeps_the_callers_changes(client: boardwire.Client) -> None:
     with client.open_batch("rauha", environments=5, seed=1) as batch:
         step = batch.reset()
         bits = np.unpackbits(step.packed_mask, axis=1, bitorder="little")
@@ -252,7 +252,7 @@ def test_a_mask_is_unpacked_once_and_what_is_written_to_it_stays(client: boardwi
         assert step.mask is step.mask
         step.mask[:] = 0
         assert not step.mask.any()
-        assert step.packed_mask.any(), "what was received is as it was"
+        assert step.packed_mask.any(), "a write to `mask` leaves `packed_mask` alone"
 
 
 def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
@@ -319,13 +319,13 @@ def test_the_three_modes_of_autoreset(client: boardwire.Client, autoreset: board
             assert not following.over.any()
 
 
-def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -> None:
+def test_loaded_environments_continue_like_the_saved_ones(client: boardwire.Client) -> None:
     def follow(batch: boardwire.Batch, step: boardwire.BatchStep) -> list[bytes]:
-        seen = []
+        steps = []
         for _ in range(70):
             step = batch.step(lowest(step.mask))
-            seen.append(pickle.dumps(step))
-        return seen
+            steps.append(pickle.dumps(step))
+        return steps
 
     with (
         client.open_batch("faraway", environments=4, seed=1, opponents={1: "random"}) as one,
@@ -339,9 +339,9 @@ def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -
         loaded = other.load(snapshot)
         np.testing.assert_array_equal(loaded.view, step.view)
         assert follow(other, loaded) == follow(one, step)
-        with pytest.raises(boardwire.errors.InvalidRequest) as told:
+        with pytest.raises(boardwire.errors.InvalidRequest) as caught:
             other.load(snapshot[:-1] + bytes([snapshot[-1] ^ 1]))
-        assert told.value.reason == "SNAPSHOT_INVALID"
+        assert caught.value.reason == "SNAPSHOT_INVALID"
         alone = one.save(np.arange(4) == 2)
         before = other.reset()
         mask = np.arange(4) == 1
@@ -350,7 +350,7 @@ def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -
 
 
 @pytest.mark.slow
-def test_closing_twice_or_late_is_no_trouble() -> None:
+def test_closing_twice_or_after_the_connection_raises_nothing() -> None:
     with boardwire.connect() as client:
         batch = client.open_batch("faraway", environments=1)
         batch.reset()
@@ -372,43 +372,43 @@ def test_a_step_that_takes_too_long_is_a_timeout(address: str) -> None:
         client.open_batch("faraway", environments=2) as batch,
     ):
         actions = lowest(batch.reset().mask)
-        with proxy.held(), pytest.raises(boardwire.errors.CallTimeout):
+        with proxy.hold_responses(), pytest.raises(boardwire.errors.CallTimeout):
             batch.step(actions, timeout=0.01)
 
 
-def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -> None:
-    """One step of all, and the same in two steps of some environments each, whole or by halves."""
-    given: dict[str, Any] = {"environments": 21, "seed": 6, "seats": 2}
-    with client.open_batch("rauha", **given) as whole, client.open_batch("rauha", **given) as masked:
-        shown, halves = whole.reset(), masked.halves()
-        assert same(shown, masked.reset())
+def test_a_masked_step_leaves_other_environments_unchanged(client: boardwire.Client) -> None:
+    """One step of all environments equals two masked steps, of the whole batch or by halves."""
+    settings: dict[str, Any] = {"environments": 21, "seed": 6, "seats": 2}
+    with client.open_batch("rauha", **settings) as whole, client.open_batch("rauha", **settings) as masked:
+        step, halves = whole.reset(), masked.halves()
+        assert same(step, masked.reset())
         for number in range(120):
-            before, actions = shown, lowest(shown.mask)
-            shown = whole.step(actions)
-            some = (np.arange(21) * 7 + number) % 3 == 0
+            before, actions = step, lowest(step.mask)
+            step = whole.step(actions)
+            where = (np.arange(21) * 7 + number) % 3 == 0
             for stepped in halves if number % 2 else masked.parts(1):
-                own, chosen = before.part(stepped.rows), some[stepped.rows]
-                first = stepped.step(np.where(some, actions.astype(int), 9999)[stepped.rows], where=chosen)
+                unchanged, chosen = before.part(stepped.rows), where[stepped.rows]
+                first = stepped.step(np.where(where, actions.astype(int), 9999)[stepped.rows], where=chosen)
                 for row, is_chosen in enumerate(chosen):
-                    expected = shown.part(stepped.rows) if is_chosen else own
+                    expected = step.part(stepped.rows) if is_chosen else unchanged
                     np.testing.assert_array_equal(first.view[row], expected.view[row])
                     np.testing.assert_array_equal(first.mask[row], expected.mask[row])
                     np.testing.assert_array_equal(first.reward[row], expected.reward[row] * is_chosen)
                 second = stepped.step(actions[stepped.rows], where=~chosen)
-                np.testing.assert_array_equal(first.reward + second.reward, shown.part(stepped.rows).reward)
-                np.testing.assert_array_equal(second.view, shown.part(stepped.rows).view)
+                np.testing.assert_array_equal(first.reward + second.reward, step.part(stepped.rows).reward)
+                np.testing.assert_array_equal(second.view, step.part(stepped.rows).view)
         wrongs: list[Any] = [np.ones(20, np.bool_), np.ones(21, np.int8), np.zeros(21, np.bool_)]
         for wrong in wrongs:
             with pytest.raises(ValueError, match="where="):
-                masked.step(lowest(shown.mask), where=wrong)
+                masked.step(lowest(step.mask), where=wrong)
 
 
 @pytest.mark.parametrize(
-    ("name", "given"), [("environment", -1), ("environment", 2), ("seat", -1), ("seat", 2)]
+    ("name", "value"), [("environment", -1), ("environment", 2), ("seat", -1), ("seat", 2)]
 )
-def test_the_text_of_what_is_not_there_is_refused(client: boardwire.Client, name: str, given: int) -> None:
+def test_text_refuses_an_unknown_environment_or_seat(client: boardwire.Client, name: str, value: int) -> None:
     with client.open_batch("faraway", environments=2, seats=2) as batch:
         batch.reset()
-        with pytest.raises(boardwire.errors.InvalidRequest, match=f"`{name}` must be from 0 to 1") as told:
-            batch.text(**{"environment": 0, "seat": 0, name: given})
-        assert told.value.metadata == {"field": name, "value": str(given), "expected": "from 0 to 1"}
+        with pytest.raises(boardwire.errors.InvalidRequest, match=f"`{name}` must be from 0 to 1") as caught:
+            batch.text(**{"environment": 0, "seat": 0, name: value})
+        assert caught.value.metadata == {"field": name, "value": str(value), "expected": "from 0 to 1"}

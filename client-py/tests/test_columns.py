@@ -1,4 +1,4 @@
-"""Columns on request: what every seat sees, and what a bot would choose."""
+"""Optional columns: the views of all seats, and the choices of a bot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["client", "local", "served"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
+def test_the_oracle_has_the_views_of_all_seats_from_the_deciding_seat_on(
     client: boardwire.Client, served: boardwire.Client, game: str, seats: int
 ) -> None:
     match = served.create_match(game, players=["agent"] * seats, seed=11)
@@ -32,9 +32,9 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
             assert step.oracle.shape == (1, seats, batch.spec.view_bytes)
             assert step.oracle.dtype == np.uint8
             first = int(step.seat[0])
-            views = [table[(first + place) % seats].observe(wait=False).view for place in range(seats)]
+            views = [table[(first + turn) % seats].observe(wait=False).view for turn in range(seats)]
             np.testing.assert_array_equal(step.oracle[0], views)
-            masks = [table[(first + place) % seats].observe(wait=False).mask for place in range(seats)]
+            masks = [table[(first + turn) % seats].observe(wait=False).mask for turn in range(seats)]
             assert step.oracle_mask is not None
             bits = np.unpackbits(step.oracle_mask[0], axis=1, count=step.action_count, bitorder="little")
             np.testing.assert_array_equal(bits, masks)
@@ -50,15 +50,15 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
 
 
 @pytest.mark.parametrize("bot", ["greedy:2", "mc:8"])
-def test_advice_is_legal_shared_out_and_changes_nothing_else(client: boardwire.Client, bot: str) -> None:
-    n, kinds = 6, dict[str, Any](environments=6, opponents={1: "random"}, seed=5)
+def test_advice_is_legal_and_changes_no_other_column(client: boardwire.Client, bot: str) -> None:
+    n, settings = 6, dict[str, Any](environments=6, opponents={1: "random"}, seed=5)
     with (
-        client.open_batch("rauha", advice=bot, columns=["advice_shares"], **kinds) as advised,
-        client.open_batch("rauha", **kinds) as plain,
-        client.open_batch("rauha", advice=bot, **kinds) as again,
+        client.open_batch("rauha", advice=bot, columns=["advice_shares"], **settings) as advised,
+        client.open_batch("rauha", **settings) as plain,
+        client.open_batch("rauha", advice=bot, **settings) as halved,
     ):
-        step, other, halves = advised.reset(), plain.reset(), again.halves()
-        again.reset()
+        step, other, halves = advised.reset(), plain.reset(), halved.halves()
+        halved.reset()
         for _ in range(60):
             assert step.advice is not None
             assert step.advice_shares is not None
@@ -78,19 +78,19 @@ def test_advice_is_legal_shared_out_and_changes_nothing_else(client: boardwire.C
             for name in ("seat", "view", "mask", "reward", "ply", "flags", "ended"):
                 np.testing.assert_array_equal(getattr(step, name), getattr(other, name))
             assert (other.advice, other.advice_shares, other.oracle) == (None, None, None)
-            # What is advised is played: over rows ignore it. In halves, and without shares, it is the same.
+            # All three batches play the advice; finished rows ignore it. Halves get the same advice.
             for half in halves:
                 half.send(step.advice[half.rows])
             other = plain.step(step.advice)
             step = advised.step(step.advice)
             assert step.advice is not None
             for half in halves:
-                shown = half.recv()
-                assert shown.advice_shares is None
-                np.testing.assert_array_equal(shown.advice, step.advice[half.rows])
+                part = half.recv()
+                assert part.advice_shares is None
+                np.testing.assert_array_equal(part.advice, step.advice[half.rows])
 
 
-def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> None:
+def test_loaded_environments_get_the_same_advice(client: boardwire.Client) -> None:
     with (
         client.open_batch("faraway", environments=4, seed=1, advice="greedy") as one,
         client.open_batch("faraway", environments=4, seed=2) as plain,
@@ -109,35 +109,35 @@ def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> N
             np.testing.assert_array_equal(advice, step.advice)
             loaded, step = other.step(advice), one.step(advice)
         mask = np.arange(4) == 2
-        again = one.reset(where=mask)
-        assert again.advice is not None
+        after = one.reset(where=mask)
+        assert after.advice is not None
         assert step.advice is not None
-        np.testing.assert_array_equal(again.advice[~mask], step.advice[~mask])
+        np.testing.assert_array_equal(after.advice[~mask], step.advice[~mask])
 
 
-def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
-    for kinds, field, said in (
+def test_invalid_advice_is_refused(client: boardwire.Client) -> None:
+    for settings, field, message in (
         ({"advice": "clever"}, "columns.advice", "greedy:WORLDS"),
         ({"advice": "agent"}, "columns.advice", "greedy:WORLDS"),
-        ({"advice": "policy:lion"}, "columns.advice", "none is registered|none that is registered"),
+        ({"advice": "policy:lion"}, "columns.advice", "no policy is registered|no registered policy"),
         ({"columns": ["advice_shares"]}, "columns.advice_shares", "names a bot"),
     ):
-        with pytest.raises(boardwire.errors.InvalidRequest, match=said) as refused:
-            client.open_batch("faraway", environments=2, **kinds)
-        assert refused.value.metadata["field"] == field
+        with pytest.raises(boardwire.errors.InvalidRequest, match=message) as caught:
+            client.open_batch("faraway", environments=2, **settings)
+        assert caught.value.metadata["field"] == field
 
 
-def test_columns_count_against_the_size_of_a_message(client: boardwire.Client) -> None:
-    def most(**kinds: Any) -> int:
-        with pytest.raises(boardwire.errors.InvalidRequest) as refused:
-            client.open_batch("faraway", environments=10**9, **kinds)
-        return int(refused.value.metadata["expected"].split()[3].rstrip(","))
+def test_columns_count_towards_the_size_of_a_message(client: boardwire.Client) -> None:
+    def most_environments(**settings: Any) -> int:
+        with pytest.raises(boardwire.errors.InvalidRequest) as caught:
+            client.open_batch("faraway", environments=10**9, **settings)
+        return int(caught.value.metadata["expected"].split()[3].rstrip(","))
 
     spec = client.game("faraway")
     plain, oracle, advised = (
-        most(),
-        most(columns=["oracle"]),
-        most(advice="random", columns=["advice_shares"]),
+        most_environments(),
+        most_environments(columns=["oracle"]),
+        most_environments(advice="random", columns=["advice_shares"]),
     )
     assert plain > oracle > 0
     assert plain > advised > 0
@@ -146,19 +146,19 @@ def test_columns_count_against_the_size_of_a_message(client: boardwire.Client) -
 
 
 @pytest.mark.parametrize("n", [1, 5])
-def test_rollouts_carry_the_columns_of_their_rows(client: boardwire.Client, n: int) -> None:
-    asked: list[Decisions] = []
+def test_rollouts_have_the_columns_of_their_rows(client: boardwire.Client, n: int) -> None:
+    calls: list[Decisions] = []
 
     def learner(decisions: Decisions) -> tuple[Any, Any, Any]:
-        asked.append(decisions)
+        calls.append(decisions)
         assert decisions.oracle is not None
         assert decisions.advice is not None
         np.testing.assert_array_equal(decisions.oracle[:, 0], decisions.view)
         value = decisions.oracle.sum(axis=(1, 2)).astype(np.float32)
         return decisions.advice, np.zeros(len(value)), value
 
-    kinds = dict[str, Any](columns=["oracle", "advice_shares"], advice="mc:8")
-    with client.open_batch("faraway", environments=n, seed=3, **kinds) as batch:
+    settings = dict[str, Any](columns=["oracle", "advice_shares"], advice="mc:8")
+    with client.open_batch("faraway", environments=n, seed=3, **settings) as batch:
         rollouts = boardwire.Rollouts(batch, 60)
         for rollout in (rollouts.collect(learner), rollouts.collect(learner)):
             rows = len(rollout.view)
@@ -174,10 +174,10 @@ def test_rollouts_carry_the_columns_of_their_rows(client: boardwire.Client, n: i
             assert rollout.advice_shares.shape == rollout.mask.shape
             np.testing.assert_allclose(rollout.advice_shares.sum(axis=1), 1, atol=1e-5)
             assert not rollout.advice_shares[rollout.mask == 0].any()
-    assert asked
+    assert calls
 
 
-def test_rollouts_have_no_columns_that_the_batch_has_not(client: boardwire.Client) -> None:
+def test_rollouts_have_only_the_columns_of_their_batch(client: boardwire.Client) -> None:
     def learner(decisions: Decisions) -> tuple[Any, Any, Any]:
         assert (decisions.oracle, decisions.advice) == (None, None)
         return lowest(decisions.mask), np.zeros(len(decisions.seat)), np.zeros(len(decisions.seat))
@@ -187,18 +187,18 @@ def test_rollouts_have_no_columns_that_the_batch_has_not(client: boardwire.Clien
         assert (rollout.oracle, rollout.advice, rollout.advice_shares) == (None, None, None)
 
 
-def test_an_event_loop_is_told_the_same(client: boardwire.Client) -> None:
-    kinds = dict[str, Any](environments=3, seed=4, columns=["oracle", "advice_shares"], advice="mc:8")
-    with client.open_batch("golden_compass", **kinds) as batch:
-        shown = batch.reset()
+def test_the_async_client_gets_the_same_columns(client: boardwire.Client) -> None:
+    settings = dict[str, Any](environments=3, seed=4, columns=["oracle", "advice_shares"], advice="mc:8")
+    with client.open_batch("golden_compass", **settings) as batch:
+        expected = batch.reset()
 
-    async def there() -> boardwire.BatchStep:
+    async def first_step() -> boardwire.BatchStep:
         async with (
             boardwire.aio.connect(client.address) as other,
-            await other.open_batch("golden_compass", **kinds) as batch,
+            await other.open_batch("golden_compass", **settings) as batch,
         ):
             return await batch.reset()
 
-    step = asyncio.run(there())
+    step = asyncio.run(first_step())
     for name in ("oracle", "advice", "advice_shares"):
-        np.testing.assert_array_equal(getattr(step, name), getattr(shown, name))
+        np.testing.assert_array_equal(getattr(step, name), getattr(expected, name))

@@ -1,4 +1,4 @@
-"""The environments, by checkers of other projects and by their own promises."""
+"""The Gymnasium environments: third-party checkers, spaces, seeds, rewards and refusals."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["engine", "local"]
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-KINDS = [*product(["ids", "features"], ["info", "observation"])]
+ENCODINGS = [*product(["ids", "features"], ["info", "observation"])]
 
 
 def make(game: str, **kwargs: Any) -> Any:
-    """An environment without wrappers."""
+    """Creates an environment without wrappers."""
     return gymnasium.make(IDS[game], **kwargs).unwrapped
 
 
 def finish(env: Any, info: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    """Plays first legal actions to the end; gives the return and the last info."""
+    """Plays first legal actions to the end; returns the sum of rewards and the last info."""
     total, over = 0.0, False
     while not over:
         assert info["action_mask"].any()
@@ -53,7 +53,7 @@ def test_importing_registers_every_game_the_server_lists() -> None:
     assert boardwire.envs.register(GAMES) == list(IDS.values())
 
 
-WATCHED = """
+PROGRAM = """
 import sys
 starts = []
 sys.addaudithook(lambda event, _: starts.append(event) if event in FORBIDDEN else None)
@@ -61,41 +61,41 @@ import boardwire, gymnasium
 print(starts, "boardwire/Faraway-v0" in gymnasium.registry)
 import subprocess
 subprocess.run(["true"], check=True)
-assert starts, "the watch sees nothing"
+assert starts, "the audit hook sees nothing"
 """
 
 
 def test_importing_starts_no_process_and_needs_no_binary(tmp_path: Path) -> None:
     calls = ("fork", "forkpty", "exec", "posix_spawn", "spawn", "system")
     forbidden = {"subprocess.Popen", *(f"os.{call}" for call in calls)}
-    told = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"FORBIDDEN = {forbidden}\n{WATCHED}"],
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"FORBIDDEN = {forbidden}\n{PROGRAM}"],
         env={**os.environ, "BOARDWIRE_BINARY": str(tmp_path / "nothing")},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout == "[] True\n"
+    assert ran.stdout == "[] True\n"
 
 
 @pytest.mark.parametrize(
     ("game", "word"), [("faraway", "Faraway"), ("golden_compass", "GoldenCompass"), ("rauha", "Rauha")]
 )
-def test_ids_are_spelled_as_gymnasium_spells_them(game: str, word: str) -> None:
+def test_ids_follow_the_spelling_of_gymnasium(game: str, word: str) -> None:
     assert boardwire.envs.environment_id(game, 1) == f"boardwire/{word}-v0"
 
 
 @MASKLESS
 @pytest.mark.parametrize("game", IDS)
-@pytest.mark.parametrize(("observation", "mask"), KINDS)
+@pytest.mark.parametrize(("observation", "mask"), ENCODINGS)
 def test_check_env_passes(game: str, observation: str, mask: str) -> None:
     env = make(game, observation=observation, mask=mask, render_mode="ansi")
     check_env(env, skip_render_check=False)
     env.close()
 
 
-def test_large_values_are_of_a_type_that_frameworks_reckon_with() -> None:
-    kinds = set()
+def test_large_values_have_a_type_that_frameworks_support() -> None:
+    dtypes = set()
     for game, name in IDS.items():
         env = make(game, observation="ids")
         for field, space in env.observation_space.spaces.items():
@@ -103,37 +103,35 @@ def test_large_values_are_of_a_type_that_frameworks_reckon_with() -> None:
                 name,
                 field,
             )
-            kinds.add(space.dtype)
+            dtypes.add(space.dtype)
         env.close()
-    assert kinds == {np.dtype(np.uint8), np.dtype(np.int32)}
+    assert dtypes == {np.dtype(np.uint8), np.dtype(np.int32)}
 
 
 @MASKLESS
 @pytest.mark.parametrize("game", IDS)
-@pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_a_private_socket_and_a_shared_port_match_over_1000_steps(
+@pytest.mark.parametrize(("observation", "mask"), ENCODINGS)
+def test_a_local_and_a_remote_environment_match_over_1000_steps(
     address: str, game: str, observation: str, mask: str
 ) -> None:
     kwargs = {"observation": observation, "mask": mask, "render_mode": "ansi"}
-    here, there = make(game, **kwargs), make(game, address=address, **kwargs)
-    check_environments_match(here, there, num_steps=1000, seed=3)
-    here.close()
-    there.close()
+    local_env, remote_env = make(game, **kwargs), make(game, address=address, **kwargs)
+    check_environments_match(local_env, remote_env, num_steps=1000, seed=3)
+    local_env.close()
+    remote_env.close()
 
 
-def test_what_bots_decide_does_not_depend_on_how_fast_they_think() -> None:
+def test_decisions_of_bots_do_not_depend_on_their_speed() -> None:
     def episode() -> list[bytes]:
         env = make("faraway", seats=4)
         _, info = env.reset(seed=3)
-        shown, over = [], False
+        steps, over = [], False
         while not over:
-            seen, _, terminated, truncated, info = env.step(
-                int(np.flatnonzero(info["action_mask"])[:1].sum())
-            )
-            shown.append(pickle.dumps((seen, info)))
+            obs, _, terminated, truncated, info = env.step(int(np.flatnonzero(info["action_mask"])[:1].sum()))
+            steps.append(pickle.dumps((obs, info)))
             over = terminated or truncated
         env.close()
-        return shown
+        return steps
 
     first = episode()
     assert all(episode() == first for _ in range(10))
@@ -141,28 +139,28 @@ def test_what_bots_decide_does_not_depend_on_how_fast_they_think() -> None:
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_observations_lie_in_their_spaces_at_every_step(game: str, seats: int) -> None:
-    for observation, mask in KINDS:
+    for observation, mask in ENCODINGS:
         env = make(
             game, seats=seats, agent_seat=seats - 1, opponents="random", observation=observation, mask=mask
         )
-        seen, info = env.reset(seed=seats)
+        obs, info = env.reset(seed=seats)
         over = False
         while not over:
-            assert seen in env.observation_space
+            assert obs in env.observation_space
             np.testing.assert_array_equal(info["action_mask"], env.action_masks())
             if mask == "observation":
-                np.testing.assert_array_equal(seen["action_mask"], info["action_mask"])
-            seen, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
+                np.testing.assert_array_equal(obs["action_mask"], info["action_mask"])
+            obs, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
             assert not info["substituted"]
             over = terminated or truncated
-        assert seen in env.observation_space
+        assert obs in env.observation_space
         assert not env.action_masks().any()
         assert info["scores"].shape == info["ranks"].shape == (seats,)
         env.close()
 
 
-@pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_views_of_a_batch_are_encoded_as_environments_show_them(
+@pytest.mark.parametrize(("observation", "mask"), ENCODINGS)
+def test_the_encoder_has_the_spaces_of_an_environment(
     local: boardwire.Client, observation: Any, mask: Any
 ) -> None:
     env = make("faraway", observation=observation, mask=mask)
@@ -175,7 +173,7 @@ def test_views_of_a_batch_are_encoded_as_environments_show_them(
     env.close()
 
 
-def test_seeds_fix_all_episodes_from_there_on() -> None:
+def test_a_seed_determines_all_later_episodes() -> None:
     env = make("faraway")
 
     def openings(seed: int) -> list[bytes]:
@@ -186,7 +184,7 @@ def test_seeds_fix_all_episodes_from_there_on() -> None:
     env.close()
 
 
-def test_a_reset_may_come_at_any_time_and_after_close() -> None:
+def test_reset_works_at_any_time_and_after_close() -> None:
     env = make("faraway", opponents="random")
     _, info = env.reset(seed=1)
     env.step(int(info["action_mask"].nonzero()[0][0]))
@@ -201,7 +199,7 @@ def test_a_reset_may_come_at_any_time_and_after_close() -> None:
     env.close()
 
 
-def test_rewards_follow_the_kind_asked_for() -> None:
+def test_rewards_follow_the_setting() -> None:
     returns: dict[str, float] = {}
     for reward in ("rank", "win", "margin", "score"):
         env = make("faraway", seats=3, opponents=["random", "greedy"], agent_seat=1, reward=reward)
@@ -237,12 +235,12 @@ def test_a_forfeit_has_results_of_the_same_shape(address: str | None) -> None:
     env.close()
 
 
-def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
+def test_only_the_first_replaced_illegal_action_gives_a_warning() -> None:
     env = make("faraway")
     _, info = env.reset(seed=1)
     illegal = int((info["action_mask"] == 0).argmax())
-    words = rf"action {illegal} \({env.game_spec.actions[illegal].label}\) was illegal.*'seeded_legal'"
-    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words) as warned:
+    message = rf"action {illegal} \({env.game_spec.actions[illegal].label}\) was illegal.*'seeded_legal'"
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=message) as warned:
         *_, info = env.step(illegal)
     assert info["substituted"]
     assert warned[0].filename == __file__
@@ -261,7 +259,7 @@ def test_the_warning_points_at_the_caller_of_wrappers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "words"),
+    ("kwargs", "message"),
     [
         ({"agent_seat": 2}, "there are 2"),
         ({"agent_seat": -1}, "there are 2"),
@@ -272,38 +270,38 @@ def test_the_warning_points_at_the_caller_of_wrappers() -> None:
         ({"opponents": "agent"}, "'agent' is no bot"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_invalid_arguments_are_refused_by_the_constructor(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         boardwire.envs.BoardwireEnv("faraway", **kwargs)
 
 
 def test_steps_need_a_reset() -> None:
     env = make("faraway")
-    for early in (lambda: env.step(0), env.action_masks):
+    for call in (lambda: env.step(0), env.action_masks):
         with pytest.raises(gymnasium.error.ResetNeeded):
-            early()
+            call()
 
 
 @pytest.mark.parametrize("failure", [boardwire.errors.CallTimeout, boardwire.errors.ConnectionLost])
-def test_a_reset_that_failed_leaves_nothing_to_show_or_play(
+def test_after_a_failed_reset_only_reset_works(
     monkeypatch: pytest.MonkeyPatch, failure: type[boardwire.BoardwireError]
 ) -> None:
-    env, twin = (make("faraway", render_mode="ansi") for _ in range(2))
-    for each in (env, twin):
+    env, other = (make("faraway", render_mode="ansi") for _ in range(2))
+    for each in (env, other):
         each.reset(seed=1)
     with monkeypatch.context() as broken:
-        broken.setattr(boardwire.Batch, "reset", Mock(side_effect=failure("no answer")))
+        broken.setattr(boardwire.Batch, "reset", Mock(side_effect=failure("no response")))
         with pytest.raises(failure):
             env.reset()
-    for early in (lambda: env.step(0), env.action_masks, env.render):
+    for call in (lambda: env.step(0), env.action_masks, env.render):
         with pytest.raises(gymnasium.error.ResetNeeded):
-            early()
-    np.testing.assert_array_equal(env.reset()[0], twin.reset()[0])
-    for each in (env, twin):
+            call()
+    np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
+    for each in (env, other):
         each.close()
 
 
-def test_render_gives_text_only_when_asked_for() -> None:
+def test_render_returns_text_only_in_mode_ansi() -> None:
     for mode, kind in ((None, type(None)), ("ansi", str)):
         env = make("faraway", render_mode=mode)
         env.reset(seed=1)
@@ -311,20 +309,22 @@ def test_render_gives_text_only_when_asked_for() -> None:
         env.close()
 
 
-def test_options_are_words_numbers_or_flags(client: boardwire.Client) -> None:
+def test_options_are_strings_integers_or_bools(client: boardwire.Client) -> None:
     def options(guard: Any) -> Any:
         return client.game("golden_compass", options={"stall_guard_turns": guard}).options
 
     for guard in ("7", 7, np.int64(7)):
         assert options(guard) == {"stall_guard_turns": "7"}
-    with pytest.raises(TypeError, match=r"option 'stall_guard_turns' must be a string, an integer or a bool; got 7\.5"):
+    with pytest.raises(
+        TypeError, match=r"option 'stall_guard_turns' must be a string, an integer or a bool; got 7\.5"
+    ):
         options(7.5)
 
 
 def test_options_reach_the_game() -> None:
     env = make("faraway", options={"variant": "advanced"}, skip_forced=True, observation="ids")
-    seen, info = env.reset(seed=1)
-    assert np.count_nonzero(seen["hand"]) == 5
+    obs, info = env.reset(seed=1)
+    assert np.count_nonzero(obs["hand"]) == 5
     finish(env, info)
     env.close()
 
@@ -333,11 +333,11 @@ def test_vector_environments_run_in_processes() -> None:
     envs = gymnasium.make_vec(
         IDS["faraway"], num_envs=2, vectorization_mode="async", opponents="random", observation="features"
     )
-    seen, infos = envs.reset(seed=4)
+    obs, infos = envs.reset(seed=4)
     for _ in range(40):
         # A row that has just ended is reset by the next step, whatever its action.
         rows = [mask if mask.any() else None for mask in infos["action_mask"]]
         actions = np.array([envs.single_action_space.sample(mask) for mask in rows])
-        seen, _, _, _, infos = envs.step(actions)
-        assert seen in envs.observation_space
+        obs, _, _, _, infos = envs.step(actions)
+        assert obs in envs.observation_space
     envs.close()

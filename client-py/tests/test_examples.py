@@ -1,4 +1,4 @@
-"""Each example does what it says, from its own process."""
+"""Each example runs in its own process and prints its results."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ import boardwire
 pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-CLONED = ["decisions of greedy read back from", "held out are chosen as greedy did", "wins against greedy"]
+CLONED = ["decisions of greedy read from", "the clone agrees with greedy in", "wins against greedy"]
 EXPECTED = {
     "clone_bot.py --episodes 20 --environments 10 --epochs 1 --deals 4": CLONED,
     "clone_bot.py --episodes 20 --environments 10 --epochs 1 --deals 4 --source minari": CLONED,
     "dm_env_rpc_agent.py --episodes 20": ["of 20 episodes won; ", " steps a second"],
     "first_match.py": ["scores (", "places ("],
     "gym_loop.py": ["of 10 episodes won"],
-    "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy that looks ahead"],
+    "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy with search"],
     "open_spiel_search.py --matches 1 --simulations 10": ["of 1 matches won or shared by the search"],
     "rllib_ppo.py --iterations 2 --batch 200 --runners 1 --deals 4": [
-        "decisions learned from",
+        "learned from ",
         "wins against greedy",
     ],
     "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
@@ -63,7 +63,7 @@ EXPECTED = {
     ],
     "demo.py --matches 1": ["Faraway, 1 matches each at 2, 4, 6 seats", "greedy", "random", "a second"],
 }
-#: What examples need that is not in the environment of all tests.
+#: The packages that examples need, beyond those of the tests.
 NEEDS = {
     "clone_bot.py": ["torch", "pyarrow", "minari"],
     "cleanrl_ppo.py": ["torch"],
@@ -75,20 +75,20 @@ NEEDS = {
     "torchrl_ppo.py": ["torchrl"],
     "train_ppo.py": ["torch"],
 }
-#: PyTorch's exporter and TensorBoard warn of what they use themselves, and so does this framework.
+#: Examples that may warn: PyTorch's exporter, TensorBoard and TorchRL warn about their own code.
 WARNS = {"train_ppo.py", "torchrl_ppo.py"}
 
 
 def end_early(
-    command: Sequence[str], folder: Path, begun: Callable[[str], bool], well_into: float = 0
+    command: Sequence[str], folder: Path, has_begun: Callable[[str], bool], delay: float = 0
 ) -> str:
-    """Runs an example until it has begun, as `begun` sees from what it has printed, and ends it by Ctrl-C.
+    """Runs an example until `has_begun` accepts its output, waits for the delay, and presses Ctrl-C.
 
-    An interruption can get lost, since Python ignores what is raised in `__del__` and in callbacks of C. Then
-    the user presses Ctrl-C once more.
+    An interruption can get lost: Python ignores exceptions in `__del__` and in callbacks of C. Then this
+    function presses Ctrl-C again, as a user does.
 
     Returns:
-        What it printed after that; it must end well.
+        The output after that. The exit status must be 0.
     """
     ran = subprocess.Popen(
         [sys.executable, "-u", str(EXAMPLES / command[0]), *command[1:]],
@@ -98,44 +98,44 @@ def end_early(
         start_new_session=True,
     )
 
-    def read_until(seen: Callable[[str], bool], seconds: float) -> str:
+    def read_until(is_enough: Callable[[str], bool], seconds: float) -> str:
         assert ran.stdout is not None
-        shown, end = "", time.monotonic() + seconds
-        while ran.poll() is None and not seen(shown) and time.monotonic() < end:
-            shown += (ran.stdout.read() or b"").decode(errors="replace")
+        output, end = "", time.monotonic() + seconds
+        while ran.poll() is None and not is_enough(output) and time.monotonic() < end:
+            output += (ran.stdout.read() or b"").decode(errors="replace")
             time.sleep(0.05)
-        return shown
+        return output
 
     with ran:
         assert ran.stdout is not None
         os.set_blocking(ran.stdout.fileno(), False)
-        shown, told = read_until(begun, math.inf), ""
-        time.sleep(well_into)
-        while ran.poll() is None and "ended early" not in told:
-            # As a terminal does, Ctrl-C tells all processes of the group: the private server, too.
+        before, after = read_until(has_begun, math.inf), ""
+        time.sleep(delay)
+        while ran.poll() is None and "ended early" not in after:
+            # Like a terminal, this interrupts all processes of the group, including the private server.
             os.killpg(ran.pid, signal.SIGINT)
-            told += read_until(lambda more: "ended early" in more, 20)
+            after += read_until(lambda output: "ended early" in output, 20)
         os.set_blocking(ran.stdout.fileno(), True)
-        told += ran.communicate(timeout=120)[0].decode(errors="replace")
-    assert ran.returncode == 0, shown + told
-    return told
+        after += ran.communicate(timeout=120)[0].decode(errors="replace")
+    assert ran.returncode == 0, before + after
+    return after
 
 
 def test_every_example_is_run() -> None:
     run_here = {command.split()[0] for command in EXPECTED}
-    # What needs a trained network has a test of its own.
+    # This example needs a trained network, so it has its own test.
     assert {path.name for path in EXAMPLES.glob("*.py")} == run_here | {"probe_network.py"}
 
 
 def need(name: str) -> None:
-    """Skips the test where what an example needs is missing."""
+    """Skips the test if a package that an example needs is missing."""
     missing = [package for package in NEEDS.get(name, ()) if importlib.util.find_spec(package) is None]
     if missing:
         pytest.skip(f"{name} needs {missing}")
 
 
 def run(command: str, folder: Path) -> str:
-    """What an example prints that is run in a folder; warnings are errors."""
+    """Runs an example in a folder, with warnings as errors, and returns its output."""
     name, *arguments = command.split()
     need(name)
     strict = [] if name in WARNS else ["-W", "error"]
@@ -151,7 +151,7 @@ def run(command: str, folder: Path) -> str:
 
 
 def load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """An example as a module."""
+    """Imports an example as a module."""
     need(f"{name}.py")
     monkeypatch.syspath_prepend(EXAMPLES)
     return importlib.import_module(name)
@@ -159,37 +159,37 @@ def load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("command", EXPECTED)
 def test_an_example_runs(command: str, tmp_path: Path) -> None:
-    told = run(command, tmp_path)
+    output = run(command, tmp_path)
     for words in EXPECTED[command]:
-        assert words in told
+        assert words in output
 
 
 @pytest.mark.parametrize(
     ("first", "then", "loss", "rate"),
-    # Where self-play has begun no warm-up comes again.
+    # A resumed run has no second warm-up after self-play has begun.
     [("--warm-up 0", "", "policy_loss", 1e-3), ("--warm-up 1", "--warm-up 1", "worth_loss", 4e-3)],
 )
-def test_training_goes_on_where_it_ended(
+def test_resumed_training_continues_where_it_ended(
     first: str, then: str, loss: str, rate: float, tmp_path: Path
 ) -> None:
     command = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1"
     run(f"{command} --minutes 0.05 {first}", tmp_path)
-    begun = (tmp_path / "runs/faraway/log.jsonl").read_text()
-    whole = json.loads(begun.splitlines()[-1])["seconds"] + 9
-    told = run(f"{command} --minutes {whole / 60} {then} --resume", tmp_path)
+    first_log = (tmp_path / "runs/faraway/log.jsonl").read_text()
+    whole = json.loads(first_log.splitlines()[-1])["seconds"] + 9
+    output = run(f"{command} --minutes {whole / 60} {then} --resume", tmp_path)
     log = (tmp_path / "runs/faraway/log.jsonl").read_text()
-    assert log.startswith(begun)
+    assert log.startswith(first_log)
     updates = [json.loads(line) for line in log.splitlines()]
     assert all(loss in update for update in updates)
     samples = [update["samples"] for update in updates]
     assert samples == sorted(set(samples))
-    assert f"{samples[-1]:,} decisions" in told
-    assert len(updates) > len(begun.splitlines())
-    for last, update in pairwise(updates[len(begun.splitlines()) - 1 :]):
+    assert f"{samples[-1]:,} decisions" in output
+    assert len(updates) > len(first_log.splitlines())
+    for last, update in pairwise(updates[len(first_log.splitlines()) - 1 :]):
         assert update["rate"] == pytest.approx(rate * max(1 - last["seconds"] / whole, 0.05))
 
 
-def test_a_checkpoint_of_training_has_all_that_goes_on(
+def test_a_checkpoint_restores_the_whole_state_of_training(
     client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     example = load("train_ppo", monkeypatch)
@@ -198,32 +198,32 @@ def test_a_checkpoint_of_training_has_all_that_goes_on(
     def trainee() -> Any:
         return example.Trainee(example.Network(client.game("faraway")))
 
-    kept, again = trainee(), trainee()
-    kept.league = (trainee().snapshot(), trainee().snapshot())
-    kept.warm = 480.5
-    kept.save(file)
+    saved, loaded = trainee(), trainee()
+    saved.league = (trainee().snapshot(), trainee().snapshot())
+    saved.warm = 480.5
+    saved.save(file)
     drawn = torch.rand(4)
-    again.load(file)
+    loaded.load(file)
     assert torch.equal(torch.rand(4), drawn)
-    assert again.warm == 480.5
-    networks = [[each.network, *(member.args[0] for member in each.league)] for each in (kept, again)]
+    assert loaded.warm == 480.5
+    networks = [[each.network, *(member.args[0] for member in each.league)] for each in (saved, loaded)]
     for one, other in zip(*networks, strict=True):
         for name, values in one.state_dict().items():
             assert torch.equal(other.state_dict()[name], values)
 
 
-def test_self_play_counts_what_was_decided(client: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_self_play_counts_decisions(client: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     example = load("self_play", monkeypatch)
-    made: list[int] = []
-    example.learn(client, environments=8, updates=2, rate=40.0, seed=7, progress=made.append)
-    assert len(made) == 2
-    # In some of the steps an episode begins.
-    assert all(0 < decisions < 8 * example.STEPS for decisions in made)
+    counts: list[int] = []
+    example.learn(client, environments=8, updates=2, rate=40.0, seed=7, progress=counts.append)
+    assert len(counts) == 2
+    # A step that starts an episode has no decision.
+    assert all(0 < decisions < 8 * example.STEPS for decisions in counts)
 
 
-def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
+def test_interrupted_training_keeps_its_results(tmp_path: Path) -> None:
     need("train_ppo.py")
-    kinds = [
+    args = [
         "faraway",
         "--deals",
         "2",
@@ -237,51 +237,51 @@ def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
         "random",
     ]
     log = tmp_path / "runs/faraway/log.jsonl"
-    told = end_early(["train_ppo.py", *kinds], tmp_path, lambda _: log.exists() and log.stat().st_size > 0)
-    assert "ended early" in told
-    assert "against random: " in told
+    output = end_early(["train_ppo.py", *args], tmp_path, lambda _: log.exists() and log.stat().st_size > 0)
+    assert "ended early" in output
+    assert "against random: " in output
     for name in ("checkpoint.pt", "policy.onnx", "curve.png"):
         assert (tmp_path / "runs/faraway" / name).stat().st_size
 
 
-def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
+def test_interrupted_recording_keeps_its_episodes(tmp_path: Path) -> None:
     need("clone_bot.py")
-    kinds = "--bot mc:20 --environments 10 --episodes 100000 --deals 4 --epochs 1"
+    options = "--bot mc:20 --environments 10 --episodes 100000 --deals 4 --epochs 1"
     folder = tmp_path / "runs/clone/faraway-mc-20"
-    told = end_early(
-        ["clone_bot.py", *kinds.split()], tmp_path, lambda _: len(list(folder.glob("*.parquet"))) > 1
+    output = end_early(
+        ["clone_bot.py", *options.split()], tmp_path, lambda _: len(list(folder.glob("*.parquet"))) > 1
     )
     kept = boardwire.Recording(folder).episodes
-    assert f"ended early: {kept} episodes are kept" in told
-    assert "the clone wins against mc:20" in told
+    assert f"ended early: {kept} episodes are kept" in output
+    assert "the clone wins against mc:20" in output
 
 
-def test_an_agent_of_another_protocol_ends_early_and_tells_what_it_played(tmp_path: Path) -> None:
+def test_an_interrupted_dm_env_rpc_agent_prints_its_results(tmp_path: Path) -> None:
     need("dm_env_rpc_agent.py")
-    # The bar stands at 0 before anything has been played.
-    begun = re.compile(r" [1-9]\d*/100000")
+    # The progress bar shows 0 until the first episode has ended.
+    pattern = re.compile(r" [1-9]\d*/100000")
     command = ["dm_env_rpc_agent.py", "--episodes", "100000"]
-    told = end_early(command, tmp_path, lambda shown: begun.search(shown) is not None)
-    assert "ended early" in told
-    assert " episodes won; " in told
+    output = end_early(command, tmp_path, lambda text: pattern.search(text) is not None)
+    assert "ended early" in output
+    assert " episodes won; " in output
 
 
-def test_rllib_ends_early_and_goes_on(tmp_path: Path) -> None:
+def test_interrupted_rllib_can_be_resumed(tmp_path: Path) -> None:
     need("rllib_ppo.py")
     small = "rllib_ppo.py --batch 100 --runners 1 --deals 4"
     command = [*small.split(), "--iterations", "1000"]
-    told = end_early(command, tmp_path, lambda shown: " 2/1000" in shown)
-    assert "ended early" in told
-    assert "wins against greedy" in told
-    with pytest.raises(AssertionError, match="is there: --resume goes on with it"):
+    output = end_early(command, tmp_path, lambda text: " 2/1000" in text)
+    assert "ended early" in output
+    assert "wins against greedy" in output
+    with pytest.raises(AssertionError, match="exists: continue it with --resume"):
         run(small, tmp_path)
-    with pytest.raises(AssertionError, match=r"there is no checkpoint in .*/elsewhere to go on with"):
+    with pytest.raises(AssertionError, match=r"--resume: there is no checkpoint in .*/elsewhere"):
         run(f"{small} --resume --out elsewhere", tmp_path)
-    assert "decisions learned from" in run(f"{small} --resume --iterations 4", tmp_path)
+    assert "learned from " in run(f"{small} --resume --iterations 4", tmp_path)
 
 
 @pytest.mark.parametrize(("failure", "saved"), [(RuntimeError, 0), (KeyboardInterrupt, 1)])
-def test_rllib_leaves_the_checkpoint_as_it_was_when_training_fails(
+def test_rllib_keeps_its_checkpoint_when_training_fails(
     failure: type[BaseException], saved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     example = load("rllib_ppo", monkeypatch)
@@ -293,22 +293,22 @@ def test_rllib_leaves_the_checkpoint_as_it_was_when_training_fails(
 
 
 @pytest.mark.parametrize(
-    ("command", "begun", "kept"),
+    ("command", "pattern", "result"),
     [
         ("sb3_maskable_ppo.py --timesteps 100000", "timesteps, wins", "sb3/faraway.zip"),
         ("cleanrl_ppo.py", "before learning", "cleanrl/faraway.pt"),
         ("torchrl_ppo.py", "before learning", "torchrl/faraway.pt"),
     ],
 )
-def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
-    command: str, begun: str, kept: str, tmp_path: Path
+def test_interrupted_training_with_a_framework_keeps_its_results(
+    command: str, pattern: str, result: str, tmp_path: Path
 ) -> None:
     name, *arguments = f"{command} --deals 4 --environments 8".split()
     need(name)
-    told = end_early([name, *arguments], tmp_path, lambda shown: bool(re.search(begun, shown)), well_into=1)
-    assert "ended early" in told
-    assert "wins against random: " in told
-    assert (tmp_path / "runs" / kept).stat().st_size
+    output = end_early([name, *arguments], tmp_path, lambda text: bool(re.search(pattern, text)), delay=1)
+    assert "ended early" in output
+    assert "wins against random: " in output
+    assert (tmp_path / "runs" / result).stat().st_size
 
 
 def test_a_trained_network_is_probed(tmp_path: Path) -> None:
@@ -317,30 +317,30 @@ def test_a_trained_network_is_probed(tmp_path: Path) -> None:
         run("probe_network.py", tmp_path)
     run("train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03", tmp_path)
     small = "probe_network.py --environments 16 --probes 4 --playouts 1"
-    told = run(small, tmp_path)
+    output = run(small, tmp_path)
     for kind in ("explore", "take", "all"):
-        assert re.search(rf"^{kind} +\d+ +\d\.\d +(\d+%|-) +-?\d+\.\d\d +-?\d+\.\d\d$", told, re.MULTILINE), (
-            told
-        )
+        assert re.search(
+            rf"^{kind} +\d+ +\d\.\d +(\d+%|-) +-?\d+\.\d\d +-?\d+\.\d\d$", output, re.MULTILINE
+        ), output
     assert "explore round 1 " in run(f"{small} --by phase round", tmp_path)
-    with pytest.raises(AssertionError, match="--by lines is no single value of a view: round, phase"):
+    with pytest.raises(AssertionError, match="--by must be fields of one value: round, phase"):
         run(f"{small} --by lines", tmp_path)
-    begun = re.compile(r" ([4-9]|\d\d+)/19998")
-    told = end_early(
-        [*small.split(), "--probes", "9999"], tmp_path, lambda shown: begun.search(shown) is not None
+    pattern = re.compile(r" ([4-9]|\d\d+)/19998")
+    output = end_early(
+        [*small.split(), "--probes", "9999"], tmp_path, lambda text: pattern.search(text) is not None
     )
-    assert "ended early" in told
+    assert "ended early" in output
 
 
-def test_training_goes_on_only_with_what_fits(tmp_path: Path) -> None:
+def test_resumed_training_refuses_other_settings(tmp_path: Path) -> None:
     need("train_ppo.py")
     small = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03"
     run(small, tmp_path)
-    for more, said in (
-        ("", "is there: --resume goes on with it"),
-        ("--resume --hidden 64", "not of"),
-        ("--resume --seats 3", "not of"),
+    for options, message in (
+        ("", "exists: continue it with --resume"),
+        ("--resume --hidden 64", "was made for"),
+        ("--resume --seats 3", "was made for"),
         ("--resume --out elsewhere", "there is no elsewhere/checkpoint.pt"),
     ):
-        with pytest.raises(AssertionError, match=said):
-            run(f"{small} {more}", tmp_path)
+        with pytest.raises(AssertionError, match=message):
+            run(f"{small} {options}", tmp_path)

@@ -1,4 +1,4 @@
-"""Views turned into features, on a description that has every kind of field and axis."""
+"""Features of views, on a spec that has every kind of field and axis."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def axis(name: str, size: int, order: pb.AxisOrder.ValueType, table: str = "") -
     return pb.Axis(name=name, size=size, order=order, table=table)
 
 
-def field(name: str, kind: pb.ValueKind.ValueType, most: int, *axes: pb.Axis, **more: Any) -> pb.ViewField:
-    return pb.ViewField(name=name, kind=kind, max=most, axes=axes, **more)
+def field(name: str, kind: pb.ValueKind.ValueType, maximum: int, *axes: pb.Axis, **more: Any) -> pb.ViewField:
+    return pb.ViewField(name=name, kind=kind, max=maximum, axes=axes, **more)
 
 
 SEATS, OTHERS = axis("seat", 2, pb.AXIS_ORDER_PLACES), axis("other seat", 1, pb.AXIS_ORDER_PLACES)
@@ -48,7 +48,7 @@ FIELDS = [
     field("seen", COUNT, 3, CARDS),
     field("where", pb.VALUE_KIND_CATEGORY, 1, CARDS, names=["away", "here"]),
 ]
-# Row 0 of the goals is the first of 3, that of the cards the first of 5.
+# Row 0 of each table stands for no component.
 GOALS = pb.ComponentTable(
     name="goals",
     columns=[
@@ -84,7 +84,7 @@ VIEW: dict[str, list[int]] = {
     "seen": [0, 0, 3, 0],
     "where": [0, 1, 0, 0],
 }
-TOLD = {
+EXPECTED = {
     "turn": 0.5,
     "purse[0]": 0.5,
     "purse[1]": 10,
@@ -124,9 +124,9 @@ TOLD = {
 def spec() -> GameSpec:
     offset, fields = 0, list[pb.ViewField]()
     for each in FIELDS:
-        placed = pb.ViewField(offset=offset)
-        placed.MergeFrom(each)
-        fields.append(placed)
+        with_offset = pb.ViewField(offset=offset)
+        with_offset.MergeFrom(each)
+        fields.append(with_offset)
         offset += len(VIEW[each.name])
     actions = [
         pb.Action(label="pass", verb="pass"),
@@ -152,17 +152,17 @@ def view() -> NDArray[np.uint8]:
     return np.array([byte for values in VIEW.values() for byte in values], dtype=np.uint8)
 
 
-def told(spec: GameSpec, features: NDArray[np.float32]) -> dict[str, float]:
-    """The features that are not 0, by name."""
+def nonzero(spec: GameSpec, features: NDArray[np.float32]) -> dict[str, float]:
+    """Returns the features that are not 0, by name."""
     return {spec.layout.names[at]: float(features[at]) for at in np.flatnonzero(features)}
 
 
-def test_features_say_what_the_view_says(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+def test_features_encode_the_view(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     features = spec.features(view)
     assert features.dtype == np.float32
-    assert told(spec, features) == pytest.approx(TOLD)
+    assert nonzero(spec, features) == pytest.approx(EXPECTED)
     assert len(set(spec.layout.names)) == len(spec.layout.names) == len(features)
-    # A column of the table that says nothing of any card has no feature.
+    # A column that is 0 for all cards has no feature.
     assert [name for name in spec.layout.names if name.startswith("board[1]")] == [
         "board[1].worth",
         "board[1].suit.red",
@@ -170,8 +170,8 @@ def test_features_say_what_the_view_says(spec: GameSpec, view: NDArray[np.uint8]
     ]
 
 
-def test_an_empty_view_has_empty_places(spec: GameSpec) -> None:
-    features = told(spec, spec.features(np.zeros(spec.view_bytes, np.uint8)))
+def test_a_view_of_zeros_has_no_components(spec: GameSpec) -> None:
+    features = nonzero(spec, spec.features(np.zeros(spec.view_bytes, np.uint8)))
     assert set(features) == {
         *("first.0", "phase.play", "chosen[none]", "hand[none]", "shown[0][none]"),
         *("lines[0][none]", "lines[1][none]", "board[none]", "purchases[none]"),
@@ -181,7 +181,7 @@ def test_an_empty_view_has_empty_places(spec: GameSpec) -> None:
     assert set(features.values()) == {1.0}
 
 
-def test_features_know_their_range(spec: GameSpec) -> None:
+def test_the_layout_has_the_range_of_each_feature(spec: GameSpec) -> None:
     layout = spec.layout
     below = [name for name, low in zip(layout.names, layout.low, strict=True) if low < 0]
     assert below == ["board[0].worth", "board[1].worth"]
@@ -189,7 +189,7 @@ def test_features_know_their_range(spec: GameSpec) -> None:
     assert above == [("purse[0]", 10), ("purse[1]", 10)]
 
 
-def test_features_stand_by_the_actions_that_name_what_they_are_about(spec: GameSpec) -> None:
+def test_action_features_are_about_the_component_of_the_action(spec: GameSpec) -> None:
     about = {
         action.label: [spec.layout.names[at] for at in np.flatnonzero(features)]
         for action, features in zip(spec.actions, spec.action_features, strict=True)
@@ -214,11 +214,11 @@ def test_features_stand_by_the_actions_that_name_what_they_are_about(spec: GameS
     assert spec.layout.row[spec.layout.names.index("turn")] == -1
 
 
-def test_what_has_copies_in_a_sequence_is_told_by_place(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+def test_copies_in_a_sequence_have_features_by_position(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     lines = dataclasses.replace(spec.fields["lines"], copies=2)
     with_copies = dataclasses.replace(spec, fields={**spec.fields, "lines": lines})
     view[spec.fields["lines"].offset :][:4] = [3, 3, 0, 1]
-    features = told(with_copies, with_copies.features(view))
+    features = nonzero(with_copies, with_copies.features(view))
     found = {name: value for name, value in features.items() if name.startswith("lines[0]")}
     assert found == pytest.approx(
         {
@@ -233,7 +233,7 @@ def test_what_has_copies_in_a_sequence_is_told_by_place(spec: GameSpec, view: ND
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (5,), (2, 3), (300,)])
-def test_batches_are_turned_row_by_row(
+def test_batches_of_views_are_encoded_row_by_row(
     spec: GameSpec, view: NDArray[np.uint8], shape: tuple[int, ...]
 ) -> None:
     random = np.random.default_rng(0)
@@ -244,13 +244,13 @@ def test_batches_are_turned_row_by_row(
         np.testing.assert_array_equal(features[index], spec.features(views[index]))
 
 
-def test_features_are_written_where_that_is_wanted(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+def test_features_are_written_to_out(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     size = len(spec.layout.names)
     views, expected = np.stack([view, view]), np.tile(spec.features(view), (2, 1))
     out = np.full((2, size), 7, dtype=np.float32)
     assert spec.features(views, out=out) is out
     np.testing.assert_array_equal(out, expected)
-    # Memory with gaps, too.
+    # `out` may have gaps in memory.
     wide = np.full((2, size + 1), 7, dtype=np.float32)
     spec.features(views, out=wide[:, :size])
     np.testing.assert_array_equal(wide[:, :size], expected)
@@ -261,7 +261,7 @@ def test_features_are_written_where_that_is_wanted(spec: GameSpec, view: NDArray
             spec.features(views, out=wrong)
 
 
-def test_what_no_view_has_is_refused(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+def test_invalid_views_are_refused(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     for name, value in (("lines", 5), ("hand", 9), ("purchases", 5), ("first", 3), ("goals", 255)):
         wrong, at = np.stack([view, view]), spec.fields[name].offset
         wrong[1, at] = value
@@ -272,19 +272,19 @@ def test_what_no_view_has_is_refused(spec: GameSpec, view: NDArray[np.uint8]) ->
         spec.features(view[1:])
 
 
-def test_views_need_not_lie_in_one_piece(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+def test_views_need_not_be_contiguous(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     views = np.stack([view, np.zeros_like(view)] * 3)
     np.testing.assert_array_equal(spec.features(views[::2]), spec.features(np.stack([view] * 3)))
     np.testing.assert_array_equal(spec.features(views[::2].astype(np.int64)), spec.features(views[::2]))
 
 
-def test_a_copied_description_writes_the_same(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+def test_a_pickled_spec_gives_the_same_features(spec: GameSpec, view: NDArray[np.uint8]) -> None:
     copy = pickle.loads(pickle.dumps(spec))
     np.testing.assert_array_equal(copy.features(view), spec.features(view))
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_features_of_every_game_are_in_range_and_tell_views_apart(
+def test_features_of_every_game_are_in_range_and_distinguish_views(
     client: boardwire.Client, game: str, seats: int
 ) -> None:
     with client.open_batch(game, seats=seats, environments=16, seed=3) as batch:
@@ -301,7 +301,7 @@ def test_features_of_every_game_are_in_range_and_tell_views_apart(
 
 
 @pytest.mark.parametrize("game", sorted({game for game, _ in TABLES}))
-def test_sizes_are_as_the_pages_of_the_games_say(client: boardwire.Client, game: str) -> None:
+def test_the_pages_of_the_games_have_the_right_sizes(client: boardwire.Client, game: str) -> None:
     page = Path(__file__).parents[2] / "docs/games" / f"{game}.md"
     sizes = []
     for seats in (seats for each, seats in TABLES if each == game):

@@ -1,4 +1,4 @@
-"""Batches that outlive their connections: whatever breaks, nothing is stepped twice and nothing is lost."""
+"""Batches opened with `keep` survive a lost connection: no step is lost, and none is applied twice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ N = 6
 _T = TypeVar("_T")
 
 
-def insisted(call: Callable[[], _T]) -> _T:
-    """What a call gives once the connection lasts."""
+def retried(call: Callable[[], _T]) -> _T:
+    """Retries a call until no connection breaks, and returns its result."""
     while True:
         try:
             return call()
@@ -30,35 +30,35 @@ def insisted(call: Callable[[], _T]) -> _T:
 
 
 def open_batch(client: boardwire.Client, *, keep: bool = True) -> boardwire.Batch:
-    """A batch that plays the same wherever it is opened."""
+    """Opens a batch; all batches play the same."""
     return client.open_batch("faraway", environments=N, seed=3, keep=keep, columns=["episodes"])
 
 
-#: Where a connection is cut: before the request, in the midst of it, before its answer, in the midst of that.
-CUTS = [{"requests": 0}, {"requests": 20}, {"answers": 0}, {"answers": 300}]
+#: Where the proxy cuts: before or within the request, before or within the response.
+CUTS = [{"requests": 0}, {"requests": 20}, {"responses": 0}, {"responses": 300}]
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=str)
-def test_a_step_whose_connection_is_cut_is_made_once(address: str, cut: dict[str, int]) -> None:
+def test_a_step_is_applied_once_when_its_connection_is_cut(address: str, cut: dict[str, int]) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address) as client,
         boardwire.connect(address) as direct,
         open_batch(client) as batch,
-        open_batch(direct) as twin,
+        open_batch(direct) as reference,
     ):
-        shown, expected = batch.reset(), twin.reset()
+        step, expected = batch.reset(), reference.reset()
         for turn in range(30):
             if turn % 5 == 2:
                 proxy.cut_after(**cut)
-            shown = insisted(lambda shown=shown: batch.step(lowest(shown.mask)))  # type: ignore[misc]
-            expected = twin.step(lowest(expected.mask))
-            assert pickle.dumps(shown) == pickle.dumps(expected)
+            step = retried(lambda step=step: batch.step(lowest(step.mask)))  # type: ignore[misc]
+            expected = reference.step(lowest(expected.mask))
+            assert pickle.dumps(step) == pickle.dumps(expected)
         assert proxy.cuts == 6
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=str)
-def test_a_reset_whose_connection_is_cut_is_made_once(address: str, cut: dict[str, int]) -> None:
+def test_a_reset_is_applied_once_when_its_connection_is_cut(address: str, cut: dict[str, int]) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address) as client,
@@ -67,34 +67,34 @@ def test_a_reset_whose_connection_is_cut_is_made_once(address: str, cut: dict[st
         batch.reset()
         for number in range(1, 5):
             proxy.cut_after(**cut)
-            shown = batch.reset()
-            assert shown.episode is not None
-            assert shown.episode.tolist() == [number] * N
+            step = batch.reset()
+            assert step.episode is not None
+            assert step.episode.tolist() == [number] * N
         assert proxy.cuts == 4
 
 
 def play_by_halves(batch: boardwire.Batch, disturb: Callable[[], None]) -> list[bytes]:
-    """Plays the halves in turn; gives what each was answered."""
-    step, told = insisted(batch.reset), []
+    """Plays the halves in turn and returns all steps, pickled."""
+    step, steps = retried(batch.reset), []
     halves = batch.halves()
     for half in halves:
-        insisted(lambda half=half: half.send(lowest(step.mask[half.rows])))  # type: ignore[misc]
+        retried(lambda half=half: half.send(lowest(step.mask[half.rows])))  # type: ignore[misc]
     for _ in range(60):
         for half in halves:
             disturb()
-            shown = insisted(half.recv)
-            told.append(pickle.dumps(shown))
-            insisted(lambda half=half, shown=shown: half.send(lowest(shown.mask)))  # type: ignore[misc]
-    return told
+            received = retried(half.recv)
+            steps.append(pickle.dumps(received))
+            retried(lambda half=half, received=received: half.send(lowest(received.mask)))  # type: ignore[misc]
+    return steps
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_halves_in_flight_go_on_wherever_connections_are_cut(address: str, seed: int) -> None:
+def test_halves_in_flight_continue_wherever_connections_are_cut(address: str, seed: int) -> None:
     random = np.random.default_rng(seed)
 
     def disturb(proxy: Proxy) -> None:
         if random.random() < 0.3:
-            kind = ("requests", "answers")[int(random.integers(2))]
+            kind = ("requests", "responses")[int(random.integers(2))]
             proxy.cut_after(**{kind: int(random.integers(0, 1000))})
 
     with proxy_of(address) as proxy, boardwire.connect(proxy.address) as client, open_batch(client) as batch:
@@ -105,7 +105,7 @@ def test_halves_in_flight_go_on_wherever_connections_are_cut(address: str, seed:
     assert cuts >= 5
 
 
-def test_what_was_sent_ahead_is_received_in_order_after_a_break(client: boardwire.Client) -> None:
+def test_responses_in_flight_are_received_in_order_after_a_break(client: boardwire.Client) -> None:
     def play(cut: bool) -> list[bytes]:
         with client.open_batch(
             "faraway", environments=N, seed=3, keep=True, illegal_actions="seeded_legal"
@@ -123,7 +123,7 @@ def test_what_was_sent_ahead_is_received_in_order_after_a_break(client: boardwir
     assert play(cut=True) == play(cut=False)
 
 
-def test_a_refused_request_takes_no_number(client: boardwire.Client) -> None:
+def test_a_refused_request_uses_no_request_number(client: boardwire.Client) -> None:
     with open_batch(client) as batch:
         step = batch.reset()
         for _ in range(2):
@@ -133,7 +133,7 @@ def test_a_refused_request_takes_no_number(client: boardwire.Client) -> None:
         assert (batch.step(lowest(step.mask)).ply == 1).all()
 
 
-def test_numbers_go_on_after_parts_of_other_sizes_resets_and_snapshots(client: boardwire.Client) -> None:
+def test_requests_stay_in_sequence_after_parts_resets_and_snapshots(client: boardwire.Client) -> None:
     with open_batch(client) as batch:
         step = batch.reset()
         for count in (2, 3, 1):
@@ -148,19 +148,19 @@ def test_numbers_go_on_after_parts_of_other_sizes_resets_and_snapshots(client: b
         assert (batch.step(lowest(step.mask)).ply[:2] == 1).all()
 
 
-def test_who_steps_a_batch_behind_its_clients_back_is_noticed(client: boardwire.Client) -> None:
+def test_a_batch_notices_steps_of_a_second_client(client: boardwire.Client) -> None:
     with open_batch(client) as batch:
         step = batch.reset()
         connection, about = client._connection, stream_of(batch).about
-        another = carrier(connection, batch.token, about, batch.spec, keep=False, timeout=30)
-        other = boardwire.Batch(another, connection, batch.token)
+        second = carrier(connection, batch.token, about, batch.spec, keep=False, timeout=30)
+        other = boardwire.Batch(second, connection, batch.token)
         other.step(lowest(step.mask))
         with pytest.raises(StaleRequest) as caught:
             batch.step(lowest(step.mask))
         assert caught.value.code == "ABORTED"
 
 
-def test_without_keep_what_was_in_flight_on_a_broken_stream_is_lost(client: boardwire.Client) -> None:
+def test_without_keep_a_broken_stream_loses_its_responses(client: boardwire.Client) -> None:
     with open_batch(client, keep=False) as batch:
         step = batch.reset(seed=1)
         left, right = batch.halves()
@@ -177,24 +177,24 @@ def test_without_keep_what_was_in_flight_on_a_broken_stream_is_lost(client: boar
         assert (batch.step(lowest(again.mask)).ply == 1).all()
 
 
-def test_a_reset_that_is_repeated_is_made_once(address: str) -> None:
+def test_a_repeated_reset_is_applied_once(address: str) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address) as client,
         client.open_batch("faraway", environments=N, seed=3, keep=True, columns=["episodes"]) as batch,
     ):
         batch.reset()
-        with proxy.held(), pytest.raises(CallTimeout):
+        with proxy.hold_responses(), pytest.raises(CallTimeout):
             batch.reset(timeout=0.05)
         step = batch.reset()
         assert step.episode is not None
         assert (step.episode == 1).all()
-        with proxy.held(), pytest.raises(CallTimeout):
+        with proxy.hold_responses(), pytest.raises(CallTimeout):
             batch.reset(timeout=0.05)
-        assert not batch.reset(seed=4).ply.any(), "another reset, after the one that nobody saw"
+        assert not batch.reset(seed=4).ply.any(), "a reset with another seed is a new request"
 
 
-def test_without_keep_no_step_follows_one_whose_answer_was_lost(address: str) -> None:
+def test_without_keep_no_step_follows_a_lost_response(address: str) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address) as client,
@@ -202,7 +202,7 @@ def test_without_keep_no_step_follows_one_whose_answer_was_lost(address: str) ->
     ):
         step = batch.reset(seed=1)
         left, right = batch.halves()
-        with proxy.held(), pytest.raises(CallTimeout):
+        with proxy.hold_responses(), pytest.raises(CallTimeout):
             left.step(lowest(step.mask[left.rows]), timeout=0.05)
         for _ in range(2):
             with pytest.raises(ConnectionLost, match="the result of its step is unknown"):
@@ -213,24 +213,24 @@ def test_without_keep_no_step_follows_one_whose_answer_was_lost(address: str) ->
         assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
 
 
-def test_a_batch_goes_on_after_an_answer_that_came_too_late(address: str) -> None:
+def test_a_batch_continues_after_a_late_response(address: str) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address) as client,
         open_batch(client) as batch,
     ):
         step = batch.reset()
-        with proxy.held(), pytest.raises(CallTimeout):
+        with proxy.hold_responses(), pytest.raises(CallTimeout):
             batch.step(lowest(step.mask), timeout=0.05)
         with pytest.raises(RuntimeError, match="a response is pending"):
             batch.step(lowest(step.mask))
         assert batch.save()
         step = batch.recv()
         assert (step.ply == 1).all()
-        with proxy.held(), pytest.raises(CallTimeout):
+        with proxy.hold_responses(), pytest.raises(CallTimeout):
             batch.step(lowest(step.mask), timeout=0.05)
         assert batch.save()
-        # A reset starts again, whatever became of that step.
+        # A reset discards the pending step.
         step = batch.reset()
         assert not step.ply.any()
         assert (batch.step(lowest(step.mask)).ply == 1).all()

@@ -1,4 +1,4 @@
-"""Line-ups: who plays where in the environments of a batch."""
+"""Line-ups: the player of each seat in the environments of a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import boardwire
 __all__ = ["client", "local", "served"]
 
 
-def test_who_plays_is_told(client: boardwire.Client) -> None:
+def test_a_batch_lists_the_players_of_its_seats(client: boardwire.Client) -> None:
     with client.open_batch(
         "faraway", seats=3, environments=2, opponents={0: "random", 2: "greedy"}, seed=9
     ) as batch:
@@ -32,7 +32,7 @@ def test_who_plays_is_told(client: boardwire.Client) -> None:
 LINE_UPS = [["agent", "greedy", "random"], ["random", "agent", "agent"]]
 
 
-def test_line_ups_take_turns_by_the_numbers_of_environments(client: boardwire.Client) -> None:
+def test_line_ups_alternate_by_environment_number(client: boardwire.Client) -> None:
     with client.open_batch(
         "faraway",
         environments=5,
@@ -74,7 +74,7 @@ def test_duplicate_deals_give_every_line_up_the_same_cards(
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "words"),
+    ("kwargs", "message"),
     [
         ({"line_ups": LINE_UPS, "opponents": {1: "random"}}, "exclude each other"),
         ({"line_ups": LINE_UPS, "seats": 2}, "3 seats, but seats=2"),
@@ -84,8 +84,6 @@ def test_duplicate_deals_give_every_line_up_the_same_cards(
         ({"seats": 3, "opponents": {3: "random"}}, "seat 3: there are 3"),
     ],
 )
-def test_line_ups_that_cannot_be_are_refused_at_once(
-    client: boardwire.Client, kwargs: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_invalid_line_ups_are_refused(client: boardwire.Client, kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         client.open_batch("faraway", environments=2, **kwargs)

@@ -1,4 +1,4 @@
-"""An engine in this process: equal to a server, bit by bit and refusal by refusal."""
+"""An engine in this process returns the same arrays and the same errors as a server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import SOON, THINKING, local, served
+from carriers import SHORT_TIMEOUT, SLOW_BOT, local, served
 from tables import TABLES, lowest
 
 import boardwire
@@ -23,8 +23,8 @@ __all__ = ["local", "served"]
 COLUMNS = [field.name for field in fields(boardwire.BatchStep)]
 DERIVED = ["mask", "terminated", "truncated", "over", "substituted", "forfeited"]
 
-#: What batches are opened with beside game, seats and seed.
-KINDS: dict[str, dict[str, Any]] = {
+#: Settings of batches, in addition to game, seats and seed.
+CONFIGS: dict[str, dict[str, Any]] = {
     "plain": {},
     "bots": {"opponents": {0: "greedy"}, "columns": ["scores"], "autoreset": "same_step", "reward": "margin"},
     "everything": {
@@ -39,7 +39,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def assert_same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> None:
-    """Makes sure that two steps are equal, in type, shape and content of every column."""
+    """Asserts that all columns of two steps have equal types, shapes and contents."""
     for name in (*COLUMNS, *DERIVED):
         a, b = getattr(one, name), getattr(other, name)
         assert type(a) is type(b), name
@@ -51,17 +51,17 @@ def assert_same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> None:
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_columns_are_those_of_a_server(
-    served: boardwire.Client, local: boardwire.Client, game: str, seats: int, kind: str
+@pytest.mark.parametrize("config", CONFIGS)
+def test_all_columns_equal_those_of_a_server(
+    served: boardwire.Client, local: boardwire.Client, game: str, seats: int, config: str
 ) -> None:
     random = np.random.default_rng(seats)
-    settings: dict[str, Any] = dict(environments=9, seats=seats, seed=3, **KINDS[kind])
+    settings: dict[str, Any] = dict(environments=9, seats=seats, seed=3, **CONFIGS[config])
     illegal = settings.get("illegal_actions") is not None
     with served.open_batch(game, **settings) as one, local.open_batch(game, **settings) as other:
         assert one.spec.digest == other.spec.digest
         a, b = one.reset(), other.reset()
-        for turn in range(40 if kind == "searched" else 120):
+        for turn in range(40 if config == "searched" else 120):
             assert_same(a, b)
             actions = (random.random(a.mask.shape) * (a.mask + 1e-9)).argmax(axis=1)
             if illegal and turn % 5 == 0:
@@ -86,7 +86,7 @@ def test_all_columns_are_those_of_a_server(
 
 
 @pytest.mark.parametrize("environments", [65, 600, 2100])
-def test_as_many_as_threads_step_are_those_of_a_server(
+def test_large_batches_on_several_threads_equal_those_of_a_server(
     served: boardwire.Client, local: boardwire.Client, environments: int
 ) -> None:
     settings: dict[str, Any] = {"environments": environments, "seed": 8, "columns": ["scores"]}
@@ -100,13 +100,13 @@ def test_as_many_as_threads_step_are_those_of_a_server(
             for pair in halves:
                 for half in pair:
                     half.send(lowest(masks[half.rows]))
-            for half, twin in halves:
-                assert_same(a := half.recv(), twin.recv())
+            for half, other_half in halves:
+                assert_same(a := half.recv(), other_half.recv())
                 masks[half.rows] = a.mask
 
 
-def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, Any, Any]]:
-    """What wrong requests are refused with, ids and tokens aside."""
+def errors_of(client: boardwire.Client) -> list[tuple[type[BaseException], str, Any, Any]]:
+    """Returns the errors of invalid requests, without batch and search ids."""
     batch = client.open_batch("faraway", environments=3, seed=1)
     step = batch.reset()
     legal = lowest(step.mask)
@@ -151,33 +151,33 @@ def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, A
         lambda: client.open_batch("chess", environments=1),
         lambda: client.open_batch("faraway", environments=0),
         lambda: client.open_batch("faraway", environments=1 << 31),
-        lambda: client.open_batch("faraway", environments=1, opponents={1: "nobody"}),
+        lambda: client.open_batch("faraway", environments=1, opponents={1: "unknown"}),
         lambda: client.open_batch("faraway", environments=1, opponents={0: "random", 1: "random"}),
-        lambda: client.open_batch("faraway", environments=1, advice="nobody"),
+        lambda: client.open_batch("faraway", environments=1, advice="unknown"),
         lambda: client.open_batch("faraway", environments=1, columns=["advice_shares"]),
         lambda: client.open_batch("faraway", environments=1, line_ups=[["agent", "random"]] * 2000),
     ]
-    said: list[tuple[type[BaseException], str, Any, Any]] = []
+    found: list[tuple[type[BaseException], str, Any, Any]] = []
     for at, call in enumerate(calls):
         with pytest.raises(Exception) as caught:  # noqa: PT011
             call()
         error = caught.value
         metadata = {**getattr(error, "metadata", {})}
-        names = [value for name, value in metadata.items() if name in ("batch_id", "search_id")]
-        text = re.sub("|".join(map(re.escape, names)) or "$^", "ID", str(error))
-        kept = {name: value for name, value in metadata.items() if value not in names}
-        said.append((type(error), f"{at}: {text}", getattr(error, "code", None), kept))
+        ids = [value for name, value in metadata.items() if name in ("batch_id", "search_id")]
+        text = re.sub("|".join(map(re.escape, ids)) or "$^", "ID", str(error))
+        kept = {name: value for name, value in metadata.items() if value not in ids}
+        found.append((type(error), f"{at}: {text}", getattr(error, "code", None), kept))
     for each in (batch, over):
         each.close()
-    return said
+    return found
 
 
-def test_refusals_are_those_of_a_server(served: boardwire.Client, local: boardwire.Client) -> None:
-    for one, other in zip(refusals(served), refusals(local), strict=True):
+def test_errors_equal_those_of_a_server(served: boardwire.Client, local: boardwire.Client) -> None:
+    for one, other in zip(errors_of(served), errors_of(local), strict=True):
         assert one == other
 
 
-def test_a_step_lies_in_the_memory_that_it_was_written_to(local: boardwire.Client) -> None:
+def test_the_arrays_of_a_step_share_its_memory(local: boardwire.Client) -> None:
     with local.open_batch("faraway", environments=4, columns=["scores"]) as batch:
         step = batch.reset()
         assert isinstance(step, boardwire.BatchStep)
@@ -197,7 +197,7 @@ def test_a_step_lies_in_the_memory_that_it_was_written_to(local: boardwire.Clien
         np.testing.assert_array_equal(view, image)
 
 
-def test_what_needs_a_server_says_so(local: boardwire.Client) -> None:
+def test_calls_that_need_a_server_raise_an_error(local: boardwire.Client) -> None:
     for call in (
         lambda: local.create_match("faraway", players=["agent", "agent"]),
         lambda: list(local.matches()),
@@ -211,13 +211,13 @@ def test_what_needs_a_server_says_so(local: boardwire.Client) -> None:
             boardwire.connect("local:", **settings)
 
 
-def test_the_server_that_is_none(local: boardwire.Client) -> None:
+def test_a_local_client_describes_its_engine_as_a_server(local: boardwire.Client) -> None:
     info = local.server()
     assert (info.version, info.protocols) == (boardwire.__version__, ("boardwire.v1",))
     assert local.address == "local:"
 
 
-def test_snapshots_go_from_one_engine_to_another_and_not_to_a_server(
+def test_snapshots_load_in_another_engine_but_not_in_a_server(
     served: boardwire.Client, local: boardwire.Client
 ) -> None:
     with local.open_batch("faraway", environments=2, seed=1) as batch:
@@ -238,22 +238,22 @@ def test_closing_the_client_ends_its_batches() -> None:
     batch.close()
 
 
-def test_what_takes_too_long_is_a_timeout_and_may_be_received_later(local: boardwire.Client) -> None:
-    with local.open_batch("faraway", **THINKING) as batch:
+def test_a_response_can_be_received_after_a_timeout_of_recv(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", **SLOW_BOT) as batch:
         step = batch.reset()
         batch.send(lowest(step.mask))
         with pytest.raises(CallTimeout):
-            batch.recv(timeout=SOON)
+            batch.recv(timeout=SHORT_TIMEOUT)
         with pytest.raises(RuntimeError, match="a response is pending"):
             batch.save()
         assert (batch.recv().ply > 0).all()
         batch.save()
 
 
-def test_an_event_loop_goes_on_while_bots_think() -> None:
+def test_an_event_loop_runs_while_bots_think() -> None:
     async def play() -> int:
         async with aio.connect("local:") as client:
-            batch = await client.open_batch("faraway", **THINKING)
+            batch = await client.open_batch("faraway", **SLOW_BOT)
             async with batch:
                 step = await batch.reset()
                 ticks, stepping = 0, asyncio.ensure_future(batch.step(lowest(step.mask)))
@@ -265,36 +265,36 @@ def test_an_event_loop_goes_on_while_bots_think() -> None:
 
     with (
         boardwire.connect("local:") as client,
-        client.open_batch("faraway", **THINKING) as batch,
+        client.open_batch("faraway", **SLOW_BOT) as batch,
     ):
         expected = batch.step(lowest(batch.reset().mask))
     assert asyncio.run(play()) > 5
 
 
-def sent_ahead(client: boardwire.Client) -> list[bytes]:
-    """What comes of requests that are sent while bots think about earlier ones."""
-    given = THINKING | {"opponents": {1: "mc:60"}}
-    with client.open_batch("faraway", **given, illegal_actions="first_legal") as batch:
+def play_pipelined(client: boardwire.Client) -> list[bytes]:
+    """Sends requests while bots think about earlier ones, and returns the results."""
+    settings = SLOW_BOT | {"opponents": {1: "mc:60"}}
+    with client.open_batch("faraway", **settings, illegal_actions="first_legal") as batch:
         batch.reset()
-        actions, seen = np.zeros(16, np.uint8), []
+        actions, steps = np.zeros(16, np.uint8), []
         batch.send(actions)
         batch.send(actions + 1)
         batch.send(actions + 2)
-        seen += [batch.recv() for _ in range(3)]
+        steps += [batch.recv() for _ in range(3)]
         batch.send(actions)
         batch.send(actions)
-        # Nobody wants what came before it.
-        seen.append(batch.reset(seed=9))
-        seen.append(batch.step(actions))
-        return [pickle.dumps((each.view, each.ply, each.flags)) for each in seen]
+        # The reset discards the pending responses.
+        steps.append(batch.reset(seed=9))
+        steps.append(batch.step(actions))
+        return [pickle.dumps((each.view, each.ply, each.flags)) for each in steps]
 
 
-def test_what_is_sent_ahead_is_done_in_its_order(served: boardwire.Client, local: boardwire.Client) -> None:
-    assert sent_ahead(local) == sent_ahead(served)
+def test_pipelined_requests_are_executed_in_order(served: boardwire.Client, local: boardwire.Client) -> None:
+    assert play_pipelined(local) == play_pipelined(served)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
-def test_actions_of_common_types_step_at_once(local: boardwire.Client, dtype: Any) -> None:
+def test_actions_of_common_types_take_the_fast_path(local: boardwire.Client, dtype: Any) -> None:
     with local.open_batch("faraway", environments=3) as batch:
         actions = lowest(batch.reset().mask).astype(dtype)
         assert batch._at_once is not None
@@ -306,32 +306,32 @@ def test_actions_of_common_types_step_at_once(local: boardwire.Client, dtype: An
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64])
-def test_a_step_that_takes_too_long_can_be_received(local: boardwire.Client, dtype: Any) -> None:
-    with local.open_batch("faraway", **THINKING) as batch, local.open_batch("faraway", **THINKING) as other:
+def test_a_step_can_be_received_after_its_timeout(local: boardwire.Client, dtype: Any) -> None:
+    with local.open_batch("faraway", **SLOW_BOT) as batch, local.open_batch("faraway", **SLOW_BOT) as other:
         actions = lowest(batch.reset().mask).astype(dtype)
         other.reset()
         with pytest.raises(CallTimeout):
-            batch.step(actions, timeout=SOON)
+            batch.step(actions, timeout=SHORT_TIMEOUT)
         assert_same(batch.recv(), other.step(actions))
 
 
-def test_who_is_cancelled_loses_no_answer() -> None:
+def test_a_cancelled_task_loses_no_response() -> None:
     async def play() -> boardwire.BatchStep:
         async with (
             aio.connect("local:") as client,
-            await client.open_batch("faraway", **THINKING) as batch,
+            await client.open_batch("faraway", **SLOW_BOT) as batch,
         ):
             actions = lowest((await batch.reset()).mask)
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(batch.step(actions), 0.001)
             return await batch.recv()
 
-    with boardwire.connect("local:") as client, client.open_batch("faraway", **THINKING) as batch:
+    with boardwire.connect("local:") as client, client.open_batch("faraway", **SLOW_BOT) as batch:
         expected = batch.step(lowest(batch.reset().mask))
     assert_same(asyncio.run(play()), expected)
 
 
-def test_ids_are_never_given_twice() -> None:
+def test_ids_are_never_reused() -> None:
     with boardwire.connect("local:") as client:
         first = client.open_batch("faraway", environments=1)
         client.close()

@@ -1,4 +1,4 @@
-"""An engine in this process beside threads, forks, other processes and signals, and at its end."""
+"""An engine in this process with threads, forks, other processes and signals, and at exit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 import pytest
-from carriers import SOON, THINKING, local, served
-from processes import by_batch, by_vector_env, in_child
+from carriers import SHORT_TIMEOUT, SLOW_BOT, local, served
+from processes import in_child, play_batch, play_vector_env
 from tables import lowest
 
 import boardwire
@@ -20,37 +20,37 @@ from boardwire.errors import CallTimeout, ConnectionLost, InvalidRequest
 
 __all__ = ["local", "served"]
 
-#: Python 3.12 and later warn of every fork beside threads, which connections have.
+#: Python 3.12 and later warn of a fork in a process with threads. Connections have threads.
 FORKS = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
-def test_threads_step_batches_of_their_own_and_one_together(local: boardwire.Client) -> None:
-    def play(batch: boardwire.Batch, seen: list[bytes]) -> None:
+def test_threads_step_their_own_batches_in_parallel(local: boardwire.Client) -> None:
+    def play(batch: boardwire.Batch, views: list[bytes]) -> None:
         step = batch.reset(seed=4)
         for _ in range(300):
             step = batch.step(lowest(step.mask))
-            seen.append(step.view.tobytes())
+            views.append(step.view.tobytes())
 
     batches = [local.open_batch("faraway", environments=16) for _ in range(4)]
-    seen: list[list[bytes]] = [[] for _ in batches]
-    threads = [threading.Thread(target=play, args=each) for each in zip(batches, seen, strict=True)]
+    views: list[list[bytes]] = [[] for _ in batches]
+    threads = [threading.Thread(target=play, args=each) for each in zip(batches, views, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert seen[0] == seen[1] == seen[2] == seen[3] != []
+    assert views[0] == views[1] == views[2] == views[3] != []
     for batch in batches:
         batch.close()
 
 
-def run(program: str, **more: Any) -> subprocess.Popen[str]:
-    """Starts a program of Python."""
+def run(program: str, **options: Any) -> subprocess.Popen[str]:
+    """Starts a Python program."""
     return subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )
 
 
-def test_ctrl_c_is_heard_while_bots_think() -> None:
+def test_ctrl_c_interrupts_thinking_bots() -> None:
     program = """
 import boardwire
 with boardwire.connect("local:") as client:
@@ -58,7 +58,7 @@ with boardwire.connect("local:") as client:
         print("ready", flush=True)
         client.open_batch("faraway", environments=4096, opponents={1: "mc:10000"}, seed=1)
     except KeyboardInterrupt:
-        print("heard", flush=True)
+        print("interrupted", flush=True)
 """
     with run(program) as child:
         assert child.stdout is not None
@@ -66,11 +66,11 @@ with boardwire.connect("local:") as client:
         # The bots would think for minutes.
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == "heard\n"
+        assert child.stdout.readline() == "interrupted\n"
         assert child.wait(60) == 0
 
 
-def test_a_process_ends_while_its_threads_work() -> None:
+def test_a_process_exits_while_its_threads_work() -> None:
     program = """
 import boardwire
 client = boardwire.connect("local:")
@@ -79,25 +79,25 @@ actions = batch.reset().mask.argmax(axis=1)
 try:
     batch.step(actions, timeout=0.0004)
 except boardwire.errors.CallTimeout:
-    print("under way")
+    print("timeout")
 """
     with run(program) as child:
         out, err = child.communicate(timeout=60)
-    assert (child.returncode, out, err) == (0, "under way\n", "")
+    assert (child.returncode, out, err) == (0, "timeout\n", "")
 
 
 def play(batch: boardwire.Batch, turns: int = 30) -> int:
-    """Plays on with lowest legal actions; gives a sum over all that is shown."""
-    step, seen = batch.reset(seed=6), 0
+    """Plays the lowest legal actions and returns the sum of all views and plies."""
+    step, total = batch.reset(seed=6), 0
     for _ in range(turns):
         step = batch.step(lowest(step.mask))
-        seen += int(step.view.sum()) + int(step.ply.sum())
-    return seen
+        total += int(step.view.sum()) + int(step.ply.sum())
+    return total
 
 
 @FORKS
 @pytest.mark.parametrize("environments", [1, 40, 700, 2500])
-def test_a_forked_child_goes_on_with_copies_of_batches_and_opens_its_own(
+def test_a_forked_child_continues_copies_of_batches_and_opens_its_own(
     local: boardwire.Client, environments: int
 ) -> None:
     with local.open_batch("faraway", environments=environments) as batch:
@@ -112,27 +112,27 @@ def test_a_forked_child_goes_on_with_copies_of_batches_and_opens_its_own(
 
 
 @FORKS
-def test_what_is_under_way_at_a_fork_is_the_parents(local: boardwire.Client) -> None:
+def test_a_pending_response_at_a_fork_belongs_to_the_parent(local: boardwire.Client) -> None:
     with local.open_batch("faraway", environments=16, opponents={1: "mc:1000"}, seed=2) as batch:
         batch.send(lowest(batch.reset().mask))
 
         def child() -> list[str]:
-            said = []
+            raised = []
             for call in (batch.recv, batch.save, batch.reset, batch.close):
                 try:
                     call()
                 except (ConnectionLost, RuntimeError) as error:
-                    said.append(type(error).__name__)
+                    raised.append(type(error).__name__)
             with local.open_batch("faraway", environments=2, opponents={1: "mc:4"}) as own:
                 own.step(lowest(own.reset().mask))
-            return said
+            return raised
 
         assert in_child(child) == b"['ConnectionLost', 'RuntimeError', 'ConnectionLost']"
         assert (batch.recv().ply > 0).all()
 
 
 @FORKS
-def test_forks_beside_threads_that_step_hang_nobody(local: boardwire.Client) -> None:
+def test_forks_do_not_hang_while_a_thread_steps(local: boardwire.Client) -> None:
     stop = threading.Event()
 
     def step() -> None:
@@ -152,7 +152,7 @@ def test_forks_beside_threads_that_step_hang_nobody(local: boardwire.Client) -> 
 
 
 @FORKS
-def test_what_was_refused_before_a_fork_tears_nothing(local: boardwire.Client) -> None:
+def test_a_refusal_before_a_fork_does_not_break_the_batch(local: boardwire.Client) -> None:
     with local.open_batch("faraway", environments=2) as batch:
         expected = play(batch)
         with pytest.raises(InvalidRequest):
@@ -161,20 +161,20 @@ def test_what_was_refused_before_a_fork_tears_nothing(local: boardwire.Client) -
 
 
 @FORKS
-def test_a_forked_child_searches_the_batch_that_it_says(local: boardwire.Client) -> None:
+def test_a_forked_child_searches_the_batch_of_the_call(local: boardwire.Client) -> None:
     with local.open_batch("faraway", environments=2, seed=1) as batch:
-        shown = batch.reset()
+        step = batch.reset()
 
         def child() -> bool:
             with local.open_batch("rauha", environments=2, seed=2) as own:
                 own.reset()
-                return bool((batch.search(1).shown.view == shown.view).all() and own.search(1).worlds)
+                return bool((batch.search(1).shown.view == step.view).all() and own.search(1).worlds)
 
         assert in_child(child) == b"True"
 
 
 @FORKS
-def test_a_fork_beside_a_search_leaves_a_batch_whole_or_says_that_it_is_torn(local: boardwire.Client) -> None:
+def test_after_a_fork_during_a_search_a_batch_works_or_raises(local: boardwire.Client) -> None:
     with local.open_batch("golden_compass", environments=3000) as batch:
         batch.reset()
         stop = threading.Event()
@@ -187,22 +187,22 @@ def test_a_fork_beside_a_search_leaves_a_batch_whole_or_says_that_it_is_torn(loc
             try:
                 batch.reset()
             except ConnectionLost:
-                return "torn"
-            return "whole"
+                return "lost"
+            return "works"
 
         searching = threading.Thread(target=search)
         searching.start()
-        said = {in_child(child) for _ in range(20)}
+        results = {in_child(child) for _ in range(20)}
         stop.set()
         searching.join(60)
-        assert said <= {b"'torn'", b"'whole'"}
+        assert results <= {b"'lost'", b"'works'"}
 
 
 @FORKS
-def test_a_fork_after_a_call_that_nobody_waits_for_any_more_hangs_nobody(local: boardwire.Client) -> None:
-    with local.open_batch("faraway", **THINKING) as batch:
+def test_a_fork_after_a_timeout_does_not_hang(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", **SLOW_BOT) as batch:
         with pytest.raises(CallTimeout):
-            batch.step(lowest(batch.reset().mask), timeout=SOON)
+            batch.step(lowest(batch.reset().mask), timeout=SHORT_TIMEOUT)
 
         def child() -> str:
             try:
@@ -235,14 +235,14 @@ def test_threads_of_a_forked_child_share_its_engine(local: boardwire.Client) -> 
         assert in_child(child) == repr([True] * 6).encode()
 
 
-def test_a_fork_by_a_c_program_is_noticed() -> None:
+def test_a_fork_by_c_code_is_detected() -> None:
     program = """
 import ctypes, os
 import boardwire
 client = boardwire.connect("local:")
 batch = client.open_batch("faraway", environments=256, opponents={1: "random"}, seed=1)
 step = batch.step(batch.reset(seed=1).mask.argmax(1))
-# Python hears nothing of it. The threads that work on batches are gone in the child.
+# Python does not notice this fork. The child has no threads that work on batches.
 child = ctypes.PyDLL(None).fork()
 step = batch.step(step.mask.argmax(1))
 os.write(1, f"{step.view.sum()}\\n".encode())
@@ -257,7 +257,7 @@ assert os.waitpid(child, 0)[1] == 0
     assert of_child == of_parent
 
 
-def test_forks_of_forks_work_as_deep_as_is_said() -> None:
+def test_nested_forks_work_up_to_the_limit() -> None:
     program = """
 import os, sys
 import boardwire
@@ -282,7 +282,7 @@ os._exit(0)
 
 
 @FORKS
-def test_a_module_that_is_imported_again_survives_forks() -> None:
+def test_a_reimported_module_survives_forks() -> None:
     program = """
 import os, sys, gc
 import boardwire
@@ -307,18 +307,18 @@ with boardwire.connect("local:") as client, client.open_batch("faraway", environ
 
 
 def test_other_processes_play_the_same() -> None:
-    expected = by_batch("local:", 5)
+    expected = play_batch("local:", 5)
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        assert pool.starmap(by_batch, [("local:", 5)] * 2) == [expected] * 2
-    assert by_vector_env("local:", 5) == by_vector_env("local:", 5)
+        assert pool.starmap(play_batch, [("local:", 5)] * 2) == [expected] * 2
+    assert play_vector_env("local:", 5) == play_vector_env("local:", 5)
 
 
-def test_a_batch_that_a_forked_child_closed_is_gone_from_its_engine(local: boardwire.Client) -> None:
+def test_a_forked_child_closes_its_copy_of_a_batch(local: boardwire.Client) -> None:
     batch = local.open_batch("faraway", environments=2, seed=1)
     batch.reset()
 
     def child() -> None:
-        # A search needs the batch in the engine of the child.
+        # The search creates the batch in the engine of the child.
         batch.search(1).close()
         batch.close()
         with pytest.raises(boardwire.errors.Gone):

@@ -1,4 +1,4 @@
-"""What is said to those whose match, batch or server is gone, and what is left to close."""
+"""Errors of lost matches, batches and servers, and how their objects are closed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from outages import FixedPlace, create, kill_private, stream_of
+from outages import ListeningServer, create_match, kill_private, stream_of
 from processes import in_child
 from proxies import Proxy, proxy_of
 
@@ -21,15 +21,15 @@ pytestmark = pytest.mark.slow
 LOST = r"status -9, and the matches and batches in its memory are gone"
 
 
-def test_what_was_lost_is_said_to_its_holder() -> None:
+def test_calls_of_lost_objects_raise_connection_lost() -> None:
     with boardwire.connect() as client:
-        match, other = create(client), create(client)
+        match, other = create_match(client), create_match(client)
         seat = match.join(0)
         batch = client.open_batch("faraway", environments=2)
         left, right = batch.halves()
         actions = batch.reset().mask.argmax(axis=1)
         assert client._private is not None
-        # It answers nothing more before its end.
+        # The server sends no more responses.
         client._private._process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, client._private._process.pid, os.WSTOPPED | os.WNOWAIT)
         for part in (left, right):
@@ -54,7 +54,7 @@ def test_what_was_lost_is_said_to_its_holder() -> None:
             with pytest.raises(boardwire.errors.ConnectionLost, match=LOST):
                 call()
         client.games()
-        # Those who hold something of the lost server are told the same; those who name it, by the new one.
+        # Objects of the lost server raise the same error. The new server refuses their ids and codes.
         for call in calls[2:-2]:
             with pytest.raises(boardwire.errors.ConnectionLost, match=LOST):
                 call()
@@ -64,16 +64,16 @@ def test_what_was_lost_is_said_to_its_holder() -> None:
         batch.close()
 
 
-def test_advice_fits_what_was_called() -> None:
-    place = FixedPlace("127.0.0.1:0")
-    with boardwire.connect(place.address) as client:
-        match = create(client)
+def test_the_advice_of_an_error_fits_the_call() -> None:
+    server = ListeningServer("127.0.0.1:0")
+    with boardwire.connect(server.address) as client:
+        match = create_match(client)
         seat = match.join(0)
         batch = client.open_batch("faraway", environments=1)
         kept = client.open_batch("faraway", environments=1, keep=True)
         for one in (batch, kept):
             one.reset()
-        place.crash()
+        server.crash()
         for call, advice in (
             (seat.observe, r"the match continues while the server runs"),
             (seat.observe, r"client\.seat\(match_id, token\)"),
@@ -83,68 +83,68 @@ def test_advice_fits_what_was_called() -> None:
             (kept.reset, r"because it was opened with keep"),
             (kept.save, r"because it was opened with keep"),
             (client.games, r"repeat the call when a server responds at this address again"),
-            (lambda: create(client), r"repeat the call when a server responds at this address again"),
+            (lambda: create_match(client), r"repeat the call when a server responds at this address again"),
         ):
             with pytest.raises(boardwire.errors.ConnectionLost, match=advice):
                 call()
-        # However often nobody has answered, the first call after that is answered.
+        # After any number of failed calls, the first call to the restarted server succeeds.
         for _ in range(20):
             with pytest.raises(boardwire.errors.ConnectionLost):
                 client.games()
-        place.restore()
+        server.restart()
         assert client.games()
-        with pytest.raises(boardwire.errors.Gone) as told:
+        with pytest.raises(boardwire.errors.Gone) as caught:
             seat.observe(wait=False)
-        assert told.value.reason == "MATCH_UNKNOWN"
-        with pytest.raises(boardwire.errors.Gone) as told:
+        assert caught.value.reason == "MATCH_UNKNOWN"
+        with pytest.raises(boardwire.errors.Gone) as caught:
             batch.reset()
-        assert told.value.reason == "BATCH_UNKNOWN"
-    place.end()
+        assert caught.value.reason == "BATCH_UNKNOWN"
+    server.stop()
 
 
-def crash(client: boardwire.Client, place: FixedPlace | None) -> None:
-    """Kills the client's server, at its address or private."""
-    if place:
-        place.crash()
+def crash(client: boardwire.Client, server: ListeningServer | None) -> None:
+    """Kills the client's server: the listening one, or its private one."""
+    if server:
+        server.crash()
     else:
         kill_private(client)
 
 
-@pytest.mark.parametrize("fixed", [False, True])
-def test_the_end_of_a_block_closes_nothing_that_is_gone(fixed: bool) -> None:
-    place = FixedPlace("127.0.0.1:0") if fixed else None
-    with boardwire.connect(place.address if place else None) as client:
-        match, batch = create(client), client.open_batch("faraway", environments=1)
+@pytest.mark.parametrize("listening", [False, True])
+def test_leaving_a_block_after_a_crash_raises_nothing(listening: bool) -> None:
+    server = ListeningServer("127.0.0.1:0") if listening else None
+    with boardwire.connect(server.address if server else None) as client:
+        match, batch = create_match(client), client.open_batch("faraway", environments=1)
         with batch, match, match.join(0) as seat:
             batch.reset()
             seat.observe(wait=False)
-            crash(client, place)
+            crash(client, server)
         for closing in (batch, seat, client):
             closing.close()
-        # It gives what is known of the match, which nobody knows.
+        # This call returns the state of the match, but the state is lost.
         with pytest.raises(boardwire.errors.ConnectionLost):
             match.close()
 
 
-@pytest.mark.parametrize("fixed", [False, True])
-def test_the_end_of_a_block_does_not_hide_its_failure(fixed: bool) -> None:
-    place = FixedPlace("127.0.0.1:0") if fixed else None
-    client = boardwire.connect(place.address if place else None)
-    match, batch = create(client), client.open_batch("faraway", environments=1)
+@pytest.mark.parametrize("listening", [False, True])
+def test_leaving_a_block_does_not_hide_its_exception(listening: bool) -> None:
+    server = ListeningServer("127.0.0.1:0") if listening else None
+    client = boardwire.connect(server.address if server else None)
+    match, batch = create_match(client), client.open_batch("faraway", environments=1)
     batch.reset()
 
     def step() -> None:
-        crash(client, place)
+        crash(client, server)
         batch.step([0])
 
     with pytest.raises(boardwire.errors.ConnectionLost) as caught, client, match, batch:
         step()
-    assert caught.traceback[-1].name == "receive", "it is the failure of the step"
+    assert caught.traceback[-1].name == "receive", "the exception is that of the step"
     assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
-def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boardwire.Client) -> None:
-    match, batch = create(client), client.open_batch("faraway", environments=1)
+def test_a_refused_close_raises_unless_the_block_has_failed(client: boardwire.Client) -> None:
+    match, batch = create_match(client), client.open_batch("faraway", environments=1)
     host_token, match.host_token = match.host_token, ""
     stream = stream_of(batch)
     token, stream._token = stream._token, ""
@@ -158,64 +158,64 @@ def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boa
     batch.close()
 
 
-@pytest.mark.parametrize("patient", [True, False])
-def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient: bool) -> None:
+@pytest.mark.parametrize("by_cut", [True, False])
+def test_a_join_without_a_response_can_be_repeated(address: str, by_cut: bool) -> None:
     with (
         boardwire.connect(address) as host,
-        create(host) as match,
+        create_match(host) as match,
         proxy_of(address) as proxy,
-        boardwire.connect(proxy.address, timeout=30 if patient else 2) as client,
+        boardwire.connect(proxy.address, timeout=30 if by_cut else 2) as client,
     ):
         code = match.invitations[0].code
         client.games()
-        if patient:
-            # Both attempts of the client are cut.
+        if by_cut:
+            # The proxy cuts both attempts of the client.
             with pytest.raises(boardwire.errors.ConnectionLost):
-                lose_answers(proxy, lambda: 0 in match.info().joined, lambda: client.join(code))
+                lose_responses(proxy, lambda: 0 in match.info().joined, lambda: client.join(code))
         else:
-            with proxy.held(), pytest.raises(boardwire.errors.CallTimeout):
+            with proxy.hold_responses(), pytest.raises(boardwire.errors.CallTimeout):
                 client.join(code)
         assert 0 in match.info().joined
         with client.join(code) as seat:
             assert seat.observe(wait=False).decision == 0
-        with pytest.raises(boardwire.errors.NotPossibleNow) as told:
+        with pytest.raises(boardwire.errors.NotPossibleNow) as caught:
             client.join(code)
-        assert told.value.reason == "INVITATION_USED"
+        assert caught.value.reason == "INVITATION_USED"
 
 
-def lose_answers(proxy: Proxy, is_done: Callable[[], bool], call: Callable[[], object]) -> None:
-    """Calls; every connection is cut once the server has done what it was asked for, before it tells."""
-    ended = threading.Event()
+def lose_responses(proxy: Proxy, is_done: Callable[[], bool], call: Callable[[], object]) -> None:
+    """Makes a call; the proxy cuts all connections after the server has acted and before it responds."""
+    done = threading.Event()
 
     def cut() -> None:
-        while not ended.is_set():
+        while not done.is_set():
             if is_done():
                 proxy.cut()
             time.sleep(0.001)
 
     cutting = threading.Thread(target=cut)
-    with proxy.held():
+    with proxy.hold_responses():
         cutting.start()
         try:
             call()
         finally:
-            ended.set()
+            done.set()
             cutting.join()
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_a_forgotten_batch_or_search_is_given_back(keep: bool) -> None:
+def test_an_unreferenced_batch_or_search_is_closed(keep: bool) -> None:
     with boardwire.connect(server_args=["--max-batches", "2"]) as client:
         for _ in range(5):
             batch = client.open_batch("faraway", environments=1, keep=keep)
             batch.reset()
             search = batch.search(1)
-            with pytest.raises(boardwire.errors.ServerFull) as told:
+            with pytest.raises(boardwire.errors.ServerFull) as caught:
                 client.open_batch("faraway", environments=1)
-            assert told.value.reason == "BATCHES_FULL"
+            assert caught.value.reason == "BATCHES_FULL"
             del batch, search
             gc.collect()
-            # A call sends what was left to be sent; its answer may come first.
+            # The next call sends the pending close, but its own response may come first.
             deadline = time.monotonic() + 60
             while True:
                 try:
@@ -225,16 +225,16 @@ def test_a_forgotten_batch_or_search_is_given_back(keep: bool) -> None:
                     assert time.monotonic() < deadline
 
 
-def test_what_a_forked_process_forgets_is_its_parents() -> None:
+def test_a_forked_child_does_not_close_the_parents_batch() -> None:
     with boardwire.connect() as client:
-        held = [client.open_batch("faraway", environments=1)]
-        step = held[0].reset()
+        batches = [client.open_batch("faraway", environments=1)]
+        step = batches[0].reset()
 
-        def forget() -> int:
-            held.clear()
+        def drop() -> int:
+            batches.clear()
             gc.collect()
             return len(client.games())
 
-        assert in_child(forget) == b"3"
+        assert in_child(drop) == b"3"
         client.games()
-        assert held[0].step(step.mask.argmax(axis=1)).mask.any()
+        assert batches[0].step(step.mask.argmax(axis=1)).mask.any()

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 import pytest
-from outages import Place, place, stream_of
+from outages import Server, server, stream_of
 from processes import FARAWAY
 
 import boardwire
 from boardwire import _shared
 from boardwire.pettingzoo import aec_env, parallel_env
 
-__all__ = ["place"]
+__all__ = ["server"]
 
 pytestmark = pytest.mark.slow
 
@@ -90,21 +90,21 @@ each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 
 @each_kind
 def test_a_step_tells_to_reset_and_a_seeded_reset_is_that_of_a_new_environment(
-    place: Place, kind: Kind
+    server: Server, kind: Kind
 ) -> None:
-    env = kind.make(place.address)
+    env = kind.make(server.address)
     for seed in (3, 4):
         kind.reset(env, seed)
         kind.step(env)
-        place.crash()
+        server.crash()
         for _ in range(2):
             with pytest.raises(boardwire.errors.ConnectionLost, match="reset the environment"):
                 kind.step(env)
-        place.restore()
+        server.restart()
         with pytest.raises(boardwire.BoardwireError, match="reset the environment"):
             kind.step(env)
         shown = pickle.dumps(kind.reset(env, 7))
-        new = kind.make(place.address)
+        new = kind.make(server.address)
         assert pickle.dumps(kind.reset(new, 7)) == shown
         assert pickle.dumps(kind.step(new)) == pickle.dumps(kind.step(env))
         new.close()
@@ -112,18 +112,18 @@ def test_a_step_tells_to_reset_and_a_seeded_reset_is_that_of_a_new_environment(
 
 
 @each_kind
-def test_a_reset_without_seed_goes_on_from_the_environments_own_generator(place: Place, kind: Kind) -> None:
+def test_a_reset_without_seed_goes_on_from_the_environments_own_generator(server: Server, kind: Kind) -> None:
     def follow(tries: int) -> list[bytes]:
-        env = kind.make(place.address)
+        env = kind.make(server.address)
         shown = [kind.reset(env, 7)]
         kind.step(env)
-        place.crash()
-        for _ in range(tries if place.address else 0):
+        server.crash()
+        for _ in range(tries if server.address else 0):
             with pytest.raises(boardwire.errors.ConnectionLost):
                 kind.reset(env, None)
             with pytest.raises((boardwire.BoardwireError, gymnasium.error.ResetNeeded), match="reset"):
                 kind.step(env)
-        place.restore()
+        server.restart()
         shown += [kind.reset(env, None), kind.step(env), kind.reset(env, None)]
         env.close()
         return [pickle.dumps(part) for part in shown]
@@ -135,43 +135,43 @@ def test_a_reset_without_seed_goes_on_from_the_environments_own_generator(place:
 
 
 @pytest.mark.parametrize("kind", [KINDS["single"], KINDS["parallel"]], ids=["single", "parallel"])
-def test_the_episodes_of_one_match_are_those_of_the_match_after_it(place: Place, kind: Kind) -> None:
-    lucky, unlucky = kind.make(place.address), kind.make(place.address)
+def test_the_episodes_of_one_match_are_those_of_the_match_after_it(server: Server, kind: Kind) -> None:
+    lucky, unlucky = kind.make(server.address), kind.make(server.address)
     expected = [pickle.dumps(kind.reset(lucky, seed)) for seed in (7, None, None)]
     shown = []
     for seed in (7, None, None):
         shown.append(pickle.dumps(kind.reset(unlucky, seed)))
-        place.crash()
-        place.restore()
+        server.crash()
+        server.restart()
     assert shown == expected
     lucky.close()
     unlucky.close()
 
 
 @pytest.mark.parametrize("seeds", [[1, 2, 3], [1, None, 3]])
-def test_a_vector_environment_recovers_with_a_seed_for_each(place: Place, seeds: Any) -> None:
+def test_a_vector_environment_recovers_with_a_seed_for_each(server: Server, seeds: Any) -> None:
     kind = KINDS["vector-next"]
     shown = []
-    for env in (kind.make(place.address), kind.make(place.address)):
+    for env in (kind.make(server.address), kind.make(server.address)):
         kind.reset(env, 5)
-        place.crash()
-        place.restore()
+        server.crash()
+        server.restart()
         shown.append(pickle.dumps(kind.reset(env, seeds)))
         env.close()
     assert shown[0] == shown[1]
     if None not in seeds:
-        new = kind.make(place.address)
+        new = kind.make(server.address)
         assert pickle.dumps(kind.reset(new, seeds)) == shown[0]
         new.close()
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
-def test_a_reset_of_some_cannot_bring_back_the_others(place: Place, mode: str) -> None:
+def test_a_reset_of_some_cannot_bring_back_the_others(server: Server, mode: str) -> None:
     kind = vector(mode)
-    env = kind.make(place.address)
+    env = kind.make(server.address)
     opening = pickle.dumps(kind.reset(env, 7))
-    place.crash()
-    place.restore()
+    server.crash()
+    server.restart()
     some = {"reset_mask": np.array([True, False, True])}
     for seed in (None, 1, [1, 2, 3]):
         with pytest.raises(boardwire.BoardwireError, match="reset all environments") as caught:
@@ -219,17 +219,17 @@ def test_a_batch_that_was_idle_too_long_is_opened_again() -> None:
 
 
 @each_kind
-def test_closing_and_forgetting_after_a_crash_say_nothing(place: Place, kind: Kind) -> None:
-    closed, forgotten = kind.make(place.address), kind.make(place.address)
+def test_closing_and_forgetting_after_a_crash_say_nothing(server: Server, kind: Kind) -> None:
+    closed, forgotten = kind.make(server.address), kind.make(server.address)
     for env in (closed, forgotten):
         kind.reset(env, 1)
-    place.crash()
+    server.crash()
     closed.close()
     closed.close()
     del forgotten, env
     # Whatever is raised or warned of here is an error of pytest's.
     gc.collect()
-    place.restore()
+    server.restart()
     kind.reset(closed, 1)
     getattr(closed, "close_extras", closed.close)()
 

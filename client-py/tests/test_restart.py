@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outages import create, kill_private
-from processes import in_child, play, script
+from outages import create_match, kill_private
+from processes import fake_server, in_child, play
 
 import boardwire
 from boardwire import _server
@@ -46,7 +46,7 @@ def test_the_next_call_that_opens_something_starts_another_server(starts: list[S
         for ask in (
             lambda: client.games() == games,
             lambda: list(client.matches()) == [],
-            lambda: play(create(client).join(0)),
+            lambda: play(create_match(client).join(0)),
             lambda: client.open_batch("faraway", environments=1).reset(),
         ):
             target = client.address
@@ -69,7 +69,7 @@ def test_several_threads_start_one_server(starts: list[ServerProcess]) -> None:
 
             def one(together: threading.Barrier = together) -> tuple[int, ...]:
                 together.wait()
-                with create(client) as match:
+                with create_match(client) as match:
                     return play(match.join(0))
 
             scores = [future.result() for future in [pool.submit(one) for _ in range(count)]]
@@ -79,13 +79,13 @@ def test_several_threads_start_one_server(starts: list[ServerProcess]) -> None:
 
 def test_a_server_that_is_told_to_end_by_others_is_waited_for(starts: list[ServerProcess]) -> None:
     with boardwire.connect() as client:
-        seat = create(client).join(0)
+        seat = create_match(client).join(0)
         # While the stream is open, the server takes its time.
         with seat:
             seat.observe(wait=False)
             starts[0].popen.send_signal(signal.SIGTERM)
             while len(starts) == 1:
-                assert create(client)
+                assert create_match(client)
 
 
 def test_clients_of_one_server_start_it_once(starts: list[ServerProcess]) -> None:
@@ -105,7 +105,7 @@ def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
     with boardwire.connect() as client:
         kill_private(client)
         with monkeypatch.context() as broken:
-            broken.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "echo no luck today >&2; exit 3")))
+            broken.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "echo no luck today >&2; exit 3")))
             for _ in range(3):
                 with pytest.raises(boardwire.errors.StartError, match=r"\(3\) and said: no luck today"):
                     client.games()
@@ -116,25 +116,25 @@ def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
 def test_a_server_that_ends_during_every_call_is_tried_twice_a_call(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, starts: list[ServerProcess]
 ) -> None:
-    binary = script(tmp_path, f"echo listening on unix:{tmp_path}/nobody; echo no luck today >&2")
+    binary = fake_server(tmp_path, f"echo listening on unix:{tmp_path}/nobody; echo no luck today >&2")
     monkeypatch.setenv("BOARDWIRE_BINARY", str(binary))
     with boardwire.connect() as client:
         for call in range(1, 4):
             with pytest.raises(
                 boardwire.errors.ConnectionLost, match=r"has ended with status 0.*no luck today"
             ):
-                create(client)
+                create_match(client)
             assert len(starts) <= 2 * call + 1
 
 
 def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) -> None:
     for killed in (False, True):
         client = boardwire.connect()
-        match = create(client)
+        match = create_match(client)
         if killed:
             kill_private(client)
         client.close()
-        for call in (client.games, partial(create, client), match.info):
+        for call in (client.games, partial(create_match, client), match.info):
             with pytest.raises(boardwire.errors.ConnectionLost, match="was stopped with its client"):
                 call()
         client.close()
@@ -144,10 +144,10 @@ def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) ->
 @forks
 def test_a_forked_process_starts_no_server_and_says_who_could(starts: list[ServerProcess]) -> None:
     with boardwire.connect() as client:
-        seat = create(client).join(0)
+        seat = create_match(client).join(0)
         assert seat.observe().pending == (0,)
         kill_private(client)
-        for call in (client.games, lambda: create(client), seat.observe):
+        for call in (client.games, lambda: create_match(client), seat.observe):
             said = in_child(call).decode()
             assert "ConnectionLost" in said
             assert (
@@ -155,7 +155,7 @@ def test_a_forked_process_starts_no_server_and_says_who_could(starts: list[Serve
             )
         assert len(starts) == 1
         # The parent starts it; a child forked after that uses it, and one that closes it leaves it alone.
-        assert create(client)
+        assert create_match(client)
         assert in_child(lambda: len(client.games()) > 0) == b"True"
         assert in_child(client.close) == b"None"
         assert client.games()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import outages
 import pytest
-from outages import FixedPlace, kill_private
+from outages import ListeningServer, kill_private
 from servers import tcp_server
 from tables import GAMES, MASKLESS, TABLES
 
@@ -87,29 +87,29 @@ def test_who_owes_a_decision_is_shown_it_and_all_see_the_end(game: str) -> None:
 
 
 def test_a_seed_fixes_all_episodes_and_a_reset_finds_another_server() -> None:
-    place, played = FixedPlace("127.0.0.1:0"), env()
+    place, played = ListeningServer("127.0.0.1:0"), env()
     try:
         same = env(address=place.address)
         for seed in (5, None, None):
             np.testing.assert_equal(episode(same, seed), episode(played, seed))
             place.crash()
-            place.restore()
+            place.restart()
     finally:
-        place.end()
+        place.stop()
 
 
 def test_a_step_tells_that_the_server_is_gone() -> None:
-    place = FixedPlace("127.0.0.1:0")
+    place = ListeningServer("127.0.0.1:0")
     try:
         played = env(address=place.address)
         observations, _ = played.reset(seed=1)
         place.crash()
         with pytest.raises(boardwire.BoardwireError):
             played.step(lowest(observations))
-        place.restore()
+        place.restart()
         np.testing.assert_equal(played.reset(seed=1)[0], observations)
     finally:
-        place.end()
+        place.stop()
 
 
 def test_an_action_of_nobody_plays_nothing() -> None:
@@ -265,7 +265,7 @@ def test_training_survives_its_private_server(recovery: str) -> None:
 
 @pytest.mark.usefixtures("machine")
 def test_training_moves_to_a_server_that_is_left() -> None:
-    lost = FixedPlace("127.0.0.1:0")
+    lost = ListeningServer("127.0.0.1:0")
     try:
         with tcp_server() as left:
             how = restarted(restart_failed_sub_environments=True)
@@ -284,7 +284,7 @@ def test_training_moves_to_a_server_that_is_left() -> None:
             assert servers() == [[left] * 2]
             algorithm.stop()
     finally:
-        lost.end()
+        lost.stop()
 
 
 def test_training_survives_a_node(nodes: Cluster) -> None:

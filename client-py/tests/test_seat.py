@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from outages import create
+from outages import create_match
 from raw import fields_of
 from single_calls import by_single_calls
 
@@ -328,7 +328,7 @@ def test_another_seed_may_follow_a_reset_that_was_not_seen(
 
 
 def test_a_stream_opened_after_the_end_says_that_the_match_is_closed(client: boardwire.Client) -> None:
-    match = create(client)
+    match = create_match(client)
     seat = match.join(0)
     match.close()
     with pytest.raises(errors.Gone) as told:

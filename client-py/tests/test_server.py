@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from processes import script
+from processes import fake_server
 
 import boardwire
 from boardwire._process import find_binary
@@ -40,7 +40,7 @@ def test_a_terminal_interrupts_the_program_and_not_its_server() -> None:
 def test_the_binary_named_by_the_environment_comes_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exit 0")))
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "exit 0")))
     assert find_binary() == tmp_path / "boardwire"
 
 
@@ -57,13 +57,13 @@ def test_a_missing_binary_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "echo no luck today >&2; exit 3")))
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "echo no luck today >&2; exit 3")))
     with pytest.raises(boardwire.errors.StartError, match=r"\(3\) and said: no luck today"):
         boardwire.connect()
 
 
 def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exec cat")))
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "exec cat")))
     with pytest.raises(boardwire.errors.StartError, match="did not start"):
         PrivateServer(timeout=0.1)
 

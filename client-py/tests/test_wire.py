@@ -21,7 +21,7 @@ import h2.events
 import h2.exceptions
 import numpy as np
 import pytest
-from outages import FixedPlace, create
+from outages import ListeningServer, create_match
 from processes import in_child
 from proxies import proxy_of
 from raw import players
@@ -51,7 +51,7 @@ def test_steps_are_not_copied(address: str) -> None:
 def test_a_connection_that_broke_while_no_call_waited_is_opened_again(address: str) -> None:
     with proxy_of(address) as proxy, boardwire.connect(proxy.address) as client:
         client.games()
-        proxy.cut_after(answers=0)
+        proxy.cut_after(responses=0)
         with pytest.raises(errors.ConnectionLost):
             client.server()
         proxy.cut_after()
@@ -62,9 +62,9 @@ def test_a_connection_that_broke_while_no_call_waited_is_opened_again(address: s
 
 @pytest.mark.slow
 def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
-    place = FixedPlace("127.0.0.1:0")
+    place = ListeningServer("127.0.0.1:0")
     with boardwire.connect(place.address) as client:
-        seat = create(client).join(0)
+        seat = create_match(client).join(0)
         batch = client.open_batch("faraway", environments=1)
         seen, shown = seat.observe(wait=False), batch.reset()
         assert place._process.stdin is not None
@@ -92,7 +92,7 @@ def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
                     raised.add(type(error))
                     failed[at] = True
         assert all(issubclass(kind, errors.ConnectionLost) for kind in raised), raised
-    place.end()
+    place.stop()
 
 
 def test_what_is_too_large_is_refused_before_it_is_sent(client: boardwire.Client) -> None:
@@ -310,7 +310,7 @@ def test_a_time_that_is_over_waits_for_nothing(address: str, timeout: float) -> 
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address, timeout=timeout) as client,
-        proxy.held(),
+        proxy.hold_responses(),
         pytest.raises(errors.CallTimeout),
     ):
         client.games()
@@ -320,7 +320,7 @@ def test_a_close_that_took_too_long_can_be_tried_again(address: str) -> None:
     with proxy_of(address) as proxy, boardwire.connect(proxy.address, timeout=0.2) as client:
         batch = client.open_batch("faraway", environments=1)
         batch.reset()
-        with proxy.held(), pytest.raises(errors.CallTimeout):
+        with proxy.hold_responses(), pytest.raises(errors.CallTimeout):
             batch.close()
         batch.close()
         with pytest.raises(errors.Gone) as told:

@@ -1,8 +1,8 @@
-"""Makes `boardwire.aio` from the modules of the client that block, by `make aio`.
+"""Generates `boardwire.aio` from the blocking modules of the client. `make aio` runs this script.
 
-In these `result_of(call)` marks what blocks, `each_of(generator)` a generator that does, and
-`aside(function, ...)` what a thread does for an event loop. A function with such a mark in it becomes one
-that is awaited, and the mark an `await`. A test proves the result fresh.
+There, `result_of(call)` marks a blocking call and `each_of(generator)` a blocking generator.
+`aside(function, ...)` marks a call that a thread makes for an event loop. A function with a mark becomes
+asynchronous, and the mark becomes `await` or `async for`. A test checks that the result is up to date.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "boardwire"
-#: The modules in which something waits.
+#: The modules with blocking calls.
 MODULES = (
     "batch",
     "batch_stream",
@@ -31,7 +31,7 @@ MODULES = (
     "server",
     "stream",
 )
-#: Names that are others where things are awaited.
+#: Names that differ in asynchronous code.
 NAMES = {
     "Iterator": "AsyncIterator",
     "__enter__": "__aenter__",
@@ -44,61 +44,61 @@ Generated from boardwire/_{module}.py by client-py/tools/aio.py.
 '''
 
 
-class Awaiting(ast.NodeTransformer):
-    """Turns what blocks into what is awaited."""
+class AsyncTransformer(ast.NodeTransformer):
+    """Turns blocking code into asynchronous code."""
 
     def __init__(self) -> None:
-        """Has seen no mark."""
-        self._waits = [False]
+        """Starts outside of any function."""
+        self._is_async = [False]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function, which is awaited if it waits."""
-        self._waits.append(node.name in NAMES)
+        """Makes a function asynchronous if it contains a mark."""
+        self._is_async.append(node.name in NAMES)
         node.name = NAMES.get(node.name, node.name)
         self.generic_visit(node)
-        if not self._waits.pop():
+        if not self._is_async.pop():
             return node
         parts: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
         return ast.AsyncFunctionDef(**parts, lineno=0)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call, which may be a mark."""
+        """Replaces the mark `result_of` by `await`."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "result_of":
-            self._waits[-1] = True
+            self._is_async[-1] = True
             return ast.Await(node.args[0])
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """A loop, which may be over a generator that waits."""
+        """Turns a loop over `each_of` into `async for`."""
         self.generic_visit(node)
-        inner = _each(node.iter)
-        if inner is None:
+        generator = _marked_generator(node.iter)
+        if generator is None:
             return node
-        self._waits[-1] = True
-        return ast.AsyncFor(node.target, inner, node.body, node.orelse, lineno=0)
+        self._is_async[-1] = True
+        return ast.AsyncFor(node.target, generator, node.body, node.orelse, lineno=0)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        """The same in a comprehension, whose function waits then unless it makes a generator."""
+        """Turns a comprehension over `each_of` into an asynchronous one."""
         self.generic_visit(node)
-        inner = _each(node.iter)
-        if inner is not None:
-            node.iter, node.is_async = inner, 1
+        generator = _marked_generator(node.iter)
+        if generator is not None:
+            node.iter, node.is_async = generator, 1
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """A list, which its function waits for."""
+        """Marks the function of an asynchronous list comprehension; a generator needs no `await`."""
         self.generic_visit(node)
-        self._waits[-1] |= any(part.is_async for part in node.generators)
+        self._is_async[-1] |= any(part.is_async for part in node.generators)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A name, which may be another here."""
+        """Replaces a name that differs in asynchronous code."""
         node.id = NAMES.get(node.id, node.id)
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """An import: what is not made here is the client's own."""
+        """Imports modules that are not generated from the blocking client, and drops the marks."""
         if node.level == 0:
             for name in node.names:
                 name.name = NAMES.get(name.name, name.name)
@@ -112,33 +112,33 @@ class Awaiting(ast.NodeTransformer):
         return node
 
 
-def _each(node: ast.expr) -> ast.expr | None:
-    """What `each_of` marks."""
-    is_mark = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "each_of"
-    return node.args[0] if is_mark and isinstance(node, ast.Call) else None
+def _marked_generator(node: ast.expr) -> ast.expr | None:
+    """Returns the generator that `each_of` marks, or None."""
+    is_marked = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "each_of"
+    return node.args[0] if is_marked and isinstance(node, ast.Call) else None
 
 
-def made(module: str) -> str:
-    """The module of the same name in which things are awaited."""
+def generated(module: str) -> str:
+    """Returns the source of the asynchronous module of the same name."""
     tree = ast.parse((SOURCE / f"_{module}.py").read_text())
     summary = (ast.get_docstring(tree) or "").partition("\n")[0]
     tree.body = tree.body[1:]
-    text = ast.unparse(ast.fix_missing_locations(Awaiting().visit(tree)))
+    text = ast.unparse(ast.fix_missing_locations(AsyncTransformer().visit(tree)))
     return HEAD.format(summary=summary, module=module) + text
 
 
 def make(folder: Path) -> None:
-    """Writes the modules into a folder, formatted as the others are."""
-    with tempfile.TemporaryDirectory() as aside:
+    """Writes the generated modules to a folder, formatted like the rest of the package."""
+    with tempfile.TemporaryDirectory() as temporary:
         for module in MODULES:
-            (Path(aside) / f"_{module}.py").write_text(made(module))
-        # Where they belong ruff passes them over.
+            (Path(temporary) / f"_{module}.py").write_text(generated(module))
+        # In the package, ruff excludes the generated modules, so it formats them here.
         ruff = [sys.executable, "-m", "ruff"]
-        settings = ["--config", str(SOURCE.parents[1] / "pyproject.toml"), aside]
+        settings = ["--config", str(SOURCE.parents[1] / "pyproject.toml"), temporary]
         subprocess.run([*ruff, "check", "--quiet", "--fix-only", "--select=I", *settings], check=True)
         subprocess.run([*ruff, "format", "--quiet", *settings], check=True)
         for module in MODULES:
-            shutil.copyfile(Path(aside) / f"_{module}.py", folder / f"_{module}.py")
+            shutil.copyfile(Path(temporary) / f"_{module}.py", folder / f"_{module}.py")
 
 
 if __name__ == "__main__":

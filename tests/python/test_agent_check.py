@@ -32,10 +32,14 @@ def examine(flaw: str, only: str) -> subprocess.CompletedProcess[str]:
         ("joins twice", "rauha, 2 seats: the response to the join is lost", "has been joined already"),
         ("stubborn", "rauha, 2 seats: the host resets", "is not due"),
         ("impatient", "rauha, 2 seats: another seat is slow", "when 0 of 2 episodes were over"),
-        ("endless", "rauha, 2 seats: an episode", "and it did not end"),
-        ("fails at the end", "rauha, 2 seats: an episode", "and it ended with exit status: 3, not with 0"),
-        ("silent", "the invitation is invalid", "its stderr is empty"),
-        ("content", "the invitation is invalid", "and it ended with 0"),
+        ("endless", "rauha, 2 seats: an episode", "and the agent did not end"),
+        (
+            "fails at the end",
+            "rauha, 2 seats: an episode",
+            "and the agent ended with exit status: 3, not with 0",
+        ),
+        ("silent", "the invitation is invalid", "the agent's stderr is empty"),
+        ("content", "the invitation is invalid", "and the agent ended with 0"),
     ],
 )
 def test_each_flaw_is_found(flaw: str, only: str, said: str) -> None:

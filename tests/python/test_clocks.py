@@ -75,7 +75,7 @@ def test_who_is_late_forfeits(client: boardwire.Client) -> None:
 @pytest.mark.parametrize(
     ("clock", "expected"),
     [
-        (Clock(), "some time to think"),
+        (Clock(), r"limit \+ bank above 0 s"),
         (Clock(limit=90_000), "limit"),
         (Clock(limit=-1), "limit"),
         (Clock(limit=1, strikes=101), "strikes"),

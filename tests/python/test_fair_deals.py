@@ -100,13 +100,13 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
 def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> None:
     with client.create_match("rauha", players=["agent", "agent"], fair_deals=True) as match:
         first = match.join(0)
-        with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 have yet to join"):
+        with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 must call JoinMatch"):
             first.observe(wait=False)
         with pytest.raises(boardwire.errors.CallTimeout):
             first.reveal(timeout=0.2)
         second = match.join(1)
         first.reveal()
-        with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 have yet to open"):
+        with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 must call OpenDeal"):
             first.observe(wait=False)
         again = client.seat(match.id, second.token, secret=bytes(32))
         with pytest.raises(boardwire.errors.InvalidRequest, match="secret"):

@@ -89,7 +89,7 @@ def test_the_command_line_asks_for_health(tmp_path: Path) -> None:
         assert asked(address, "--service", BATCHES) == (0, "SERVING", "")
         code, told, why = asked(address, "--service", "boardwire.v1.NoService")
         assert (code, told) == (1, "")
-        assert why.endswith("health check failed: the health of an unknown service was asked for\n")
+        assert why.endswith("health check failed: health check of an unknown service\n")
 
 
 def test_nobody_there_is_not_healthy(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_who_names_a_policy_is_told_which_there_are(lion: Path) -> None:
             ("faraway", 2, "policy:tiger", "policy:lion"),
             ("faraway", 2, "policy:lion:best", "policy:lion"),
             ("faraway", 3, "policy:lion", "`policy:lion` reads"),
-            ("rauha", 2, "policy:tiger", "none that is registered reads this table"),
+            ("rauha", 2, "policy:tiger", "no registered policy reads this table"),
             ("faraway", 2, "policies", "policy:NAME"),
         ]:
             with pytest.raises(errors.InvalidRequest, match=said):
@@ -104,7 +104,11 @@ def test_a_file_that_cannot_play_is_refused_at_the_start(client: boardwire.Clien
     digest = {"boardwire.spec": spec.digest}
     for name, facts, said in [
         ("none", {}, "its metadata lacks `boardwire.spec`"),
-        ("other", {**digest, **FACTS, "boardwire.encoding": "features"}, "`boardwire.encoding` is `bytes`"),
+        (
+            "other",
+            {**digest, **FACTS, "boardwire.encoding": "features"},
+            "`boardwire.encoding` must be `bytes`",
+        ),
     ]:
         path = network(tmp_path / f"{name}.onnx", spec, facts)
         for command in ["serve", "play faraway", "arena faraway"]:
@@ -139,4 +143,4 @@ def test_a_policy_that_fails_ends_an_arena_whose_agents_have_not_come(
     bad = network(tmp_path / "bad.onnx", client.game("faraway", seats=2), factor=np.nan)
     ended = run("arena", "faraway", "--seats", "agent:me,policy:bad", "--policy", f"bad={bad}")
     assert ended.returncode == 1
-    assert "policy `bad`: it gave NaN for action" in ended.stderr
+    assert "policy `bad`: logit of action" in ended.stderr

@@ -135,7 +135,7 @@ def _another_cause(replay: Any) -> None:
 ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
     "another key": (
         lambda replay: replay["seedOpening"].update(key=_flip(replay["seedOpening"]["key"])),
-        "not the one that was committed to",
+        "does not match seed_commitment",
     ),
     "another view": (
         lambda replay: replay["frames"][3].update(view=_flip(replay["frames"][3]["view"])),
@@ -175,7 +175,7 @@ def test_what_is_no_replay_is_refused(tmp_path: Path) -> None:
     for text, expected in (
         ("", "EOF"),
         ("[]", "expected"),
-        ("{}", "cannot be checked"),
+        ("{}", "cannot be verified"),
         ("{} {}", "trailing"),
     ):
         path = tmp_path / "nothing.json"
@@ -250,7 +250,7 @@ def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
     # While it is played nobody has its key: the page shows what seat 0 saw.
     early, late = (data_of((tmp_path / f"{name}.html").read_text()) for name in ("early", "match"))
     assert early["viewers"] == ["seat 0 (agent)"]
-    assert late["viewers"] == ["seat 0 (agent)", "seat 1 (agent)", "everybody"]
+    assert late["viewers"] == ["seat 0 (agent)", "seat 1 (agent)", "public view"]
     replay = json.loads((tmp_path / "match.json").read_text())
     assert [len(page["frames"]) for page in (early, late)] == [1, len(replay["frames"])]
     scores = replay["frames"][-1]["outcome"]["scores"]

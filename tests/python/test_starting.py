@@ -29,7 +29,7 @@ def test_files_of_keys_are_small(tmp_path: Path) -> None:
     large = tmp_path / "large"
     large.write_bytes(b"#" * ((1 << 20) + 1))
     for flag in ("--auth-token-file", "--snapshot-key", "--config"):
-        assert "it has more than 1 MiB" in refusal(
+        assert "the file is larger than 1 MiB" in refusal(
             "--listen", f"unix:{tmp_path / 'socket'}", flag, str(large)
         )
 

@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of the pages that `pages.py` lays out."""
+"""The configuration of Sphinx for the site. `pages.py` writes the pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ copyright = "the Boardwire maintainers. The games' names belong to their publish
 version = release = version_of("boardwire")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
-# Source files are compiled or tested elsewhere; here the colouring need not know every word of theirs.
+# Highlighting may fail on code that the highlighter does not know. Other checks compile or test the code.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
@@ -23,7 +23,7 @@ html_show_sphinx = False
 
 myst_heading_anchors = 4
 
-# Docstrings are written with single backticks.
+# Docstrings use single backticks for code.
 default_role = "code"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_mock_imports = [
@@ -36,7 +36,7 @@ autodoc_mock_imports = [
     "stable_baselines3",
     "torch",
 ]
-# By these names, not by what they stand for.
+# Signatures show these aliases, not the types behind them.
 ALIASES = ["Autoreset", "Decisions", "IllegalActions", "Learner", "Policy", "Reward", "RolloutPolicy"]
 autodoc_type_aliases = {name: name for name in [*ALIASES, "ArrayLike", "NDArray"]}
 autodoc_typehints = "signature"
@@ -51,45 +51,45 @@ napoleon_use_rtype = False
 def without_fences(
     _app: Sphinx, _kind: str, _name: str, _value: object, _options: object, lines: list[str]
 ) -> None:
-    """Makes fenced code of a docstring what reStructuredText has for it."""
+    """Converts fenced code in a docstring to a directive of reStructuredText."""
     inside = False
     for number, line in enumerate(lines):
-        fence = re.fullmatch(r"( *)```(\w*)", line)
-        if fence:
+        mark = re.fullmatch(r"( *)```(\w*)", line)
+        if mark:
             inside = not inside
-            lines[number] = f"{fence[1]}.. code-block:: {fence[2]}\n" if inside else ""
+            lines[number] = f"{mark[1]}.. code-block:: {mark[2]}\n" if inside else ""
         elif inside:
             lines[number] = f"   {line}"
     lines[:] = "\n".join(lines).split("\n")
 
 
-def named(text: str) -> str:
-    """A signature by the names of types that its readers know."""
-    # Methods are written once, as coroutines; the reference shows those that block.
+def public_names(text: str) -> str:
+    """Replaces internal names of types in a signature by their public names."""
+    # Private names of classes, and the names of asynchronous types, stay out of the reference.
     text = re.sub(r"\bAsyncIterator\b", "Iterator", text)
     text = re.sub(r"\b_(Batch|Match|Part|Search|Seat)\b", r"\1", text)
     return re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
 
 
-def as_called(
+def clean_signature(
     _app: Sphinx,
     kind: str,
     _name: str,
     value: Any,
     _options: object,
     arguments: str | None,
-    returned: str | None,
+    result: str | None,
 ) -> tuple[str, str | None] | None:
-    """Leaves out how classes are made that only the package makes."""
+    """Removes the constructor signature of classes that only the package instantiates."""
     if kind == "class" and (value.__init__.__doc__ or "").startswith("Is called by"):
         return "", None
     if arguments is None:
         return None
-    return named(arguments), named(returned or "") or None
+    return public_names(arguments), public_names(result or "") or None
 
 
 def setup(app: Sphinx) -> None:
-    """Is called by Sphinx."""
-    # Before the extension that reads sections of docstrings.
+    """Connects the handlers; Sphinx calls it."""
+    # The priority puts it before napoleon, which parses the sections of docstrings.
     app.connect("autodoc-process-docstring", without_fences, priority=400)
-    app.connect("autodoc-process-signature", as_called)
+    app.connect("autodoc-process-signature", clean_signature)

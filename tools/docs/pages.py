@@ -1,10 +1,9 @@
-"""Lays out the pages of the documentation for Sphinx: `pages.py FOLDER`.
+"""Writes the pages of the documentation for Sphinx: `pages.py FOLDER`.
 
-Pages are plain Markdown that is read in the repository as well, so a link names a file of the repository.
-Here each link becomes one to the page that shows the file: that of `docs/`, that of `ELSEWHERE`, or one that
-is made of a source file or folder. A link to what is not there stays as it is, and Sphinx refuses it. A
-notebook becomes a page of its text and its code. The pages of the Python reference and the table of contents
-are made here too.
+Pages are plain Markdown for the repository too, so their links name files of the repository. This script
+changes each link to the page that shows the file: a page of `docs/`, a page in `ELSEWHERE`, or a generated
+page of a source file or folder. A link to a missing file stays unchanged, and Sphinx reports it. A notebook
+becomes a page with its text and code. The script also writes the Python reference and the table of contents.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "client-py/src/boardwire"
-#: Pages of the repository that are not in `docs/`, and where the site has them.
+#: Pages outside of `docs/`, and their place on the site.
 ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -29,8 +28,8 @@ ELSEWHERE = {
     "client-py/examples/first_agent.ipynb": "first_agent.md",
     "tests/vectors/README.md": "vectors.md",
 }
-#: The table of contents. The pages of games, protocol files and the Python reference are listed on the pages
-#: `games/index`, `protocol` and `reference/index`.
+#: The table of contents. The pages `games/index`, `protocol` and `reference/index` list the pages of games,
+#: protocol files and the Python reference.
 CONTENTS = {
     "Tutorial": "tutorial first_agent",
     "How-to guides": "python agents training data policies frameworks/sb3 frameworks/torchrl"
@@ -39,7 +38,7 @@ CONTENTS = {
     "Explanation": "concepts comparison design",
     "Project": "contributing testing security changelog",
 }
-#: The Python reference, page by page. Together they have every public name of the package.
+#: The pages of the Python reference. Together they list every public name of the package.
 PYTHON = {
     "Clients": "connect shared_client Client Address TLS Pem ServerInfo Limits CALL_SECONDS WAIT_SECONDS",
     "Matches and seats": "Match Seat Observation LegalAction Outcome ScoreLine Forfeit Reward IllegalActions"
@@ -53,11 +52,11 @@ PYTHON = {
     "Evaluation": "evaluate Evaluation versus Versus",
     "Recordings": "record record_arena Recording RecordingFacts Steps",
 }
-#: Modules with a page of their own.
+#: Modules with their own page.
 MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel", "dm_env_rpc"]
-#: Classes most of whose methods are those of their bases.
-HEIRS = {"Client", "Match", "Seat", "Batch", "BatchPart", "Search"}
-#: Source files are shown in these languages.
+#: Classes that inherit most methods. Their pages include inherited members.
+INHERITING = {"Client", "Match", "Seat", "Batch", "BatchPart", "Search"}
+#: The languages of source files by suffix.
 LANGUAGES = {
     ".cpp": "cpp",
     ".go": "go",
@@ -71,8 +70,8 @@ LANGUAGES = {
     ".toml": "toml",
     ".ts": "typescript",
 }
-#: What lies beside sources and was not written.
-MADE = {"gen", "dist", "node_modules", "package-lock.json", "__pycache__"}
+#: Generated or installed files and folders, which pages of folders omit.
+GENERATED = {"gen", "dist", "node_modules", "package-lock.json", "__pycache__"}
 
 FENCED = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
@@ -80,10 +79,10 @@ BLOCK = re.compile(r"(?:^//.*\n)*^(?:service|message|enum) (\w+) \{(?:\}|(?:\n.*
 
 
 class Site:
-    """The pages in one folder."""
+    """The pages of the site in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Begins with an empty folder."""
+        """Empties the folder."""
         shutil.rmtree(folder, ignore_errors=True)
         self.folder = folder
         self.sources: set[str] = set()
@@ -94,81 +93,81 @@ class Site:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def add(self, place: str) -> None:
-        """Adds a file of `docs/`, or a page from elsewhere."""
-        path, page = ROOT / place, shown(place)
+    def add(self, source: str) -> None:
+        """Adds a file of `docs/` or a page of `ELSEWHERE`."""
+        path, page = ROOT / source, site_path(source)
         if path.suffix not in (".md", ".ipynb"):
             (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, self.folder / page)
             return
         if path.suffix == ".ipynb":
-            # To be downloaded from its page.
+            # The page has a link to download the notebook.
             shutil.copy(path, self.folder / path.name)
             text = notebook(path)
         else:
             text = path.read_text()
         parts, end = [], 0
         for block in FENCED.finditer(text):
-            parts += [self.linked(text[end : block.start()], place), block[0]]
+            parts += [self.site_links(text[end : block.start()], source), block[0]]
             end = block.end()
-        self.write(page, "".join([*parts, self.linked(text[end:], place)]))
+        self.write(page, "".join([*parts, self.site_links(text[end:], source)]))
 
     def list_below(self, page: str, pages: list[str]) -> None:
         """Lists pages below a page in the table of contents."""
         with (self.folder / page).open("a") as text:
-            text.write("\n" + contents("", [f"/{each}" for each in pages]))
+            text.write("\n" + contents("", [f"/{name}" for name in pages]))
 
-    def linked(self, text: str, here: str) -> str:
-        """A part of a page with links to the pages that show what it names."""
+    def site_links(self, text: str, origin: str) -> str:
+        """Returns a part of a page whose links name pages of the site instead of files."""
 
-        def moved(link: re.Match[str]) -> str:
-            place = posixpath.normpath(posixpath.join(posixpath.dirname(here), link[0]))
-            if place.startswith("..") or not (ROOT / place).exists():
+        def site_link(link: re.Match[str]) -> str:
+            source = posixpath.normpath(posixpath.join(posixpath.dirname(origin), link[0]))
+            if source.startswith("..") or not (ROOT / source).exists():
                 return link[0]
-            page = shown(place)
+            page = site_path(source)
             if page.startswith("sources/"):
-                self.add_source(place)
-            return posixpath.relpath(page, posixpath.dirname(shown(here)))
+                self.add_source(source)
+            return posixpath.relpath(page, posixpath.dirname(site_path(origin)))
 
-        return LINK.sub(moved, text)
+        return LINK.sub(site_link, text)
 
-    def add_source(self, place: str) -> None:
-        """Adds a page that shows a source file, or the files of a folder."""
-        if place in self.sources:
+    def add_source(self, source: str) -> None:
+        """Adds a page that shows a source file or all files of a folder."""
+        if source in self.sources:
             return
-        self.sources.add(place)
-        path = ROOT / place
+        self.sources.add(source)
+        path = ROOT / source
         if not path.is_dir():
             is_protocol = path.suffix == ".proto"
-            title = f"# {path.name}" if is_protocol else f"---\norphan: true\n---\n# `{place}`"
-            self.write(shown(place), f"{title}\n\n{protocol(path) if is_protocol else code(path)}")
+            title = f"# {path.name}" if is_protocol else f"---\norphan: true\n---\n# `{source}`"
+            self.write(site_path(source), f"{title}\n\n{protocol(path) if is_protocol else code(path)}")
             return
-        parts = [f"---\norphan: true\n---\n# `{place}`\n"]
+        parts = [f"---\norphan: true\n---\n# `{source}`\n"]
         for folder, inner, names in os.walk(path):
-            inner[:] = sorted(set(inner) - MADE)
-            for file in (Path(folder, name) for name in sorted(set(names) - MADE)):
+            inner[:] = sorted(set(inner) - GENERATED)
+            for file in (Path(folder, name) for name in sorted(set(names) - GENERATED)):
                 parts.append(f"## `{file.relative_to(path).as_posix()}`\n\n{code(file)}")
-        self.write(shown(place), "\n".join(parts))
+        self.write(site_path(source), "\n".join(parts))
 
 
-def shown(place: str) -> str:
-    """The page, or other file of the site, that shows a file of the repository."""
-    if place in ELSEWHERE:
-        return ELSEWHERE[place]
-    if place == "docs" or place.startswith("docs/"):
-        page = posixpath.relpath(place, "docs")
-        page = posixpath.join(page, "README.md") if (ROOT / place).is_dir() else page
+def site_path(source: str) -> str:
+    """Returns the path on the site that shows a file of the repository."""
+    if source in ELSEWHERE:
+        return ELSEWHERE[source]
+    if source == "docs" or source.startswith("docs/"):
+        page = posixpath.relpath(source, "docs")
+        page = posixpath.join(page, "README.md") if (ROOT / source).is_dir() else page
         return posixpath.normpath(page).replace("README.md", "index.md")
-    return f"sources/{place}.md"
+    return f"sources/{source}.md"
 
 
 def code(path: Path) -> str:
-    """A file as a block of code."""
+    """Formats a file as a code block."""
     return f"````{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text().rstrip()}\n````\n"
 
 
 def notebook(path: Path) -> str:
-    """A notebook as a page: its title, where to get it, then its text, and its code as blocks."""
+    """Formats a notebook as a page: title, download link, then its text and code blocks."""
     cells = []
     for cell in json.loads(path.read_text())["cells"]:
         text = "".join(cell["source"])
@@ -179,36 +178,36 @@ def notebook(path: Path) -> str:
 
 
 def protocol(path: Path) -> str:
-    """A file of the protocol: its story, then services and messages, each below its name."""
+    """Formats a protocol file: its header comment, then services and messages with headings."""
     text = path.read_text()
     head = re.match(r"(?:^//.*\n)+", text, re.MULTILINE)
-    story = re.sub(r"^// ?", "", head[0], flags=re.MULTILINE) if head else ""
+    comment = re.sub(r"^// ?", "", head[0], flags=re.MULTILINE) if head else ""
     blocks = [f"## {block[1]}\n\n```protobuf\n{block[0]}\n```\n" for block in BLOCK.finditer(text)]
-    return "\n".join([story, *blocks])
+    return "\n".join([comment, *blocks])
 
 
 def contents(caption: str, pages: list[str]) -> str:
-    """A part of the table of contents."""
+    """Formats a part of the table of contents."""
     head = ["```{toctree}", ":hidden:", f":caption: {caption}" if caption else ""]
     return "\n".join([*head, *pages, "```", ""])
 
 
 def entry(name: str, module: str) -> str:
-    """What the reference says of a name of a module: its docstring, or the comment above it."""
+    """Returns the directive for a public name: its docstring, or the comment above a constant."""
     text = (PACKAGE / f"{module}.py").read_text()
     for kind, word in (("class", "class"), ("function", "def")):
         if re.search(rf"^{word} {name}\b", text, re.MULTILINE):
-            heirs = "   :inherited-members:\n" if name in HEIRS else ""
-            return f".. auto{kind}:: boardwire.{name}\n{heirs}"
-    found = re.search(rf"((?:^#:.*\n)+)^{name} = (.*)$", text, re.MULTILINE)
-    if found is None:
-        raise SystemExit(f"{__file__}: nothing is said of {name} in {module}.py")
-    story = re.sub(r"^#: ?", "   ", found[1], flags=re.MULTILINE)
-    return f".. py:data:: boardwire.{name}\n   :value: {found[2]}\n\n{story}"
+            members = "   :inherited-members:\n" if name in INHERITING else ""
+            return f".. auto{kind}:: boardwire.{name}\n{members}"
+    match = re.search(rf"((?:^#:.*\n)+)^{name} = (.*)$", text, re.MULTILINE)
+    if match is None:
+        raise SystemExit(f"{__file__}: {name} in {module}.py needs a `#:` comment")
+    comment = re.sub(r"^#: ?", "   ", match[1], flags=re.MULTILINE)
+    return f".. py:data:: boardwire.{name}\n   :value: {match[2]}\n\n{comment}"
 
 
 def reference(site: Site) -> list[str]:
-    """Writes the Python reference and gives its pages."""
+    """Writes the Python reference; returns its pages."""
     modules: dict[str, str] = {}
     public: set[str] = set()
     for statement in ast.parse((PACKAGE / "__init__.py").read_text()).body:
@@ -216,7 +215,7 @@ def reference(site: Site) -> list[str]:
             modules |= {alias.name: statement.module for alias in statement.names}
         elif isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
             public = set(ast.literal_eval(statement.value))
-    # These have pages as modules, or are on one.
+    # The names after PYTHON are documented on the pages of modules, or need no page.
     listed = {*" ".join(PYTHON.values()).split(), "BoardwireError", "__version__", "aio", "errors"}
     if listed != public:
         raise SystemExit(f"{__file__}: PYTHON and boardwire.__all__ differ in {sorted(listed ^ public)}")
@@ -227,7 +226,7 @@ def reference(site: Site) -> list[str]:
         site.write(f"{page}.md", "\n".join([f"# {title}\n", *parts]))
         pages.append(page)
     for module in MODULES:
-        # The classes of `aio` are those of the package, awaited.
+        # The classes of `aio` have the documentation of the blocking classes.
         members = "   :no-members:\n" if module == "aio" else ""
         text = f"# boardwire.{module}\n\n```{{eval-rst}}\n.. automodule:: boardwire.{module}\n{members}```\n"
         site.write(f"reference/{module}.md", text)
@@ -241,15 +240,15 @@ def main(folder: Path) -> None:
     for path in sorted((ROOT / "docs").rglob("*")):
         if path.is_file():
             site.add(path.relative_to(ROOT).as_posix())
-    for place in ELSEWHERE:
-        site.add(place)
+    for source in ELSEWHERE:
+        site.add(source)
     games = sorted(path.stem for path in (ROOT / "docs/rules").glob("*.md"))
     site.list_below("games/index.md", [f"{folder}/{game}" for game in games for folder in ("games", "rules")])
     files = sorted((ROOT / "proto/boardwire/v1").glob("*.proto"))
     protocols = [path.relative_to(ROOT).as_posix() for path in files]
-    for place in protocols:
-        site.add_source(place)
-    site.list_below("protocol.md", [shown(place).removesuffix(".md") for place in protocols])
+    for source in protocols:
+        site.add_source(source)
+    site.list_below("protocol.md", [site_path(source).removesuffix(".md") for source in protocols])
     site.write("reference/index.md", "# Python reference\n\nThe public names of the package `boardwire`.\n")
     site.list_below("reference/index.md", reference(site))
     with (folder / "index.md").open("a") as index:

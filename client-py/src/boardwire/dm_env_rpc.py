@@ -117,7 +117,7 @@ def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
     try:
         return tensor_utils.unpack_tensor(tensor)
     except (TypeError, ValueError) as error:
-        raise InvalidRequest(f"{field} is no tensor: {error}") from error
+        raise InvalidRequest(f"{field} is not a tensor: {error}") from error
 
 
 class _World:
@@ -291,7 +291,7 @@ class _Agent:
         # Another stream may have destroyed some worlds, or the server has closed idle ones.
         self._created = [world for world in self._created if world.name in self._worlds]
         if len(self._created) == WORLDS:
-            raise ServerFull(f"a stream has {WORLDS} worlds at most: destroy one that is not needed")
+            raise ServerFull(f"a stream can have at most {WORLDS} worlds: destroy one first")
         names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
         settings = _Settings(request.settings, names, "options.")
         game = settings.text("game", None, [game.id for game in self._client.games()])

@@ -92,11 +92,11 @@ test("every viewer is shown what it saw, and no more", limit, async () => {
     const picture = await page.locator("#picture svg").innerHTML();
     return { hand: picture.includes(">hand</text>"), words: await page.locator("#text").textContent() };
   };
-  const [own, other, everybody] = [
-    await hands("seat 0 (greedy)"), await hands("seat 1 (random)"), await hands("everybody"),
+  const [own, other, publicView] = [
+    await hands("seat 0 (greedy)"), await hands("seat 1 (random)"), await hands("public view"),
   ];
-  assert(own.hand && other.hand && !everybody.hand);
-  assert(own.words?.includes("your hand") && !everybody.words?.includes("your hand"));
+  assert(own.hand && other.hand && !publicView.hand);
+  assert(own.words?.includes("your hand") && !publicView.words?.includes("your hand"));
   assert.notEqual(own.words, other.words);
 });
 

@@ -1,18 +1,18 @@
-"""The same client for event loops of asyncio: what blocks in `boardwire` is awaited here.
+"""The client for asyncio. You await the calls that block in `boardwire`.
 
 ```python
 async with boardwire.aio.connect() as client:
     match = await client.create_match("faraway", players=["agent", "greedy"])
     async with await match.join(0) as seat:
-        seen = await seat.observe(wait=True)
-        while not seen.over:
-            seen = await seat.act(seen.mask.argmax())
+        obs = await seat.observe(wait=True)
+        while not obs.over:
+            obs = await seat.act(obs.mask.argmax())
 ```
 
-Names, arguments, results and exceptions are those of the classes of the same names in `boardwire`. A client
-may be used by several tasks, and in one event loop after another, but not by several threads; a seat or batch
-by one task. A task that is cancelled while it waits on a stream ends the stream, and the next call opens
-another. Close a client when its calls have ended: those under way are cancelled.
+The classes have the names, arguments, results and exceptions of those in `boardwire`. Tasks of one thread
+may share a client, also in one event loop after another. Only one task may use a seat or a batch. If a task
+is cancelled while it waits on a stream, the stream ends, and the next call opens another. `close` cancels
+pending calls, so close a client after its calls.
 """
 
 from ._batch import Batch, BatchPart

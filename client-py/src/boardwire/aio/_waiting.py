@@ -1,4 +1,4 @@
-"""How the calls of a client are awaited; the other one is `boardwire._waiting`."""
+"""Helpers of the generated modules for calls that are awaited; `boardwire._waiting` is the blocking version."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: Whether the extension is to give what an event loop awaits.
+#: Whether the extension returns awaitables for an event loop.
 AWAITS = True
 
 
 async def aside(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Calls what blocks for long, in a thread."""
+    """Calls a function that may block for long, in a thread."""
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
 async def given(value: _T) -> _T:
-    """What is there already, where others wait for it."""
+    """Returns a value that is already available, as an awaitable."""
     return value

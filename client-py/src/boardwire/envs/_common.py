@@ -20,7 +20,7 @@ from .._types import check_bot
 Opponents = str | Policy | Sequence[str | Policy]
 
 #: The packages whose code may lie between a program and a step: this one, and the wrappers of frameworks.
-_BETWEEN = {"boardwire", "gymnasium", "pettingzoo", "ray", "sb3_contrib", "stable_baselines3"}
+_BETWEEN = {"boardwire", "gymnasium", "pettingzoo", "ray", "sb3_contrib", "stable_baselines3", "torchrl"}
 
 
 class Reconstructed:
