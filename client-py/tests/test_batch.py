@@ -282,7 +282,7 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         np.testing.assert_array_equal(both.view, seeded.view)
         np.testing.assert_array_equal(batch.reset().view, later.view)
         for wrong in (mask[:5], mask.astype(np.int8), np.zeros(n, np.bool_)):
-            with pytest.raises(ValueError, match="where="):
+            with pytest.raises(ValueError, match="`where` must"):
                 batch.reset(where=wrong)
         with pytest.raises(boardwire.errors.InvalidRequest):
             batch.reset(seeds=[1, 2])
@@ -399,7 +399,7 @@ def test_a_masked_step_leaves_other_environments_unchanged(client: boardwire.Cli
                 np.testing.assert_array_equal(second.view, step.part(stepped.rows).view)
         wrongs: list[Any] = [np.ones(20, np.bool_), np.ones(21, np.int8), np.zeros(21, np.bool_)]
         for wrong in wrongs:
-            with pytest.raises(ValueError, match="where="):
+            with pytest.raises(ValueError, match="`where` must"):
                 masked.step(lowest(step.mask), where=wrong)
 
 

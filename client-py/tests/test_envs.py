@@ -261,13 +261,13 @@ def test_the_warning_points_at_the_caller_of_wrappers() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"agent_seat": 2}, "there are 2"),
-        ({"agent_seat": -1}, "there are 2"),
+        ({"agent_seat": 2}, "`agent_seat` must be from 0 to 1"),
+        ({"agent_seat": -1}, "`agent_seat` must be from 0 to 1"),
         ({"opponents": ["random", "random"]}, "must name 1 players, one for each other seat; got 2"),
         ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"mask": "nowhere"}, "'info' or 'observation'"),
-        ({"render_mode": "film"}, "nor 'ansi'"),
-        ({"opponents": "agent"}, "'agent' is no bot"),
+        ({"render_mode": "film"}, "or 'ansi'; got 'film'"),
+        ({"opponents": "agent"}, "'agent' is not a bot"),
     ],
 )
 def test_invalid_arguments_are_refused_by_the_constructor(kwargs: dict[str, Any], message: str) -> None:

@@ -169,7 +169,7 @@ def test_invalid_evaluations_are_refused(client: boardwire.Client) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
     assert caught.value.reason == "BOT_UNKNOWN"
-    with pytest.raises(ValueError, match="'agent' is no bot"):
+    with pytest.raises(ValueError, match="'agent' is not a bot"):
         boardwire.evaluate(first_legal, "faraway", opponents="agent", deals=1, client=client)
     for policy in (lambda decisions: decisions.mask.argmax(axis=1) + 0.5, lambda decisions: 0):
         with pytest.raises(ValueError, match=r"the policy must return one integer for each of"):

@@ -23,7 +23,7 @@ def test_a_batch_lists_the_players_of_its_seats(client: boardwire.Client) -> Non
         assert (batch.seed, batch.environments, batch.first_environment) == (9, 2, 0)
         assert (batch.reset().seat == 1).all()
         assert not batch.token or batch.token not in repr(batch)
-    with pytest.raises(ValueError, match="seat 3"):
+    with pytest.raises(ValueError, match="must be from 0 to 2; got 3"):
         client.open_batch("faraway", seats=3, environments=1, opponents={3: "random"})
     with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
         client.open_batch("faraway", seats=["agent", "random"], environments=1)  # type: ignore[arg-type]
@@ -78,10 +78,10 @@ def test_duplicate_deals_give_every_line_up_the_same_cards(
     [
         ({"line_ups": LINE_UPS, "opponents": {1: "random"}}, "exclude each other"),
         ({"line_ups": LINE_UPS, "seats": 2}, "3 seats, but seats=2"),
-        ({"line_ups": [["agent"], ["agent", "random"]]}, "1 or 2 seats"),
-        ({"line_ups": []}, "no seats"),
+        ({"line_ups": [["agent"], ["agent", "random"]]}, "got 1 or 2"),
+        ({"line_ups": []}, "at least one line-up"),
         ({"line_ups": ["agent", "random"]}, "lists of players"),
-        ({"seats": 3, "opponents": {3: "random"}}, "seat 3: there are 3"),
+        ({"seats": 3, "opponents": {3: "random"}}, "must be from 0 to 2; got 3"),
     ],
 )
 def test_invalid_line_ups_are_refused(client: boardwire.Client, kwargs: dict[str, Any], message: str) -> None:

@@ -262,7 +262,7 @@ def test_a_reset_that_failed_leaves_nothing_to_show_or_play(
 def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
     env = parallel_env("faraway", seats=2, mask="info")
     _, infos = env.reset(seed=1)
-    with pytest.raises(ValueError, match="seat_1 owes"):
+    with pytest.raises(ValueError, match="missing actions of seat_1"):
         env.step({"seat_0": lowest(infos["seat_0"]["action_mask"])})
     while all(info["pending"] for info in infos.values()):
         *_, infos = env.step({agent: lowest(info["action_mask"]) for agent, info in infos.items()})
@@ -276,7 +276,7 @@ def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
 def test_what_cannot_be_is_refused_at_once(make: Any) -> None:
     for kwargs, words in (
-        ({"render_mode": "film"}, "nor 'ansi'"),
+        ({"render_mode": "film"}, "or 'ansi'; got 'film'"),
         ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"mask": "nowhere"}, "'info' or 'observation'"),
     ):

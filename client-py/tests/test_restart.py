@@ -107,7 +107,7 @@ def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
         with monkeypatch.context() as broken:
             broken.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "echo no luck today >&2; exit 3")))
             for _ in range(3):
-                with pytest.raises(boardwire.errors.StartError, match=r"\(3\) and said: no luck today"):
+                with pytest.raises(boardwire.errors.StartError, match=r"\(3\); its output: no luck today"):
                     client.games()
         assert client.games()
         assert len(starts) == 2

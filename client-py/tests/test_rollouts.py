@@ -187,7 +187,7 @@ def test_a_rollout_after_a_failed_one_starts_again(client: boardwire.Client) -> 
 def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2, autoreset="disabled") as batch:
         assert batch.autoreset == "disabled"
-        with pytest.raises(ValueError, match="begins no episodes"):
+        with pytest.raises(ValueError, match="must start episodes itself"):
             boardwire.Rollouts(batch, 10)
     with client.open_batch("faraway", environments=2) as batch:
         with pytest.raises(ValueError, match="`steps` must be at least 1; got 0"):
@@ -197,7 +197,7 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
             zero = np.zeros(len(asked.seat))
             return asked.mask.argmax(axis=1) + 0.5, zero, zero
 
-        with pytest.raises(ValueError, match=r"the learner chose float64\[[12]\]"):
+        with pytest.raises(ValueError, match=r"the learner must return one integer .* got float64\[[12]\]"):
             boardwire.Rollouts(batch, 10).collect(half)
         for players in (np.zeros((2, 3), np.int64), np.full((2, 2), 1), np.full((2, 2), -1)):
             with pytest.raises(ValueError, match=r"players must be int\[2, 2\], from 0 to 0"):

@@ -115,7 +115,7 @@ def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boa
         again = halves[1].reset(where=last.tolist())
         assert (again.decided[1] == -1).all()
         assert (again.step.ply[last] == 0).all()
-        with pytest.raises(ValueError, match=r"where= is bool\[4\], not bool\[7\]"):
+        with pytest.raises(ValueError, match=r"`where` must be bool\[4\]; got bool\[7\]"):
             halves[1].reset(where=np.ones(n, np.bool_))
 
 

@@ -58,7 +58,7 @@ def test_a_missing_binary_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "echo no luck today >&2; exit 3")))
-    with pytest.raises(boardwire.errors.StartError, match=r"\(3\) and said: no luck today"):
+    with pytest.raises(boardwire.errors.StartError, match=r"\(3\); its output: no luck today"):
         boardwire.connect()
 
 

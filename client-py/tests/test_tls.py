@@ -234,7 +234,7 @@ def test_files_that_cannot_be_are_named(authority: Authority, tmp_path: Path) ->
         assert said in str(caught.value)
     with pytest.raises(FileNotFoundError):
         boardwire.connect("127.0.0.1:1", tls=TLS(ca=tmp_path / "missing.pem"))
-    with pytest.raises(ValueError, match="come together"):
+    with pytest.raises(ValueError, match="must be given together"):
         TLS(cert=cert)
 
 

@@ -322,8 +322,8 @@ def test_environments_that_are_forgotten_close_no_batch() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "words"),
     [
-        ({"agent_seat": 2}, "there are 2"),
-        ({"opponents": ["random", "random"]}, "2 opponents"),
+        ({"agent_seat": 2}, "`agent_seat` must be from 0 to 1"),
+        ({"opponents": ["random", "random"]}, "must name 1 players"),
         ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"render_mode": "ansi"}, "renders nothing"),
         ({"autoreset_mode": "never"}, "never"),

@@ -88,7 +88,7 @@ def test_clocks_that_cannot_be_are_refused(client: boardwire.Client, clock: Cloc
 
 
 def test_clocks_are_for_seats_that_are_there(client: boardwire.Client) -> None:
-    with pytest.raises(ValueError, match="no seat 2"):
+    with pytest.raises(ValueError, match="from 0 to 1; got 2"):
         client.create_match("faraway", players=["agent", "agent"], clock={2: Clock(limit=1)})
 
 

@@ -325,8 +325,10 @@ def seats_of(
     if any(isinstance(players, str) for players in line_ups):
         raise ValueError("`line_ups` must be a list of lists of players, such as [['agent', 'greedy']]")
     counts = sorted({len(players) for players in line_ups})
-    if len(counts) != 1:
-        found = " or ".join(map(str, counts)) or "no"
+    if not counts:
+        raise ValueError("`line_ups` must have at least one line-up")
+    if len(counts) > 1:
+        found = " or ".join(map(str, counts))
         raise ValueError(f"all `line_ups` must have the same number of seats; got {found}")
     if seats is not None and operator.index(seats) != counts[0]:
         raise ValueError(f"`line_ups` have {counts[0]} seats, but seats={seats}")
