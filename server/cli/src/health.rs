@@ -34,7 +34,8 @@ impl Health {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let limit = Duration::from_secs(self.timeout);
         let response = runtime()?.block_on(async { tokio::time::timeout(limit, self.check()).await });
-        let status = response.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within {} s", self.timeout)));
+        let status =
+            response.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within {} s", self.timeout)));
         let status = status.with_context(|| format!("{}: health check failed", self.address))?;
         writeln!(std::io::stdout(), "{}", status.as_str_name())?;
         Ok(if status == ServingStatus::Serving { ExitCode::SUCCESS } else { ExitCode::FAILURE })

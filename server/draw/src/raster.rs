@@ -49,7 +49,11 @@ pub fn raster(svg: &str, height: Option<u32>) -> Result<(u32, u32, Vec<u8>), Ras
     let mut pixels = Pixmap::new(width, height).ok_or_else(no_memory)?;
     let [red, green, blue] = BACKGROUND;
     pixels.fill(Color::from_rgba8(red, green, blue, u8::MAX));
-    #[expect(clippy::cast_precision_loss, reason = "a picture has few pixels")]
+    #[expect(
+        clippy::disallowed_types,
+        clippy::cast_precision_loss,
+        reason = "resvg scales by floats; a picture has few pixels"
+    )]
     let scale = (height as f32 / tree.size().height()).min(1.0);
     let left = (1.0 - scale) * tree.size().width() / 2.0;
     let transform = Transform::from_row(scale, 0.0, 0.0, scale, left, 0.0);

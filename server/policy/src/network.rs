@@ -132,7 +132,9 @@ impl Network {
             // The guard responds with an error.
             Ok(_) => {}
             Err(problem) => {
-                requests.iter().for_each(|request| request.set_response(Err(self.failed(&problem))))
+                for request in requests {
+                    request.set_response(Err(self.failed(&problem)));
+                }
             }
         }
     }
@@ -231,7 +233,7 @@ struct RespondOnDrop<'a> {
 impl Drop for RespondOnDrop<'_> {
     fn drop(&mut self) {
         self.requests.iter().for_each(|request| {
-            request.set_response(Err(self.network.failed("the evaluation ended without a result")))
+            request.set_response(Err(self.network.failed("the evaluation ended without a result")));
         });
         // A waiting caller has checked for its response while it held this lock.
         let queue = self.network.lock();

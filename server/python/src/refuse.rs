@@ -23,7 +23,7 @@ pub(crate) fn refused(py: Python<'_>, error: &Error) -> PyErr {
 
 /// Returns the exception for work that exceeded its timeout.
 pub(crate) fn too_late(py: Python<'_>, seconds: Option<f64>) -> PyErr {
-    let message = format!("no answer within {} s", seconds.unwrap_or(f64::INFINITY));
+    let message = format!("no response within {} s", seconds.unwrap_or(f64::INFINITY));
     raised(py, "DEADLINE_EXCEEDED", TIMED_OUT, &message, NONE)
 }
 

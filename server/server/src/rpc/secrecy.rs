@@ -156,12 +156,10 @@ impl SeatClient {
             .map(|request| PlayRequest { tag: 7, request: Some(request) })
             .collect();
         requests.push(PlayRequest { tag: 0, request: None });
-        let stream =
-            client.play(request(tokio_stream::iter(requests), token)).await.expect("the stream opens");
+        let stream = client.play(request(tokio_stream::iter(requests), token)).await.expect("a stream");
         responses.push(format!("{:?}", headers(stream.metadata())));
         let mut stream = stream.into_inner();
-        while let Some(PlayResponse { tag, answer }) = stream.message().await.expect("an error is a response")
-        {
+        while let Some(PlayResponse { tag, answer }) = stream.message().await.expect("a response") {
             responses.push(match answer {
                 Some(play_response::Answer::Error(error)) => to_text::<()>(Err(Status::with_details(
                     error.code.into(),

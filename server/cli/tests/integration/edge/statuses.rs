@@ -191,12 +191,8 @@ async fn huge_values_are_truncated_in_errors() {
     let close = CloseBatchRequest { batch_id: huge() };
     statuses
         .push(batches.close_batch(with_token(close, "x")).await.expect_err("the request has a huge value"));
-    statuses.push(
-        matches
-            .get_match(GetMatchRequest { match_id: huge() })
-            .await
-            .expect_err("the request has a huge value"),
-    );
+    let get = GetMatchRequest { match_id: huge() };
+    statuses.push(matches.get_match(get).await.expect_err("the request has a huge value"));
     let join = JoinMatchRequest { code: huge(), request_id: huge(), ..JoinMatchRequest::default() };
     statuses.push(matches.join_match(join).await.expect_err("the request has a huge value"));
     let list = ListGamesRequest { page_token: huge(), page_size: 0 };

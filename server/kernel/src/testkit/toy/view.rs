@@ -43,14 +43,12 @@ fn fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(seats: u8, sink:
     sink.field(hand.axis(Axis::unordered("place", HAND)).private(), |at, out| {
         out.write_ids(at.state.hands[at.own()]);
     });
-    let choice =
-        FieldSpec::id("choice", "cards", CARDS, "The viewer's choice, while other decisions are pending.");
+    let choice = FieldSpec::id("choice", "cards", CARDS, "The viewer's choice, while others decide.");
     sink.field(choice.private(), |at, out| {
         let is_open = at.state.phase == Phase::Play;
         out.write_byte(CardId::to_row(at.state.plays()[at.own()].filter(|_| is_open)));
     });
-    let has_chosen =
-        FieldSpec::flag("has_chosen", "Whether each seat has chosen, while others decide.").axis(by_seat);
+    let has_chosen = FieldSpec::flag("has_chosen", "Whether each seat has chosen.").axis(by_seat);
     sink.field(has_chosen, |at, out| {
         let is_open = at.state.phase == Phase::Play;
         let chosen = |seat: &Seat| is_open && at.state.plays()[*seat].is_some();
@@ -58,7 +56,7 @@ fn fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(seats: u8, sink:
     });
     let size = FieldSpec::count("hand_size", HAND.into(), "Cards in each hand.").axis(by_seat);
     sink.field(size, |at, out| {
-        out.write_ids(at.seat_order.seats().map(|seat| count(at.state.hands[seat].len())))
+        out.write_ids(at.seat_order.seats().map(|seat| count(at.state.hands[seat].len())));
     });
     let plays = FieldSpec::id("plays", "cards", CARDS, "The revealed cards of each round.");
     sink.field(plays.axis(by_round).axis(by_seat), |at, out| {
@@ -66,8 +64,7 @@ fn fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(seats: u8, sink:
             out.write_ids(at.seat_order.seats().map(|seat| CardId::to_row(plays[seat])));
         }
     });
-    let winner =
-        FieldSpec::seat("winner", seats, "The winner of each round, which drew a card.").axis(by_round);
+    let winner = FieldSpec::seat("winner", seats, "The winner of each round.").axis(by_round);
     sink.field(winner, |at, out| {
         out.write_ids(at.state.draws.map(|draw| at.seat_order.relative_opt(draw.map(|draw| draw.seat))));
     });

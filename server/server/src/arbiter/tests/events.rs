@@ -98,15 +98,9 @@ async fn the_state_of_a_match_follows_from_its_events() {
                 futures_util::future::try_join_all(resets).await.expect("the episode is over");
                 check_events(&arbiter);
             }
-            arbiter
-                .resign(
-                    Role::Host,
-                    Some(agents.lowest().expect("the match has an agent").number().into()),
-                    None,
-                    Extras::default(),
-                )
-                .await
-                .expect("the episode is not over");
+            let lowest = agents.lowest().expect("the match has an agent").number().into();
+            let resigned = arbiter.resign(Role::Host, Some(lowest), None, Extras::default());
+            resigned.await.expect("the episode is not over");
             arbiter.close(CloseReason::Host);
             check_events(&arbiter);
             let commit = arbiter.lock().events.clone();

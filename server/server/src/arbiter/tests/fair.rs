@@ -183,7 +183,7 @@ async fn an_unfair_deal_is_refused() {
         (error_of(&|_, deal| deal.seat_commitments[0] = other()), "seat 0 does not match"),
         (
             error_of(&|replay, _| {
-                replay.seed_opening.as_mut().expect("the episode is over").server_secret.clear()
+                replay.seed_opening.as_mut().expect("the episode is over").server_secret.clear();
             }),
             "is missing",
         ),

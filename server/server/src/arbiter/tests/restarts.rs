@@ -212,13 +212,8 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
         let (writing, _) = journal(&folder);
         let illegal_actions = IllegalActionPolicy::SeededLegal;
         let seed = (!fair_deals).then_some(1);
-        let played = Settings {
-            seed,
-            illegal_actions,
-            clocks,
-            fair_deals,
-            ..settings(&[AGENT, greedy.clone(), AGENT])
-        };
+        let players = [AGENT, greedy.clone(), AGENT];
+        let played = Settings { seed, illegal_actions, clocks, fair_deals, ..settings(&players) };
         let fresh = Arbiter::new(table("faraway", 3), played, pool().new_group().work_queue(), 3);
         let arbiter = Arc::new(fresh.with_journal(&writing));
         arbiter.start();
@@ -287,7 +282,7 @@ async fn a_fair_match_continues_after_restarts() {
         let secret = [seat.number(); 32];
         match step {
             0 | 1 => {
-                drop(arbiter.join(seat, None, Some(commitment_to(&secret))).expect("the seat has no agent"))
+                drop(arbiter.join(seat, None, Some(commitment_to(&secret))).expect("the seat has no agent"));
             }
             2 | 3 => arbiter.open_deal(seat, secret).await.expect("all have joined"),
             _ => {

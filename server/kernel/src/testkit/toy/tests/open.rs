@@ -27,7 +27,7 @@ struct State {
 
 fn fields<S: FieldSink<State>>(sink: &mut S) {
     sink.field(FieldSpec::count("heap", HEAP.into(), "What is left."), |state, out| {
-        out.write_byte(state.heap)
+        out.write_byte(state.heap);
     });
 }
 
