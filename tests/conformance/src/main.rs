@@ -2,7 +2,7 @@
 //!
 //! `conformance score GAME` answers scoring cases. `conformance replay GAME` plays whole games with given decks and
 //! choices, and compares every fact in their records. Both read one JSON object per line and write one per line.
-//! `docs/games/<game>.md` has the formats. The exit code is 1 if a line has an error or a difference.
+//! `tests/conformance/README.md` has the formats. The exit code is 1 if a line has an error or a difference.
 //!
 //! [`play`] replays a game by its record. It uses only the interface of all games: actions by verb and row, facts as fields
 //! of views. The games' modules read their formats. Scoring cases may have boards that no game can reach. A snapshot of
