@@ -196,7 +196,7 @@ def test_a_resampled_state_is_one_its_seat_can_believe_in(game: str, seats: int)
         assert world.legal_actions() == state.legal_actions()
         assert world.information_state_string(own) == state.information_state_string(own)
         other = (own + 1) % seats
-        with pytest.raises(ValueError, match=f"not seat {other}"):
+        with pytest.raises(ValueError, match=f"not of seat {other}"):
             world.observation_string(other)
         with pytest.raises(ValueError, match="in a match"):
             world.resample_from_infostate(own, None)
@@ -222,7 +222,7 @@ def test_a_resampled_state_is_one_its_seat_can_believe_in(game: str, seats: int)
 def test_worlds_are_judged_by_playouts_and_matches_are_not() -> None:
     evaluator = boardwire.open_spiel.RolloutEvaluator(playouts=4, policy="random")
     state = dealt(load("faraway", 3))
-    with pytest.raises(ValueError, match="resample_from_infostate first"):
+    with pytest.raises(ValueError, match="`resample_from_infostate` first"):
         evaluator.evaluate(state)
     world = state.resample_from_infostate(state.current_player(), None)
     worth = evaluator.evaluate(world)

@@ -94,7 +94,7 @@ def test_an_arena_is_recorded_from_its_replays(
     assert recording.spec(client).digest == recording.facts.spec_digest
     assert recording.facts.line_ups == [seated[-turn:] + seated[:-turn] for turn in range(seats)]
     play_again(client, recording)
-    with pytest.raises(FileExistsError, match="name another folder"):
+    with pytest.raises(FileExistsError, match="choose another folder"):
         boardwire.record_arena(tmp_path / "steps", replays, client=client)
     with pytest.raises(ValueError, match="source"):
         boardwire.record(tmp_path / "steps", game, recording.facts.line_ups, client=client)
@@ -115,7 +115,7 @@ def test_what_an_agent_gave_up_is_left_out_and_what_is_no_replay_refused(
     given_up.unlink()
     played = json.loads(other.read_text())
     del played["frames"][-1]
-    for text, said in (("{", "is no replay"), (json.dumps(played), "ends before the match is over")):
+    for text, said in (("{", "is not a replay"), (json.dumps(played), "ends before the match is over")):
         other.write_text(text)
         with pytest.raises(ValueError, match=said):
             boardwire.record_arena(tmp_path / "more", replays, client=client)
@@ -239,7 +239,7 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
     pq.write_table(
         pq.read_table(recording.files[0]).replace_schema_metadata({}), tmp_path / "episodes-0.parquet"
     )
-    with pytest.raises(ValueError, match="is not of a recording"):
+    with pytest.raises(ValueError, match="is not part of a recording"):
         boardwire.Recording(tmp_path)
     held = pq.read_table(recording.files[0])
     nothing: list[str] = []

@@ -150,7 +150,7 @@ def test_another_server_stands_in_for_one_that_is_full_or_gone() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(TypeError, match="gaem"):
         BoardwireMultiAgentEnv({"gaem": "faraway"})
-    with pytest.raises(ValueError, match="names no server"):
+    with pytest.raises(ValueError, match="must not be an empty list"):
         env(address=[])
     with pytest.raises(ValueError, match="`server_args` is for a private server"):
         env(address="127.0.0.1:1", server_args=["--threads", "1"])

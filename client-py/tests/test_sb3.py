@@ -119,7 +119,7 @@ def test_environments_have_masks_and_share_all_else() -> None:
     np.testing.assert_array_equal(get_action_masks(envs), envs.vector.action_masks().astype(np.bool_))
     np.testing.assert_array_equal(envs.env_method("action_masks", indices=[2, 0]), [masks[2], masks[0]])
     np.testing.assert_array_equal(envs.env_method("action_masks", indices=1), [masks[1]])
-    with pytest.raises(AttributeError, match="no fly"):
+    with pytest.raises(AttributeError, match="no method fly"):
         envs.env_method("fly")
     assert not envs.has_attr("fly")
     assert envs.get_attr("agent_seat") == [0, 0, 0]
