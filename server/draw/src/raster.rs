@@ -33,18 +33,24 @@ pub fn load_font() {
     LazyLock::force(&FONTS);
 }
 
+/// The greatest height of a converted picture in pixels.
+const MAX_HEIGHT: u32 = 1 << 15;
+
 /// Converts an SVG picture to pixels: its width and height, and red, green and blue of each pixel, row by row.
 ///
 /// With a `height`, the result has this height: a shorter picture is at the top, a taller one is scaled down.
 ///
 /// # Errors
-/// A text that is not a picture, or a picture without a size.
-pub fn raster(svg: &str, height: Option<u32>) -> Result<(u32, u32, Vec<u8>), RasterError> {
+/// The text is not a picture, the picture has no size, or `height` is not from 1 to 32,768.
+pub fn raster(svg: &str, height: Option<i64>) -> Result<(u32, u32, Vec<u8>), RasterError> {
     let options = Options { fontdb: Arc::clone(&FONTS), ..Options::default() };
     let tree =
         Tree::from_str(svg, &options).map_err(|error| RasterError(format!("not a valid SVG: {error}")))?;
     let size = tree.size().to_int_size();
-    let (width, height) = (size.width(), height.unwrap_or(size.height()));
+    let (width, given) = (size.width(), height.unwrap_or(size.height().into()));
+    let height = u32::try_from(given).ok().filter(|height| (1..=MAX_HEIGHT).contains(height));
+    let height =
+        height.ok_or_else(|| RasterError(format!("`height` must be from 1 to {MAX_HEIGHT}; got {given}")))?;
     let no_memory = || RasterError(format!("cannot allocate {width} x {height} pixels"));
     let mut pixels = Pixmap::new(width, height).ok_or_else(no_memory)?;
     let [red, green, blue] = BACKGROUND;

@@ -111,13 +111,16 @@ fn pixels_show_the_picture() {
         assert!(rgb.chunks(3).any(|pixel| pixel == [0xb3, 0x40, 0x2e]));
         // With a height: a greater one adds background below, a smaller one scales the picture down.
         for given in [picture.height + 100, picture.height / 2] {
-            let (_, height, fitted) = raster(&picture.svg(), Some(given)).expect("it is a picture");
+            let (_, height, fitted) = raster(&picture.svg(), Some(given.into())).expect("it is a picture");
             assert_eq!((height, fitted.len()), (given, (width * given * 3) as usize));
             assert_eq!(fitted[..3], [0xf3, 0xf1, 0xec]);
             assert_eq!(fitted[fitted.len() - 3..], [0xf3, 0xf1, 0xec]);
             assert_eq!(fitted.starts_with(&rgb), given > picture.height);
         }
-        assert!(raster(&picture.svg(), Some(0)).is_err());
+        for refused in [-1, 0, (1 << 15) + 1, i64::MAX] {
+            let error = raster(&picture.svg(), Some(refused)).expect_err("it is out of range");
+            assert_eq!(error.0, format!("`height` must be from 1 to 32768; got {refused}"));
+        }
         // Letters are dark and thin. Without the font, the chips would have no words.
         assert!(rgb.chunks(3).filter(|pixel| *pixel == [0x2b, 0x2a, 0x27]).count() > 200);
     });

@@ -1,6 +1,7 @@
 //! Draws positions as pictures, from the views that clients receive.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use boardwire_batch::registry::Registry;
@@ -19,15 +20,15 @@ pub(crate) struct Painter {
     table: Arc<Table>,
 }
 
-fn wrong(what: &impl ToString) -> PyErr {
-    PyValueError::new_err(what.to_string())
+fn value_error(message: impl Display) -> PyErr {
+    PyValueError::new_err(message.to_string())
 }
 
 #[pymethods]
 impl Painter {
     /// Creates a painter for a table. The table must have the given digest.
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "what Python gives is taken over")]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 converts the options to an owned map")]
     fn new(
         py: Python<'_>,
         game: &str,
@@ -39,8 +40,9 @@ impl Painter {
         let table = Tables::new(Registry::standard()).table(game, seats, options);
         let table = table.map_err(|error| refused(py, &error))?;
         if table.digest.to_string() != digest {
-            return Err(wrong(&format!(
-                "the server plays {game} by other rules or components than are drawn here"
+            return Err(value_error(format!(
+                "the server's {game} has other rules or components than this package draws: install the version of \
+                 the server"
             )));
         }
         load_font();
@@ -48,26 +50,28 @@ impl Painter {
     }
 
     /// Draws a view as SVG, for a seat, or for the public if `seat` is `None`.
-    fn svg(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
+    fn svg(&self, view: &[u8], seat: Option<i64>) -> PyResult<String> {
         let info = self.table.game.info();
         let viewer = match seat {
             None => Viewer::Public,
-            Some(seat) if seat < info.seats => Seat::new(seat).into(),
-            Some(seat) => return Err(wrong(&format!("there are {} seats, and no seat {seat}", info.seats))),
+            Some(seat) => match u8::try_from(seat) {
+                Ok(seat) if seat < info.seats => Seat::new(seat).into(),
+                _ => return Err(value_error(format!("`seat` must be below {}; got {seat}", info.seats))),
+            },
         };
-        Ok(draw(info, viewer, view).map_err(|error| wrong(&error))?.svg())
+        Ok(draw(info, viewer, view).map_err(value_error)?.svg())
     }
 
-    /// Draws the same picture as `uint8[height, width, 3]`: of its own height, or fitted to the given one.
+    /// Draws the same picture as `uint8[height, width, 3]`, with its own height or fitted to the given one.
     fn pixels<'py>(
         &self,
         py: Python<'py>,
         view: &[u8],
-        seat: Option<u8>,
-        height: Option<u32>,
+        seat: Option<i64>,
+        height: Option<i64>,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let svg = self.svg(view, seat)?;
-        let (width, height, rgb) = py.detach(|| raster(&svg, height)).map_err(|error| wrong(&error))?;
+        let (width, height, rgb) = py.detach(|| raster(&svg, height)).map_err(value_error)?;
         PyArray1::from_vec(py, rgb).reshape([height as usize, width as usize, 3])
     }
 }
