@@ -30,13 +30,13 @@ def kill_private(client: boardwire.Client) -> None:
 
 def stream_of(batch: boardwire.Batch) -> BatchStream:
     """Returns the stream of a batch in a server."""
-    assert isinstance(batch._carrier, BatchStream)
-    return batch._carrier
+    assert isinstance(batch._transport, BatchStream)
+    return batch._transport
 
 
 def break_stream(batch: boardwire.Batch) -> None:
     """Ends the stream of a batch without the batch's knowledge."""
-    (stream_of(batch).hang_up())
+    (stream_of(batch).disconnect())
 
 
 def create_match(client: boardwire.Client) -> boardwire.Match:

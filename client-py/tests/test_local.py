@@ -297,10 +297,10 @@ def test_pipelined_requests_are_executed_in_order(served: boardwire.Client, loca
 def test_actions_of_common_types_take_the_fast_path(local: boardwire.Client, dtype: Any) -> None:
     with local.open_batch("faraway", environments=3) as batch:
         actions = lowest(batch.reset().mask).astype(dtype)
-        assert batch._at_once is not None
+        assert batch._step_without_waiting is not None
         for outside in (-1, 256):
-            assert batch._at_once(np.full(3, outside, np.int64)) is None
-        step = batch._at_once(actions)
+            assert batch._step_without_waiting(np.full(3, outside, np.int64)) is None
+        step = batch._step_without_waiting(actions)
         assert step is not None
         np.testing.assert_array_equal(step.ply, 1)
 

@@ -1,8 +1,9 @@
 """Generates `boardwire.aio` from the blocking modules of the client. `make aio` runs this script.
 
-There, `result_of(call)` marks a blocking call and `each_of(generator)` a blocking generator.
-`aside(function, ...)` marks a call that a thread makes for an event loop. A function with a mark becomes
-asynchronous, and the mark becomes `await` or `async for`. A test checks that the result is up to date.
+In the blocking modules, `result_of(call)` marks a blocking call, and `each_of(generator)` a blocking
+generator. `in_thread(function, ...)` is a call that `boardwire.aio` makes in a thread. The script turns a
+function with a mark into an asynchronous one, and the mark into `await` or `async for`. A test checks that
+the generated modules are up to date.
 """
 
 from __future__ import annotations

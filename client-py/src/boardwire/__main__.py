@@ -17,7 +17,7 @@ import boardwire
 
 from . import _core
 from ._process import find_binary
-from ._shared import add_connection, connected
+from ._shared import add_connection_options, connect_with_options
 from .errors import BoardwireError
 
 # The binary cannot be run or has another version, or a server does not respond.
@@ -68,11 +68,11 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     doctor = commands.add_parser("doctor", help="what is installed here, and whether it can play")
     doctor.add_argument("address", nargs="?", help="a server that should be reached: HOST:PORT or unix:PATH")
-    add_connection(doctor)
+    add_connection_options(doctor)
     given = parser.parse_args(arguments)
 
     def server() -> str:
-        with connected(given.address, given) as client:
+        with connect_with_options(given.address, given) as client:
             return f"boardwire {client.server().version} answers at {given.address}"
 
     checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server]

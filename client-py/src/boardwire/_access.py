@@ -80,7 +80,8 @@ def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
 
     Args:
         token: The token; no error message contains it.
-        address: The server's address. Others can eavesdrop on the token unless the server is on this machine.
+        address: The server's address. Without TLS, the token can be eavesdropped on unless the server is on
+            this machine.
         insecure: Whether to allow any address: the caller accepts eavesdropping, or TLS prevents it.
 
     Returns:
@@ -97,7 +98,7 @@ def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
         raise ValueError("a token must be one word of printable ASCII")
     if not insecure and not _core.is_here(address):
         raise ValueError(
-            f"without TLS, others can read the token on the way to {address}: connect with tls=True or "
+            f"the token can be eavesdropped on, on its way to {address}: connect with tls=True or "
             "insecure=True"
         )
     return token

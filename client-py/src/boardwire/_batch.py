@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._batch_stream import BatchStream, packed
 from ._connection import Closing, Connection
-from ._local import LocalCarrier, LocalConnection
-from ._search import SEARCH_SECONDS, Search, begin
+from ._local import LocalConnection, LocalTransport
+from ._search import SEARCH_SECONDS, Search, create_search
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._types import AGENT, Autoreset, BatchStep, Reward
@@ -22,13 +22,13 @@ from ._waiting import result_of
 from .errors import IllegalAction, InvalidRequest
 
 
-def _seed(given: SupportsIndex) -> int:
+def _seed(value: SupportsIndex) -> int:
     """Converts a seed to an integer.
 
     Raises:
         ValueError: The seed is not from 0 to 2**64 - 1.
     """
-    seed = operator.index(given)
+    seed = operator.index(value)
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"a seed must be from 0 to 2**64 - 1; got {seed}")
     return seed
@@ -59,11 +59,11 @@ class Batch(Closing):
         token: The secret token that authenticates the owner.
     """
 
-    def __init__(self, carrier: BatchStream | LocalCarrier, connection: Connection, token: str) -> None:
+    def __init__(self, transport: BatchStream | LocalTransport, connection: Connection, token: str) -> None:
         """Is called by `Client.open_batch`; searches go over the connection."""
-        self.id: str = carrier.about["id"]
-        self.spec = carrier.spec
-        config = carrier.about["config"]
+        self.id: str = transport.about["id"]
+        self.spec = transport.spec
+        config = transport.about["config"]
         self.environments: int = config["environments"]
         self.first_environment: int = config["first_environment"]
         self.line_ups: tuple[tuple[str, ...], ...] = tuple(each["players"] for each in config["line_ups"])
@@ -73,9 +73,9 @@ class Batch(Closing):
         self.seed: int = config["seed"]
         self.token = token
         self._connection = connection
-        self._carrier = carrier
-        self._at_once = carrier.at_once
-        self._whole = BatchPart(carrier, 0, self.environments)
+        self._transport = transport
+        self._step_without_waiting = transport.step_without_waiting
+        self._whole = BatchPart(transport, 0, self.environments)
         self._closed = False
 
     def reset(
@@ -108,13 +108,13 @@ class Batch(Closing):
         """
         key = None if seed is None else _seed(seed)
         sent: Any = result_of(
-            self._carrier.reset(
+            self._transport.reset(
                 packed(where, self.environments),
                 key,
                 () if seeds is None else [_seed(one) for one in seeds],
             )
         )
-        return result_of(self._carrier.receive(sent, timeout))
+        return result_of(self._transport.receive(sent, timeout))
 
     def step(
         self,
@@ -137,9 +137,9 @@ class Batch(Closing):
                 actions; no environment was stepped.
             EpisodeOver: An episode is over and autoreset is disabled; no environment was stepped.
         """
-        at_once = self._at_once
-        if at_once is not None and where is None and not self._whole._sent:
-            step = at_once(actions)
+        step_now = self._step_without_waiting
+        if step_now is not None and where is None and not self._whole._sent:
+            step = step_now(actions)
             if step is not None:
                 return step
         return result_of(self._whole.step(actions, where=where, timeout=timeout))
@@ -161,7 +161,7 @@ class Batch(Closing):
         if not 1 <= count <= self.environments:
             raise ValueError(f"`count` must be from 1 to {self.environments}; got {count}")
         bounds = [self.environments * part // count for part in range(count + 1)]
-        return tuple(BatchPart(self._carrier, first, end - first) for first, end in pairwise(bounds))
+        return tuple(BatchPart(self._transport, first, end - first) for first, end in pairwise(bounds))
 
     def halves(self) -> tuple[BatchPart, BatchPart]:
         """Divides the batch into two parts: the caller decides one while the server steps the other.
@@ -189,7 +189,7 @@ class Batch(Closing):
         Args:
             where: `bool[environments]`, which environments to save; all by default.
         """
-        return result_of(self._carrier.save(packed(where, self.environments)))
+        return result_of(self._transport.save(packed(where, self.environments)))
 
     def text(self, environment: int, *, seat: int) -> str:
         """Describes a position as text for people and language models, as a seat may know it.
@@ -201,16 +201,17 @@ class Batch(Closing):
         Raises:
             InvalidRequest: There is no such environment or seat.
         """
-        asked = {"environment": (environment, self.environments), "seat": (seat, self.spec.seats)}
-        for name, (number, count) in asked.items():
-            if not 0 <= number < count:
-                allowed = f"from 0 to {count - 1}"
+        limits = {"environment": (environment, self.environments), "seat": (seat, self.spec.seats)}
+        for name, (number, count) in limits.items():
+            # The field of the message holds no such number; the server refuses the others.
+            if not 0 <= number < 1 << 32:
+                allowed = f"below {count}"
                 raise InvalidRequest(
                     f"`{name}` must be {allowed}; got `{number}`",
                     reason="FIELD_INVALID",
                     metadata={"field": name, "value": str(number), "expected": allowed},
                 )
-        return result_of(self._carrier.text(environment, seat))
+        return result_of(self._transport.text(environment, seat))
 
     def load(self, snapshot: bytes, where: NDArray[np.bool_] | None = None) -> BatchStep:
         """Replaces environments by saved ones, which continue exactly as the saved ones would have.
@@ -227,7 +228,7 @@ class Batch(Closing):
             InvalidRequest: The snapshot was altered, or has another table, line-up or number of
                 environments.
         """
-        return result_of(self._carrier.load(snapshot, packed(where, self.environments)))
+        return result_of(self._transport.load(snapshot, packed(where, self.environments)))
 
     def search(
         self,
@@ -261,9 +262,9 @@ class Batch(Closing):
                 worlds.
             ServerFull: The server is at its limit. Each place counts as one environment.
         """
-        result_of(self._carrier.make_way())
+        result_of(self._transport.require_no_pending())
         return result_of(
-            begin(
+            create_search(
                 self._connection,
                 self.token,
                 self.spec,
@@ -280,7 +281,7 @@ class Batch(Closing):
     def close(self) -> None:
         """Closes the batch. Does nothing if the server no longer has the batch or cannot be reached."""
         if not self._closed:
-            result_of(self._carrier.close())
+            result_of(self._transport.close())
             self._closed = True
 
     def __repr__(self) -> str:
@@ -288,7 +289,7 @@ class Batch(Closing):
         return f"<Batch {self.id} of {self.environments} times {self.spec.id}>"
 
 
-def carrier(
+def open_transport(
     connection: Connection,
     token: str,
     about: dict[str, Any],
@@ -296,10 +297,10 @@ def carrier(
     *,
     keep: bool,
     timeout: float | None,
-) -> BatchStream | LocalCarrier:
-    """Returns the transport of a batch: a `LocalCarrier` on a local connection, else a `BatchStream`."""
+) -> BatchStream | LocalTransport:
+    """Returns the transport of a batch: a `LocalTransport` on a local connection, else a `BatchStream`."""
     if isinstance(connection, LocalConnection):
-        return LocalCarrier(connection, about, spec)
+        return LocalTransport(connection, about, spec)
     return BatchStream(connection, token, about, spec, keep=keep, timeout=timeout)
 
 
@@ -311,7 +312,7 @@ class BatchPart:
         environments: The number of environments.
     """
 
-    def __init__(self, carrier: BatchStream | LocalCarrier, first: int, environments: int) -> None:
+    def __init__(self, transport: BatchStream | LocalTransport, first: int, environments: int) -> None:
         """Is called by `Batch.parts`.
 
         A part refers to the transport, not to the batch. A reference to the batch would be a cycle, which
@@ -319,7 +320,7 @@ class BatchPart:
         """
         self.first = first
         self.environments = environments
-        self._carrier = carrier
+        self._transport = transport
         self._sent: deque[Any] = deque()
 
     @property
@@ -338,8 +339,8 @@ class BatchPart:
                 actions and do not change: they repeat their rows, without reward.
         """
         chosen = packed(where, self.environments)
-        given = self._bytes(actions, where)
-        self._sent.append(result_of(self._carrier.step(self.rows, given, chosen)))
+        array = self._bytes(actions, where)
+        self._sent.append(result_of(self._transport.step(self.rows, array, chosen)))
 
     def recv(self, *, timeout: float | None = WAIT_SECONDS) -> BatchStep:
         """Waits for the response to the earliest `send` whose response is pending, and returns its rows.
@@ -358,9 +359,9 @@ class BatchPart:
             raise RuntimeError("no response is pending: call `send` first")
         sent = self._sent[0]
         try:
-            return result_of(self._carrier.receive(sent, timeout))
+            return result_of(self._transport.receive(sent, timeout))
         finally:
-            if not self._carrier.may_answer(sent):
+            if not self._transport.may_arrive(sent):
                 self._sent.popleft()
 
     def step(
@@ -378,24 +379,24 @@ class BatchPart:
 
     def _is_waiting(self) -> bool:
         """Forgets discarded requests, then returns whether a response is pending."""
-        while self._sent and self._carrier.is_dropped(self._sent[0]):
+        while self._sent and self._transport.is_discarded(self._sent[0]):
             self._sent.popleft()
         return bool(self._sent)
 
     def _bytes(self, actions: ArrayLike, where: NDArray[np.bool_] | None) -> bytes:
-        given = np.asarray(actions)
-        if given.shape != (self.environments,):
-            raise ValueError(f"`actions` must have shape ({self.environments},); got {given.shape}")
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"`actions` must be integers; got {given.dtype}")
+        array = np.asarray(actions)
+        if array.shape != (self.environments,):
+            raise ValueError(f"`actions` must have shape ({self.environments},); got {array.shape}")
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"`actions` must be integers; got {array.dtype}")
         if where is not None:
-            given = np.where(where, given, 0)
-        if given.dtype == np.uint8:
-            return given.tobytes()
+            array = np.where(where, array, 0)
+        if array.dtype == np.uint8:
+            return array.tobytes()
         most = np.iinfo(np.uint8).max
-        if given.min() < 0 or given.max() > most:
-            at = int(np.flatnonzero((given < 0) | (given > most))[0])
-            environment, action, known = self.first + at, int(given[at]), len(self._carrier.spec.actions)
+        if array.min() < 0 or array.max() > most:
+            at = int(np.flatnonzero((array < 0) | (array > most))[0])
+            environment, action, known = self.first + at, int(array[at]), len(self._transport.spec.actions)
             raise IllegalAction(
                 f"environment {environment}: there is no action {action}; action indices are below {known}",
                 reason="BATCH_ACTION_OUT_OF_RANGE",
@@ -405,12 +406,12 @@ class BatchPart:
                     "actions": str(known),
                 },
             )
-        return given.astype(np.uint8).tobytes()
+        return array.astype(np.uint8).tobytes()
 
     def __repr__(self) -> str:
         """Returns a text with the range of environments and the batch."""
         last = self.first + self.environments - 1
-        return f"<environments {self.first} to {last} of batch {self._carrier.about['id']}>"
+        return f"<environments {self.first} to {last} of batch {self._transport.about['id']}>"
 
 
 def _agents(line_ups: Sequence[Sequence[str]], first: int, environments: int) -> NDArray[np.bool_]:

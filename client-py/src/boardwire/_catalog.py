@@ -49,7 +49,7 @@ class Catalog:
 
         games = [game for answer in each_of(pages(page)) for game in answer["games"]]
         served = {(game["id"], game["rules_version"], game["catalogue_digest"]) for game in games}
-        known = ((spec.id, spec.rules_version, spec.catalogue_digest) for spec in self._specs.values())
+        known = ((spec.id, spec.rules_version, spec.catalogue_digest) for spec in list(self._specs.values()))
         if not served.issuperset(known):
             # Another server now runs at the address.
             self._specs.clear()
@@ -72,11 +72,13 @@ class Catalog:
         chosen = _values.options(options)
         count = 0 if seats is None else operator.index(seats)
         key = game, count, frozenset(chosen.items())
-        if key not in self._specs:
+        # Another thread may clear the cache at any time.
+        spec = self._specs.get(key)
+        if spec is None:
             request = {"game": game, "seats": count, "options": chosen}
             answer, _ = result_of(self._server.ask("CatalogService/GetGame", request, timeout=self._timeout))
-            self._specs[key] = _values.game_spec(answer["spec"])
-        return self._specs[key]
+            spec = self._specs[key] = _values.game_spec(answer["spec"])
+        return spec
 
     def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
         spec = result_of(self.game(game, seats=seats, options=options))

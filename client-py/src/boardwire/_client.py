@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex, get_args
 
 from . import _core, _values
 from ._access import TLS, checked, read
-from ._batch import Batch, carrier
+from ._batch import Batch, open_transport
 from ._catalog import Catalog
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, pages
 from ._info import Clock, Invitation, MatchInfo, MatchState
@@ -20,10 +20,10 @@ from ._replay import Frame, Replay
 from ._seat import WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 from ._server import PrivateServer
 from ._types import Autoreset, BatchColumn, IllegalActions, Reward, against, seats_of
-from ._waiting import aside, each_of, result_of
+from ._waiting import each_of, in_thread, result_of
 from .errors import BoardwireError, CallTimeout, ConnectionLost
 
-#: The default timeout of a call that does not wait for other players: seconds.
+#: The default timeout of a call that waits for neither other players nor a step: seconds.
 CALL_SECONDS = 30.0
 #: After these errors the client cannot know whether the server executed the request.
 _UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)
@@ -231,8 +231,8 @@ class Client(Catalog, Closing):
         about, token = answer["batch"], answer["token"]
         if spec.digest != about["spec_digest"]:
             spec = result_of(self._table(game, spec.seats, spec.options, about["spec_digest"]))
-        way = carrier(connection, token, about, spec, keep=keep, timeout=self._timeout)
-        return Batch(way, connection, token)
+        transport = open_transport(connection, token, about, spec, keep=keep, timeout=self._timeout)
+        return Batch(transport, connection, token)
 
     def join(self, invitation: Invitation | str) -> Seat:
         """Takes the seat of an invitation.
@@ -245,9 +245,9 @@ class Client(Catalog, Closing):
             NotPossibleNow: An agent has already joined with the invitation.
         """
         code = invitation.code if isinstance(invitation, Invitation) else invitation
-        return result_of(self._take(self._connection, code))
+        return result_of(self._join_with(self._connection, code))
 
-    def _take(self, connection: Connection, code: str, host_token: str = "") -> Seat:
+    def _join_with(self, connection: Connection, code: str, host_token: str = "") -> Seat:
         # A join without a response may have taken the seat. A retry with the same request id gets that seat.
         before = self._joins.pop(code, None)
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
@@ -263,7 +263,9 @@ class Client(Catalog, Closing):
                 self._joins[code] = (request_id, secret)
             raise
         info = _values.match_info(answer["match"])
-        return result_of(self._made(connection, info, answer["token"], answer["seat"], secret, host_token))
+        return result_of(
+            self._create_seat(connection, info, answer["token"], answer["seat"], secret, host_token)
+        )
 
     def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
         """Takes a seat again with its token: after a crash of the agent, or in another process.
@@ -275,9 +277,9 @@ class Client(Catalog, Closing):
         """
         connection = self._connection
         info = result_of(fetch_match(connection, match_id, self._timeout, token))
-        return result_of(self._made(connection, info, token, None, secret))
+        return result_of(self._create_seat(connection, info, token, None, secret))
 
-    def _made(
+    def _create_seat(
         self,
         connection: Connection,
         info: MatchInfo,
@@ -399,7 +401,7 @@ def connect(
             the certificate with which this client authenticates.
         token: The token of an account, for servers that require accounts.
         insecure: Whether to send the token without TLS even where others could eavesdrop.
-        timeout: The timeout of calls that do not wait for other players: seconds; None for no limit.
+        timeout: The timeout of calls without a `timeout` of their own: seconds; None for no limit.
         server_args: Additional arguments of `boardwire serve`, for a private server.
 
     Raises:
@@ -413,7 +415,7 @@ def connect(
         if tls:
             raise ValueError("a private server uses a Unix socket without TLS: omit `tls`")
         account = checked(token, "unix:/", insecure=insecure)
-        return Client(result_of(aside(PrivateServer, server_args, account=account)), timeout=timeout)
+        return Client(result_of(in_thread(PrivateServer, server_args, account=account)), timeout=timeout)
     if server_args:
         raise ValueError("`server_args` is for a private server: omit the address")
     if address == LOCAL:
@@ -423,6 +425,6 @@ def connect(
     understood = _core.check_address(address)
     if tls and understood.startswith("unix:"):
         raise ValueError(f"{understood} is a Unix socket, which does not use TLS: omit `tls`")
-    secured = result_of(aside(read, tls))
+    secured = result_of(in_thread(read, tls))
     account = checked(token, understood, insecure=insecure or secured is not None)
     return Client(Connection(understood, tls=secured, account=account), timeout=timeout)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._waiting import AWAITS, aside, given, result_of
+from ._waiting import AWAITS, in_thread, ready, result_of
 from .errors import LOST, BoardwireError, ConnectionLost
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
 
 #: The advice after a lost connection, for calls that need no existing match, batch or search.
-REPEAT = "repeat the call when a server responds at this address again"
+REPEAT_CALL = "repeat the call when a server responds at this address again"
 
 #: The reason of an error when this process has closed the stream or its client.
 CLOSED = "CLOSED"
 # The reasons of errors about objects that a restarted server no longer has.
-_UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
+_UNKNOWN_REASONS = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
 # The reasons that the extension itself gives when a connection yields no response.
-_OURS = ("", "NOT_CONNECTED", CLOSED)
+_CLIENT_REASONS = ("", "NOT_CONNECTED", CLOSED)
 
 
 class Closing(abc.ABC):
@@ -41,7 +41,7 @@ class Closing(abc.ABC):
     @abc.abstractmethod
     def close(self) -> object:
         """Closes the object."""
-        return result_of(given(None))
+        return result_of(ready(None))
 
     def __enter__(self) -> Self:
         """Returns the object itself."""
@@ -75,8 +75,8 @@ class Connection:
         *,
         tls: _core.Tls | None = None,
         account: str | None = None,
-        story: Callable[[], str] = lambda: "",
-        past: str = "",
+        reason_gone: Callable[[], str] = lambda: "",
+        restart_note: str = "",
     ) -> None:
         """Stores the arguments, and opens no channel yet.
 
@@ -84,14 +84,15 @@ class Connection:
             address: The address at which the server listens.
             tls: The TLS configuration; without it, the connection is plaintext.
             account: The token of the account that the calls belong to.
-            story: Returns why the server is gone, or an empty string if unknown; may block briefly.
-            past: Why the server may have lost its matches, batches and searches; added to errors about them.
+            reason_gone: Returns why the server is gone, or an empty string if unknown; may block briefly.
+            restart_note: Why the server may have lost its matches, batches and searches; it is added to
+                errors about them.
         """
         self.address = address
         self._tls = tls
         self._account = account
-        self._story = story
-        self._past = past
+        self._reason_gone = reason_gone
+        self._restart_note = restart_note
         # Keyed by process id: a forked process shares no channel with its parent.
         self._channels: dict[int, _core.Channel] = {}
 
@@ -118,7 +119,7 @@ class Connection:
         timeout: float | None,
         token: str = "",
         attempts: int = 1,
-        advice: str = REPEAT,
+        advice: str = REPEAT_CALL,
     ) -> dict[str, Any]:
         """Makes one call, and retries it after a lost connection while `attempts` remain.
 
@@ -143,7 +144,7 @@ class Connection:
             try:
                 answer: dict[str, Any] = result_of(self.channel.call(method, request, token, timeout))
             except BoardwireError as error:
-                failure = result_of(self.explained(error, advice))
+                failure = result_of(self.with_details(error, advice))
                 if attempts <= 0 or not isinstance(failure, ConnectionLost) or failure.reason:
                     raise failure from None
             else:
@@ -167,28 +168,29 @@ class Connection:
         """
         return result_of(self.call(method, request, timeout=timeout, attempts=attempts)), self
 
-    def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
+    def with_details(self, error: BoardwireError, advice: str = REPEAT_CALL) -> BoardwireError:
         """Returns the error to raise for a failed call, completed with what the client knows of the server.
 
         The error of a lost connection gets the address. If it has no reason, it also gets why the server is
-        gone, or else `advice`. An error about an unknown match, invitation, batch or search gets `past`.
+        gone, or else `advice`. An error about an unknown match, invitation, batch or search gets the restart
+        note.
         """
-        if isinstance(error, ConnectionLost) and error.reason in _OURS:
-            told = f"no response from {self.address} ({error.message})"
+        if isinstance(error, ConnectionLost) and error.reason in _CLIENT_REASONS:
+            message = f"no response from {self.address} ({error.message})"
             # A message with a reason already says what to do.
             if not error.reason:
-                told = f"{told}: {result_of(self.what_now(advice))}"
-            return ConnectionLost(told, code=error.code, reason=error.reason)
-        if self._past and error.reason in _UNKNOWN:
-            told = f"{error.message}; {self._past}"
-            return type(error)(told, code=error.code, reason=error.reason, metadata=error.metadata)
+                message = f"{message}: {result_of(self.remedy(advice))}"
+            return ConnectionLost(message, code=error.code, reason=error.reason)
+        if self._restart_note and error.reason in _UNKNOWN_REASONS:
+            message = f"{error.message}; {self._restart_note}"
+            return type(error)(message, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
-    def what_now(self, advice: str) -> str:
+    def remedy(self, advice: str) -> str:
         """Returns why the server is gone, if the client knows it; else `advice`."""
-        return result_of(aside(self._story)) or advice
+        return result_of(in_thread(self._reason_gone)) or advice
 
-    def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
+    def release(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
         """Releases an object on the server if this process opened it.
 
         Waits for no response and raises no `BoardwireError`, because the garbage collector may call it.
@@ -200,9 +202,9 @@ class Connection:
 
     def close(self) -> None:
         """Closes the channel of this process; the next call opens a new one."""
-        result_of(aside(self.hang_up))
+        result_of(in_thread(self.disconnect))
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Closes the channel of this process in the calling thread."""
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
@@ -229,7 +231,7 @@ def lease(thing: object, connection: Connection, method: str, request: dict[str,
     Returns:
         The `weakref.finalize`: the caller detaches it after releasing the object itself.
     """
-    finalizer = weakref.finalize(thing, connection.give_back, os.getpid(), method, request, token)
+    finalizer = weakref.finalize(thing, connection.release, os.getpid(), method, request, token)
     finalizer.atexit = False
     return finalizer
 

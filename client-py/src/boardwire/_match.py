@@ -10,7 +10,7 @@ from . import _values
 from ._connection import Closing, Connection
 from ._info import Invitation, MatchInfo
 from ._replay import Frame, Replay
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
+from ._seat import MATCH_CONTINUES, WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 from ._spec import GameSpec
 from ._waiting import result_of
 
@@ -55,11 +55,11 @@ class Match(Closing):
             ValueError: The seat is not an agent's.
             NotPossibleNow: An agent has already taken the seat.
         """
-        for given in self.invitations:
-            if given.seat == seat:
-                return result_of(self._client._take(self._connection, given.code, self.host_token))
-        seats = ", ".join(str(given.seat) for given in self.invitations) or "none"
-        raise ValueError(f"seat {seat} of {self.id} is not an agent's; agents have the seats {seats}")
+        for invitation in self.invitations:
+            if invitation.seat == seat:
+                return result_of(self._client._join_with(self._connection, invitation.code, self.host_token))
+        seats = ", ".join(str(invitation.seat) for invitation in self.invitations) or "there are none"
+        raise ValueError(f"`seat` must be an agent's seat of {self.id} ({seats}); got {seat}")
 
     def invite(self, seat: int) -> Invitation:
         """Creates a new invitation for an agent's seat; the former invitation and token become invalid.
@@ -69,10 +69,10 @@ class Match(Closing):
             NotPossibleNow: Agents are revealing their secrets for fair deals; no agent may be replaced then.
         """
         request = {"match_id": self.id, "seat": operator.index(seat)}
-        answer = result_of(self._call("Invite", request))
-        given = _values.invitation(answer["invitation"])
-        self.invitations = tuple(given if known.seat == seat else known for known in self.invitations)
-        return given
+        answer = result_of(self._call("Invite", request, self._client._timeout))
+        new = _values.invitation(answer["invitation"])
+        self.invitations = tuple(new if known.seat == seat else known for known in self.invitations)
+        return new
 
     def info(self) -> MatchInfo:
         """Returns what every seat may know of the match."""
@@ -98,7 +98,7 @@ class Match(Closing):
             InvalidRequest: The seat is not an agent's.
         """
         request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
-        result_of(self._call("Resign", request))
+        result_of(self._call("Resign", request, self._client._timeout))
 
     def replay(self, episode: int | None = None) -> Replay:
         """Returns an episode from its deal on, as the public may see it.
@@ -146,21 +146,21 @@ class Match(Closing):
             ConnectionLost: The server does not answer. The end of a `with` block ignores this error.
         """
         request = {"match_id": self.id}
-        answer = result_of(self._call("CloseMatch", request))
+        answer = result_of(self._call("CloseMatch", request, self._client._timeout))
         return _values.match_info(answer["match"])
 
     def __repr__(self) -> str:
         """Returns a text with the game and the match, without the token."""
         return f"<Match {self.id} of {self.spec.id}>"
 
-    def _call(self, method: str, request: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
+    def _call(self, method: str, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
         """Makes a call as the host."""
         return result_of(
             self._connection.call(
                 f"MatchService/{method}",
                 request,
-                timeout=self._client._timeout if timeout is None else timeout,
+                timeout=timeout,
                 token=self.host_token,
-                advice=MATCH_GOES_ON,
+                advice=MATCH_CONTINUES,
             )
         )

@@ -26,11 +26,11 @@ _SETTINGS = (
     "BOARDWIRE_THREADS",
 )
 #: Idle timeouts of one week, in seconds, longer than those of a shared server: a laptop may sleep overnight.
-_LAPTOP = {"BOARDWIRE_IDLE_TIMEOUT": "604800", "BOARDWIRE_MATCH_IDLE_TIMEOUT": "604800"}
+_IDLE_TIMEOUTS = {"BOARDWIRE_IDLE_TIMEOUT": "604800", "BOARDWIRE_MATCH_IDLE_TIMEOUT": "604800"}
 _READY = "listening on "
 _STOP_SECONDS = 5.0
 # The connections of a killed process may close shortly before its parent can see its end.
-_DYING_SECONDS = 1.0
+_END_DETECTION_SECONDS = 1.0
 _LOG_CHARACTERS = 2000
 
 _running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
@@ -69,7 +69,7 @@ def _environment() -> dict[str, str]:
     """
     own = {name: value for name, value in os.environ.items() if not name.startswith("BOARDWIRE_")}
     kept = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
-    return own | _LAPTOP | kept
+    return own | _IDLE_TIMEOUTS | kept
 
 
 class ServerProcess:
@@ -131,8 +131,8 @@ class ServerProcess:
         if line.startswith(_READY):
             return line.removeprefix(_READY).strip()
         status = self.popen.wait() if not line else "a line it should not have printed"
-        said = self._log.read_text(encoding="utf-8", errors="replace").strip() or line.strip() or "nothing"
-        raise StartError(f"the private server did not start ({status}); its output: {said}")
+        output = self._log.read_text(encoding="utf-8", errors="replace").strip() or line.strip() or "nothing"
+        raise StartError(f"the private server did not start ({status}); its output: {output}")
 
     def has_died(self, within: float = 0.0) -> bool:
         """Returns whether the server has ended by itself, or does so within `within` seconds.
@@ -148,32 +148,32 @@ class ServerProcess:
         # Another thread or the exit of the interpreter may have stopped the server in the meantime.
         return self._finalizer.alive
 
-    def story(self) -> str:
+    def reason_gone(self) -> str:
         """Returns why the server does not respond, as far as known; empty while the server runs."""
         if self._owner != os.getpid():
             return (
-                f"the private server was started by process {self._owner}, and if it has ended, only that "
-                "process can start another; this one may connect to a server of its own"
+                f"only process {self._owner}, which started the private server, can restart it: call "
+                "`connect` in this process for another server"
             )
         if self._stopped or not (self._finalizer.alive or self._ending):
             return "the private server was stopped with its client, or with this process"
-        if not self._ending and self.has_died(_DYING_SECONDS):
+        if not self._ending and self.has_died(_END_DETECTION_SECONDS):
             self._read_log()
         return self._ending
 
     def _read_log(self) -> None:
-        said = ""
+        output = ""
         with contextlib.suppress(OSError):
-            said = self._log.read_text(encoding="utf-8", errors="replace").strip()[-_LOG_CHARACTERS:]
+            output = self._log.read_text(encoding="utf-8", errors="replace").strip()[-_LOG_CHARACTERS:]
         # Another thread may have read the log already, before it was deleted.
         self._ending = self._ending or (
             f"the private server has ended with status {self.popen.returncode}, and the matches and batches "
-            "in its memory are gone; whatever is opened next starts another server. "
-            f"The log of this one: {said or 'empty'}"
+            "in its memory are gone. The next call that opens a match or batch starts another server. "
+            f"The log of this one: {output or 'empty'}"
         )
 
-    def bury(self) -> None:
-        """Deletes the files of a server that has ended by itself, and keeps the text that `story` returns."""
+    def clean_up(self) -> None:
+        """Deletes the files of a server that has ended by itself; `reason_gone` keeps its text."""
         self._read_log()
         self._finalizer()
 

@@ -21,7 +21,7 @@ from .errors import LOST
 SEARCH_SECONDS = 600.0
 #: The most playouts in one call: worlds times `playouts`.
 MAX_PLAYOUTS = 1 << 16
-_ENDS = "a search ends with its connection: create another search"
+_SEARCH_ENDS = "a search ends with its connection: create another search"
 
 
 class Search(Closing):
@@ -41,10 +41,10 @@ class Search(Closing):
         worlds: The number of sampled worlds; the worlds of one environment are adjacent.
         places: The number of places.
         seed: The seed that determines the worlds and their luck.
-        shown: The rows of the worlds as they were sampled. `seat` is the seat that the world was sampled for
-            while it owes a decision, else the lowest seat that does, or 255 when the world is over. `view` is
-            that of `seat`, when over of the seat that the world was sampled for. `ply` counts the actions
-            applied since then.
+        shown: The rows of the worlds as they were sampled, as in every step of the search. `seat` is the seat
+            that the world was sampled for while it owes a decision, else the lowest seat that owes one, or
+            255 when the world is over. `view` is the view of `seat`; when the world is over, it is the view
+            of the seat that it was sampled for. `ply` counts the actions applied since the sampling.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Search(Closing):
         }
         answer = result_of(
             self._connection.call(
-                "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
+                "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_SEARCH_ENDS
             )
         )
         step: BatchStep = self._shape.step(answer["step"])
@@ -142,7 +142,7 @@ class Search(Closing):
         }
         answer = result_of(
             self._connection.call(
-                "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
+                "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_SEARCH_ENDS
             )
         )
         return np.frombuffer(answer["reward"], dtype="<f4").reshape(-1, self.spec.seats)
@@ -183,13 +183,13 @@ class Search(Closing):
         seed = secrets.randbits(64) if seed is None else seed
         values = np.full(self.shown.mask.shape, np.nan, np.float32)
         for first in range(0, len(world), room):
-            of, done = world[first : first + room], action[first : first + room]
-            into = self.worlds + np.arange(len(of))
-            result_of(self.advance(of, done, into=into, timeout=timeout))
-            earned = result_of(
+            worlds, actions = world[first : first + room], action[first : first + room]
+            into = self.worlds + np.arange(len(worlds))
+            result_of(self.advance(worlds, actions, into=into, timeout=timeout))
+            rewards = result_of(
                 self.rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
             )
-            values[of, done] = earned[np.arange(len(of)), self.shown.seat[of]]
+            values[worlds, actions] = rewards[np.arange(len(worlds)), self.shown.seat[worlds]]
         return values
 
     def close(self) -> None:
@@ -212,7 +212,7 @@ class Search(Closing):
         return f"<Search {self.id} of {self.places} places of {self.spec.id}>"
 
 
-def begin(
+def create_search(
     connection: Connection,
     token: str,
     spec: GameSpec,
@@ -244,7 +244,7 @@ def begin(
             timeout=timeout,
             token=token,
             attempts=ATTEMPTS,
-            advice=_ENDS,
+            advice=_SEARCH_ENDS,
         )
     )
     return Search(connection, answer, token, spec)
@@ -256,12 +256,12 @@ def _column(values: ArrayLike, dtype: str, name: str) -> bytes:
     Raises:
         ValueError: The values are not a row of integers, or one does not fit the dtype.
     """
-    given = np.asarray(values)
-    if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
         raise ValueError(
-            f"`{name}` must be a one-dimensional array of integers; got {given.dtype}{list(given.shape)}"
+            f"`{name}` must be a one-dimensional array of integers; got {array.dtype}{list(array.shape)}"
         )
-    most = np.iinfo(dtype).max
-    if given.size and not (given.min() >= 0 and given.max() <= most):
-        raise ValueError(f"`{name}` must be from 0 to {most}; got {given.min()} to {given.max()}")
-    return given.astype(dtype).tobytes()
+    maximum = np.iinfo(dtype).max
+    if array.size and not (array.min() >= 0 and array.max() <= maximum):
+        raise ValueError(f"`{name}` must be from 0 to {maximum}; got {array.min()} to {array.max()}")
+    return array.astype(dtype).tobytes()

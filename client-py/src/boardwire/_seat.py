@@ -11,17 +11,17 @@ from . import _values
 from ._connection import ATTEMPTS, Closing, Connection, deadline
 from ._info import FairDeal, MatchInfo
 from ._replay import Frame, Replay
-from ._search import SEARCH_SECONDS, Search, begin
+from ._search import SEARCH_SECONDS, Search, create_search
 from ._spec import GameSpec
 from ._stream import PlayStream
 from ._types import Observation, Reward
-from ._waiting import aside, given, result_of
+from ._waiting import in_thread, ready, result_of
 from .errors import BoardwireError, CallTimeout, IllegalAction, ServerFault
 
-#: The default timeout of a call that waits for other players: seconds.
+#: The default timeout of a call that may wait for other players or for a step: seconds.
 WAIT_SECONDS = 600.0
 #: The advice that errors about a lost connection give to players and hosts.
-MATCH_GOES_ON = (
+MATCH_CONTINUES = (
     "the match continues while the server runs, and after a restart with its journal: repeat the call, or "
     "take the seat again with client.seat(match_id, token)"
 )
@@ -63,10 +63,10 @@ class Seat(Closing):
         self.spec = spec
         self.last: Observation | None = None
         #: When `last` arrived, by `time.monotonic`.
-        self._came = 0.0
+        self._received_at = 0.0
         self._connection = connection
         self._timeout = timeout
-        self._stream = PlayStream(connection, token, advice=MATCH_GOES_ON)
+        self._stream = PlayStream(connection, token, advice=MATCH_CONTINUES)
         self._host_token = host_token
         self.secret = secret
         self.bound: FairDeal | None = None
@@ -134,16 +134,16 @@ class Seat(Closing):
                 reason="ACTION_OUT_OF_RANGE",
                 metadata={"action": str(index), "actions": str(count)},
             )
-        seen = self.last or result_of(self.observe(wait=False))
+        last = self.last or result_of(self.observe(wait=False, timeout=timeout))
         request = {
             "match_id": self.match_id,
-            "episode": seen.episode,
-            "decision": seen.decision,
+            "episode": last.episode,
+            "decision": last.decision,
             "action": index,
             "wait": wait,
             "extras": _extras(text, explain, actions, head),
             # The server attributes the rest of the time to the network.
-            "thought": time.monotonic() - self._came if seen.clocks else None,
+            "thought": time.monotonic() - self._received_at if last.clocks else None,
         }
         return result_of(self._ask("act", request, timeout))
 
@@ -174,17 +174,17 @@ class Seat(Closing):
             NotPossibleNow: The episode is not over, and this agent may not leave it.
             AccessDenied: The seat may not give a seed.
         """
-        given = None if seed is None else operator.index(seed)
+        number = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
-        if given is not None and self._host_token:
+        if number is not None and self._host_token:
             # Only the host may give the seed; the seat then observes the new episode.
             result_of(
                 self._connection.call(
                     "MatchService/ResetMatch",
-                    {"match_id": self.match_id, "seed": given, "episode": episode},
+                    {"match_id": self.match_id, "seed": number, "episode": episode},
                     timeout=timeout,
                     token=self._host_token,
-                    advice=MATCH_GOES_ON,
+                    advice=MATCH_CONTINUES,
                 )
             )
             # `last` is outdated. A caller interrupted in `observe` may reset again, with another seed.
@@ -192,7 +192,7 @@ class Seat(Closing):
             return result_of(self.observe(wait=wait, text=text, actions=actions, timeout=timeout))
         request = {
             "match_id": self.match_id,
-            "seed": given,
+            "seed": number,
             "episode": episode,
             "wait": wait,
             "extras": _extras(text, False, actions),
@@ -214,7 +214,7 @@ class Seat(Closing):
             InvalidRequest: The match has no fair deals.
             Gone: Another seat did not reveal its secret in time, and has forfeited the match.
         """
-        self.bound = self.bound or result_of(self._all_bound(timeout))
+        self.bound = self.bound or result_of(self._all_joined(timeout))
         request = {"match_id": self.match_id, "secret": self.secret}
         result_of(
             self._connection.call(
@@ -223,23 +223,23 @@ class Seat(Closing):
                 timeout=self._timeout,
                 token=self.token,
                 attempts=ATTEMPTS,
-                advice=MATCH_GOES_ON,
+                advice=MATCH_CONTINUES,
             )
         )
 
-    def _all_bound(self, timeout: float | None) -> FairDeal | None:
+    def _all_joined(self, timeout: float | None) -> FairDeal | None:
         """Waits until all agents have joined, and returns the commitments; None without fair deals."""
         pause, due = 0.02, deadline(timeout)
         while True:
             match = result_of(self.info())
             if match.fair is None:
                 return None
-            bound = zip(match.players, match.fair.seat_commitments, strict=True)
-            if all(commitment for player, commitment in bound if player == "agent"):
+            seats = zip(match.players, match.fair.seat_commitments, strict=True)
+            if all(commitment for player, commitment in seats if player == "agent"):
                 return match.fair
             if time.monotonic() + pause > due:
                 raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
-            result_of(aside(time.sleep, pause))
+            result_of(in_thread(time.sleep, pause))
             pause = min(2 * pause, 1.0)
 
     def resign(
@@ -257,9 +257,9 @@ class Seat(Closing):
         Raises:
             EpisodeOver: The episode ended without a forfeit of the seat, or the next one has begun.
         """
-        seen = self.last or result_of(self.observe(wait=False))
+        last = self.last or result_of(self.observe(wait=False, timeout=timeout))
         extras = _extras(text, explain, False)
-        request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
+        request = {"match_id": self.match_id, "episode": last.episode, "extras": extras}
         return result_of(self._ask("resign", request, timeout))
 
     def search(
@@ -293,7 +293,7 @@ class Seat(Closing):
             ServerFull: The server is full; places count as environments.
         """
         return result_of(
-            begin(
+            create_search(
                 self._connection,
                 self.token,
                 self.spec,
@@ -333,12 +333,12 @@ class Seat(Closing):
             )
         )
         if self.bound is not None:
-            check_bound(self.bound, replay.fair)
+            check_commitments(self.bound, replay.fair)
         return replay
 
     def close(self) -> None:
         """Closes the stream. The seat stays taken, and the next call opens a new stream."""
-        result_of(given(self._stream.close()))
+        result_of(ready(self._stream.close()))
 
     def __repr__(self) -> str:
         """Returns a text with the match and the seat, without the token."""
@@ -346,19 +346,19 @@ class Seat(Closing):
 
     def _ask(self, kind: str, request: dict[str, Any], timeout: float | None) -> Observation:
         self.last = _values.observation(result_of(self._stream.ask(kind, request, timeout)), self.spec)
-        self._came = time.monotonic()
+        self._received_at = time.monotonic()
         return self.last
 
 
-def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
-    """Compares the commitments that a seat has `seen` with those `told` later.
+def check_commitments(expected: FairDeal, actual: FairDeal | None) -> None:
+    """Compares the commitments of a replay with those that a seat saw before.
 
     Raises:
-        ServerFault: They differ, or `told` is None.
+        ServerFault: They differ, or `actual` is None.
     """
-    if told is None or (told.server_commitment, told.seat_commitments) != (
-        seen.server_commitment,
-        seen.seat_commitments,
+    if actual is None or (actual.server_commitment, actual.seat_commitments) != (
+        expected.server_commitment,
+        expected.seat_commitments,
     ):
         raise ServerFault(
             "the commitments in the replay differ from those that this seat saw before it revealed its secret"
@@ -369,7 +369,9 @@ def fetch_match(connection: Connection, match_id: str, timeout: float | None, to
     """Fetches what the holder of a token may know of a match."""
     request = {"match_id": match_id}
     answer = result_of(
-        connection.call("MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
+        connection.call(
+            "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_CONTINUES
+        )
     )
     return _values.match_info(answer["match"])
 
@@ -380,7 +382,9 @@ def fetch_replay(
     """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
     request = {"match_id": match_id, "episode": episode}
     answer = result_of(
-        connection.call("MatchService/GetReplay", request, timeout=timeout, token=token, advice=MATCH_GOES_ON)
+        connection.call(
+            "MatchService/GetReplay", request, timeout=timeout, token=token, advice=MATCH_CONTINUES
+        )
     )
     return _values.replay(answer["replay"])
 
@@ -395,18 +399,18 @@ def watch(
 ) -> Iterator[Frame]:
     """Yields every position of a match as the public may see it, as the match is played."""
     request = {"match_id": match_id, "after": after}
-    pipe = connection.channel.stream("MatchService/Watch", token, request)
+    call_stream = connection.channel.stream("MatchService/Watch", token, request)
     try:
         while True:
             try:
-                shown = result_of(pipe.receive(timeout))
+                response = result_of(call_stream.receive(timeout))
             except BoardwireError as failure:
-                raise result_of(connection.explained(failure, MATCH_GOES_ON)) from None
-            if shown is None:
+                raise result_of(connection.with_details(failure, MATCH_CONTINUES)) from None
+            if response is None:
                 return
-            yield _values.frame(shown["frame"])
+            yield _values.frame(response["frame"])
     finally:
-        pipe.close()
+        call_stream.close()
 
 
 def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:

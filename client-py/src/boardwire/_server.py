@@ -10,10 +10,10 @@ from typing import Any
 
 from ._connection import Connection
 from ._process import ServerProcess, find_binary
-from ._waiting import aside, result_of
+from ._waiting import in_thread, result_of
 from .errors import ConnectionLost
 
-_STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
+_RESTARTED = "the private server had ended and was started again: what was in its memory is gone"
 #: How long the client waits for a private server to end after its error `SHUTTING_DOWN`.
 _ENDING_SECONDS = 10.0
 
@@ -40,12 +40,12 @@ class PrivateServer:
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._closed = False
-        self._now = self._start()
+        self._current = self._start()
 
     @property
     def connection(self) -> Connection:
         """The connection to the last started server, which has the existing matches and batches."""
-        return self._now[1]
+        return self._current[1]
 
     def running(self, within: float = 0.0) -> Connection:
         """Returns a connection to a running server, and starts a new server if the last one has ended.
@@ -56,28 +56,33 @@ class PrivateServer:
         Raises:
             StartError: No new server could be started; the next call tries again.
         """
-        process, connection = self._now
-        if not process.has_died() and not (within and result_of(aside(process.has_died, within))):
+        process, connection = self._current
+        if not process.has_died() and not (within and result_of(in_thread(process.has_died, within))):
             return connection
-        result_of(aside(self._replace, process))
+        result_of(in_thread(self._replace, process))
         result_of(connection.close())
         return self.connection
 
     def _replace(self, process: ServerProcess) -> None:
         # One thread starts the new server; the other threads wait.
         with self._lock:
-            if self._now[0] is process and not self._closed:
-                self._now = self._start(_STARTED_AGAIN)
-                process.bury()
+            if self._current[0] is process and not self._closed:
+                self._current = self._start(_RESTARTED)
+                process.clean_up()
 
-    def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
+    def _start(self, restart_note: str = "") -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
-        connection = Connection(process.address, account=self._account, story=process.story, past=past)
+        connection = Connection(
+            process.address,
+            account=self._account,
+            reason_gone=process.reason_gone,
+            restart_note=restart_note,
+        )
         return process, connection
 
     @property
     def _process(self) -> subprocess.Popen[str]:
-        return self._now[0].popen
+        return self._current[0].popen
 
     def ask(
         self, method: str, request: dict[str, Any], *, timeout: float | None, attempts: int = 1
@@ -109,9 +114,9 @@ class PrivateServer:
         result_of(self.connection.close())
         # In a forked process the lock may stay locked, because a thread of the parent held it at the fork.
         if self._owner == os.getpid():
-            result_of(aside(self._stop))
+            result_of(in_thread(self._stop))
 
     def _stop(self) -> None:
         with self._lock:
             self._closed = True
-            self._now[0].stop()
+            self._current[0].stop()

@@ -16,17 +16,17 @@ _lock = threading.Lock()
 
 
 def shared_client(address: str | Address | None, server_args: Sequence[str] = ()) -> Client:
-    """Returns this process's client for a server; None means a private server that environments share.
+    """Returns this process's client for a server, which environments share; None means a private server.
 
     The private server ends with the process that started it; if it ends earlier, that process restarts it.
     Forked processes share it. Each different `server_args` has its own private server.
     """
-    server = Address(address) if isinstance(address, str) else address
+    server = Address(address.strip()) if isinstance(address, str) else address
     key = server, tuple(server_args)
     with _lock:
         if key not in _clients:
-            given = {"address": None} if server is None else vars(server)
-            _clients[key] = connect(**given, server_args=key[1])
+            arguments = {"address": None} if server is None else vars(server)
+            _clients[key] = connect(**arguments, server_args=key[1])
         return _clients[key]
 
 
@@ -40,21 +40,25 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def add_connection(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that `connected` reads."""
+def add_connection_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that `connect_with_options` reads."""
     add = parser.add_argument
     add("--tls", action="store_true", help="the server speaks TLS")
-    add("--tls-ca", metavar="FILE", help="the same, with these roots instead of the system's")
-    add("--token-file", type=Path, metavar="FILE", help="has the token of an account of the server")
+    add(
+        "--tls-ca",
+        metavar="FILE",
+        help="like --tls, with the root certificates of FILE instead of the system's",
+    )
+    add("--token-file", type=Path, metavar="FILE", help="FILE contains the token of an account of the server")
 
 
-def connected(address: str | None, given: argparse.Namespace) -> Client:
+def connect_with_options(address: str | None, options: argparse.Namespace) -> Client:
     """Connects to the server at `address`, or starts a private server if `address` is None.
 
     Raises:
         StartError: The private server did not start.
         OSError: A file cannot be read.
-        ValueError: The address is invalid, or others could eavesdrop on the token.
+        ValueError: The address is invalid, or the connection to it could be eavesdropped on.
     """
-    token = given.token_file.read_text().strip() if given.token_file else None
-    return connect(address, tls=TLS(given.tls_ca) if given.tls_ca else given.tls, token=token)
+    token = options.token_file.read_text().strip() if options.token_file else None
+    return connect(address, tls=TLS(options.tls_ca) if options.tls_ca else options.tls, token=token)

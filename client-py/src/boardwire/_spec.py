@@ -138,16 +138,12 @@ class GameSpec:
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
-        """Returns whether `other` is the spec of an equal table: the same digest, seats and options."""
-        return isinstance(other, GameSpec) and self._identity == other._identity
+        """Returns whether `other` is the spec of an equal table: one with the same digest."""
+        return isinstance(other, GameSpec) and self.digest == other.digest
 
     def __hash__(self) -> int:
         """Returns a hash of what `==` compares."""
-        return hash(self._identity)
-
-    @property
-    def _identity(self) -> tuple[object, ...]:
-        return self.digest, self.id, self.seats, tuple(sorted(self.options.items()))
+        return hash(self.digest)
 
     @property
     def action_features(self) -> NDArray[np.bool_]:
@@ -204,11 +200,12 @@ class GameSpec:
         Args:
             view: `uint8[bytes]`, a seat's view or the public view.
             seat: The seat of the view; None for the public view.
-            height: The height of the result: a taller picture is scaled down. By default the height of the
-                picture, which differs from position to position.
+            height: The height of the result, 1 to 32,768: a taller picture is scaled down. By default the
+                height of the picture, which differs from position to position.
 
         Raises:
-            ValueError: `view` is not such a view, or the server's catalogue differs from the extension's.
+            ValueError: `view` is not such a view, `height` is out of range, or the server's catalogue differs
+                from the extension's.
         """
         return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat, height)
 

@@ -172,7 +172,7 @@ def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, eq=False)
 class BatchStep(metaclass=ABCMeta):
-    """A step of consecutive environments, with one row per environment.
+    """A step of consecutive environments of a batch, or of worlds of a search: one row for each.
 
     Later steps do not reuse these arrays. All arrays but `mask` are read-only, because they share the memory
     of the received message: copy an array to change it. Without a server, each array keeps the memory of the

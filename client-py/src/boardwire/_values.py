@@ -27,7 +27,7 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.init)
 
 
-def _made(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
+def _build(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
     """Builds a `kind` from the message's fields of the same names, except the attributes given in `more`."""
     return kind(**{name: message[name] for name in _names(kind) if name not in more}, **more)
 
@@ -35,13 +35,13 @@ def _made(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
 def game_spec(message: Fields) -> GameSpec:
     """Converts a message to a `GameSpec`."""
     game = message["game"]
-    return _made(
+    return _build(
         GameSpec,
         {**game, **message},
         option_specs=tuple(
-            _made(GameOption, option, default=option["default_value"]) for option in game["options"]
+            _build(GameOption, option, default=option["default_value"]) for option in game["options"]
         ),
-        actions=tuple(_made(ActionSpec, action) for action in message["actions"]),
+        actions=tuple(_build(ActionSpec, action) for action in message["actions"]),
         fields={field["name"]: _field(field) for field in message["fields"]},
         public_fields={field["name"]: _field(field) for field in message["public_fields"]},
         tables={table["name"]: _table(table) for table in message["tables"]},
@@ -50,17 +50,17 @@ def game_spec(message: Fields) -> GameSpec:
 
 
 def _field(message: Fields) -> ViewField:
-    return _made(
+    return _build(
         ViewField,
         message,
-        axes=tuple(_made(Axis, axis) for axis in message["axes"]),
+        axes=tuple(_build(Axis, axis) for axis in message["axes"]),
         usual_max=message["usual_max"] or message["max"],
         copies=message["copies"] or 1,
     )
 
 
 def _table(message: Fields) -> ComponentTable:
-    columns = tuple(_made(Column, column) for column in message["columns"])
+    columns = tuple(_build(Column, column) for column in message["columns"])
     values = np.array(message["values"], dtype=np.int32).reshape(message["rows"], len(columns))
     values.flags.writeable = False
     return ComponentTable(message["name"], columns, values)
@@ -68,15 +68,15 @@ def _table(message: Fields) -> ComponentTable:
 
 def observation(message: Fields, spec: GameSpec) -> Observation:
     """Converts a message to an `Observation`, whose arrays are copies."""
-    return _made(
+    return _build(
         Observation,
         message,
         view=np.frombuffer(message["view"], np.uint8).copy(),
         mask=unpacked_mask(np.frombuffer(message["mask"], np.uint8), len(spec.actions)),
         outcome=outcome(message["outcome"]),
-        actions=tuple(_made(LegalAction, action) for action in message["actions"]),
+        actions=tuple(_build(LegalAction, action) for action in message["actions"]),
         clocks=tuple(
-            None if clock["left"] is None else _made(ClockReading, clock) for clock in message["clocks"]
+            None if clock["left"] is None else _build(ClockReading, clock) for clock in message["clocks"]
         ),
     )
 
@@ -86,14 +86,14 @@ def outcome(message: Fields | None) -> Outcome | None:
     if message is None:
         return None
     explained = (explanation["lines"] for explanation in message["explanations"])
-    lines = tuple(tuple(_made(ScoreLine, line) for line in lines) for lines in explained)
-    return _made(Outcome, message, explanations=lines)
+    lines = tuple(tuple(_build(ScoreLine, line) for line in lines) for lines in explained)
+    return _build(Outcome, message, explanations=lines)
 
 
 def match_info(message: Fields) -> MatchInfo:
     """Converts a message to a `MatchInfo`."""
     config = message["config"]
-    return _made(
+    return _build(
         MatchInfo,
         {**config, **message},
         watch_delay=config["watch_delay"] or 0.0,
@@ -107,33 +107,33 @@ def _clock(message: Fields) -> Clock | None:
     if not any(message.values()):
         return None
     times = {name: message[name] or 0.0 for name in ("limit", "bank", "increment")}
-    return _made(Clock, message, on_timeout=message["bot"] or message["on_timeout"], **times)
+    return _build(Clock, message, on_timeout=message["bot"] or message["on_timeout"], **times)
 
 
 def seed_opening(message: Fields | None) -> SeedOpening | None:
     """Converts a message to a `SeedOpening`; returns None if there is no message."""
-    return None if message is None else _made(SeedOpening, message)
+    return None if message is None else _build(SeedOpening, message)
 
 
 def fair_deal(message: Fields | None) -> FairDeal | None:
     """Converts a message to a `FairDeal`; returns None if there is no message."""
-    return None if message is None else _made(FairDeal, message)
+    return None if message is None else _build(FairDeal, message)
 
 
 def invitation(message: Fields) -> Invitation:
     """Converts a message to an `Invitation`."""
-    return _made(Invitation, message)
+    return _build(Invitation, message)
 
 
 def server_info(message: Fields) -> ServerInfo:
     """Converts a message to a `ServerInfo`."""
     limits = {name: 0.0 if value is None else value for name, value in message["limits"].items()}
-    return _made(ServerInfo, message, limits=_made(Limits, limits))
+    return _build(ServerInfo, message, limits=_build(Limits, limits))
 
 
 def replay(message: Fields) -> Replay:
     """Converts a message to a `Replay`."""
-    return _made(
+    return _build(
         Replay,
         {**message["config"], **message},
         seed_opening=seed_opening(message["seed_opening"]),
@@ -146,22 +146,22 @@ def replay(message: Fields) -> Replay:
 def frame(message: Fields) -> Frame:
     """Converts a message to a `Frame`, whose view is a copy."""
     played = message["played"]
-    return _made(
+    return _build(
         Frame,
         message,
         view=np.frombuffer(message["view"], np.uint8).copy(),
-        played=None if played is None else _made(PlayedAction, played),
+        played=None if played is None else _build(PlayedAction, played),
         outcome=outcome(message["outcome"]),
     )
 
 
-def options(given: Mapping[str, str] | None) -> dict[str, str]:
+def options(chosen: Mapping[str, str] | None) -> dict[str, str]:
     """Converts the options of a table to strings, as messages contain them.
 
     Raises:
         TypeError: A value is not a string, an integer or a bool.
     """
-    return {name: _option(name, value) for name, value in (given or {}).items()}
+    return {name: _option(name, value) for name, value in (chosen or {}).items()}
 
 
 def _option(name: str, value: object) -> str:
@@ -170,7 +170,7 @@ def _option(name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     try:
-        return str(operator.index(value))  # type: ignore[arg-type] # It is asked whether it can.
+        return str(operator.index(value))  # type: ignore[arg-type] # The call checks it.
     except TypeError:
         raise TypeError(f"option {name!r} must be a string, an integer or a bool; got {value!r}") from None
 
@@ -188,24 +188,24 @@ def one_of(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
     return names
 
 
-def clocks(given: Clock | Mapping[int, Clock] | None, seats: int) -> list[dict[str, Any]]:
+def clocks(clock: Clock | Mapping[int, Clock] | None, seats: int) -> list[dict[str, Any]]:
     """Converts clocks to messages: none, one for all seats, or one for each seat.
 
     Raises:
         ValueError: A clock is for a seat that does not exist.
     """
-    if given is None:
+    if clock is None:
         return []
-    if isinstance(given, Clock):
-        return [_clock_message(given)]
-    for seat in given:
+    if isinstance(clock, Clock):
+        return [_clock_message(clock)]
+    for seat in clock:
         if not 0 <= seat < seats:
             raise ValueError(f"the seats of `clock` must be from 0 to {seats - 1}; got {seat}")
-    return [_clock_message(given[seat]) if seat in given else {} for seat in range(seats)]
+    return [_clock_message(clock[seat]) if seat in clock else {} for seat in range(seats)]
 
 
-def _clock_message(given: Clock) -> dict[str, Any]:
-    message = {name: getattr(given, name) for name in _names(Clock)}
-    if given.on_timeout not in ("forfeit", "first_legal", "seeded_legal"):
-        message |= {"on_timeout": "bot", "bot": given.on_timeout}
+def _clock_message(clock: Clock) -> dict[str, Any]:
+    message = {name: getattr(clock, name) for name in _names(Clock)}
+    if clock.on_timeout not in ("forfeit", "first_legal", "seeded_legal"):
+        message |= {"on_timeout": "bot", "bot": clock.on_timeout}
     return message

@@ -1,7 +1,7 @@
 """Markers of blocking calls: in these modules a call blocks the thread of the caller.
 
-Each client module is written once, with blocking calls, which `result_of`, `each_of` or `aside` mark. From
-these modules `client-py/tools/aio.py` generates `boardwire.aio`, where the same calls are awaited.
+Each client module is written once, with blocking calls, which `result_of`, `each_of` or `in_thread` mark.
+From these modules `client-py/tools/aio.py` generates `boardwire.aio`, where the same calls are awaited.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def each_of(answers: Iterable[_T]) -> Iterable[_T]:
     return answers
 
 
-def aside(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+def in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Calls a function that may block for long; `boardwire.aio` runs it in a thread."""
     return function(*args, **kwargs)
 
 
-def given(value: _T) -> _T:
+def ready(value: _T) -> _T:
     """Returns a value that is already available; `boardwire.aio` makes it awaitable."""
     return value

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import boardwire
 
 from ._fields import ViewField
-from ._shared import add_connection, connected
+from ._shared import add_connection_options, connect_with_options
 from ._types import AGENT, BatchStep, IllegalActions, Reward
 from .errors import BoardwireError, Gone, InvalidRequest, NotFound, NotPossibleNow, ServerFault, ServerFull
 
@@ -448,7 +448,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--listen", default="127.0.0.1:50052", help="HOST:PORT or unix:PATH [default: %(default)s]")
     add("--server", help="the Boardwire server; a private one when left out")
-    add_connection(parser)
+    add_connection_options(parser)
     add("--streams", type=int, default=STREAMS, help="agents at once [default: %(default)s]")
     add("--open", action="store_true", help="listens where other machines can connect: nothing is encrypted")
     given = parser.parse_args(arguments)
@@ -458,7 +458,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
-        with connected(given.server, given) as client:
+        with connect_with_options(given.server, given) as client:
             server, port = serve(client, given.listen, streams=given.streams)
             is_path, host = given.listen.startswith("unix:"), given.listen.rpartition(":")[0]
             print(f"listening on {given.listen if is_path else f'{host}:{port}'}", flush=True)

@@ -1,12 +1,13 @@
 """Environments for RLlib's new API stack. Needs `boardwire[rllib]`.
 
-Every env runner uses a private server, or a server from the `address` list, chosen by the runner's index.
-If a server is lost, a step raises an error. RLlib then recreates the environment, or the runner on another
+If a server is lost, a step raises an error. RLlib then recreates the environment, or its runner on another
 node.
 """
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,27 +21,15 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from . import (
-    Address,
-    Batch,
-    BatchStep,
-    Client,
-    Decisions,
-    GameSpec,
-    IllegalActions,
-    Policy,
-    Reward,
-    shared_client,
-)
-from .envs import ObservationEncoder, ObservationKind
-from .envs._common import IllegalActionNotice
-from .envs._session import Session
-from .errors import CallTimeout, ConnectionLost, ServerFull
+import boardwire
+
+from .envs import IllegalActionWarning, ObservationEncoder, ObservationKind
+from .errors import LOST, CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 
 _T = TypeVar("_T")
-_Shown = tuple[dict[str, Any], dict[str, dict[str, Any]]]
+_Result = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -60,10 +49,10 @@ class EnvConfig:
     options: Mapping[str, str] | None = None
     opponents: Mapping[int, str] | None = None
     observation: ObservationKind = "features"
-    reward: Reward = "rank"
-    illegal_actions: IllegalActions = "seeded_legal"
+    reward: boardwire.Reward = "rank"
+    illegal_actions: boardwire.IllegalActions = "seeded_legal"
     skip_forced: bool = False
-    address: str | Address | Sequence[str | Address] | None = None
+    address: str | boardwire.Address | Sequence[str | boardwire.Address] | None = None
     server_args: Sequence[str] = ()
 
 
@@ -77,8 +66,6 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
     Observations are `{"observation": ..., "action_mask": int8[actions]}`. By default `observation` is
     `float32[features]`, as `GameSpec.features` lays it out. The mask is 1 for each legal action, and all 0 at
     the end. Infos have `ply` and `substituted`, and at the end also `score` and `rank`.
-
-    The seed of a reset determines the seeds of all later episodes, even if the server is lost in between.
 
     Attributes:
         config: The configuration.
@@ -94,41 +81,38 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             ValueError: A value is invalid.
             BoardwireError: The server does not offer the game at such a table, or no server answers.
         """
-        given = self.config = EnvConfig(**config)
-        is_one = given.address is None or isinstance(given.address, str | Address)
-        servers: Any = [given.address] if is_one else given.address
+        settings = self.config = EnvConfig(**config)
+        is_one = settings.address is None or isinstance(settings.address, str | boardwire.Address)
+        servers: Any = [settings.address] if is_one else settings.address
         if not servers:
             raise ValueError("`address` must not be an empty list: omit it for private servers")
         first = getattr(config, "worker_index", 0) % len(servers)
-        # In the order in which this environment tries them.
-        self._servers: list[str | Address | None] = [*servers[first:], *servers[:first]]
+        self._servers_to_try: list[str | boardwire.Address | None] = [*servers[first:], *servers[:first]]
         spec = self.game_spec = self._ask(
-            lambda client: client.game(given.game, seats=given.seats, options=given.options)
+            lambda client: client.game(settings.game, seats=settings.seats, options=settings.options)
         )
-        self._encoder = ObservationEncoder(spec, given.observation, "observation")
-        bots = given.opponents or {}
+        self._encoder = ObservationEncoder(spec, settings.observation, "observation")
+        bots = settings.opponents or {}
         self._agents = {seat: f"seat_{seat}" for seat in range(spec.seats) if seat not in bots}
-        self.possible_agents = list(self._agents.values())
-        self.agents = list(self.possible_agents)
+        self.agents, self.possible_agents = list(self._agents.values()), list(self._agents.values())
         self.observation_spaces = dict.fromkeys(self.agents, self._encoder.observation_space)
         self.action_spaces = dict.fromkeys(self.agents, self._encoder.action_space)
-        self._notice = IllegalActionNotice(spec, given.illegal_actions)
-        self._session = Session(spec)
-        # The agent that decides; None while no episode is under way.
+        self._batch: boardwire.Batch | None = None
+        # The agent that decides; None before the first reset and after the end of an episode.
         self._agent: str | None = None
         super().__init__()
 
-    def _ask(self, work: Callable[[Client], _T]) -> _T:
+    def _ask(self, work: Callable[[boardwire.Client], _T]) -> _T:
         """Calls `work` for the first server that answers and is not full, and returns its result."""
-        for server in self._servers:
+        for server in self._servers_to_try:
             self.server = server
             try:
-                return work(shared_client(server, self.config.server_args))
+                return work(boardwire.shared_client(server, self.config.server_args))
             except (ConnectionLost, CallTimeout, ServerFull) as failure:
                 last = failure
         raise last
 
-    def _open(self) -> Batch:
+    def _open(self) -> boardwire.Batch:
         return self._ask(
             lambda client: client.open_batch(
                 self.config.game,
@@ -144,17 +128,25 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             )
         )
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> _Shown:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> _Result:
         """Begins an episode, at any time. Opens a new match, or changes servers, if the last match is lost.
 
-        `seed` determines this and all later episodes. `options` are ignored; the config fixes them.
+        `seed` determines this and all later episodes, on any server. `options` are ignored.
 
         Raises:
             BoardwireError: No server answers, or none offers this match.
         """
         super().reset(seed=seed)
         self._agent = None
-        return self._shown(self._session.deal(self._open, self.np_random))
+        seeds = [int(self.np_random.integers(2**64, dtype=np.uint64))]
+        if self._batch is not None:
+            with contextlib.suppress(*LOST):
+                return self._result(self._batch.reset(seeds=seeds))
+        self._batch = self._open()
+        if self._batch.spec != self.game_spec:
+            self.close()
+            raise boardwire.BoardwireError("the game of the server has changed: create the environment again")
+        return self._result(self._batch.reset(seeds=seeds))
 
     def step(
         self, action_dict: Mapping[str, Any]
@@ -167,28 +159,28 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing was played.
             BoardwireError: The server and its match are lost; a reset opens a new match.
         """
-        if self._agent is None:
+        if self._agent is None or self._batch is None:
             raise RuntimeError("call `reset` first: the environment has no episode")
         agent, action = self._agent, action_dict[self._agent]
-        step = self._session.act(action)
+        step = self._batch.step([action])
         if step.substituted[0]:
-            self._notice.give(action, f" of {agent}")
-        observations, infos = self._shown(step)
+            warnings.warn(f"action {action} of {agent} was illegal", IllegalActionWarning, stacklevel=2)
+        observations, infos = self._result(step)
         rewards = {name: float(step.reward[0, seat]) for seat, name in self._agents.items()}
         names = (*self.agents, "__all__")
         terminated = dict.fromkeys(names, bool(step.terminated[0]))
         truncated = dict.fromkeys(names, bool(step.truncated[0]))
         return observations, rewards, terminated, truncated, infos
 
-    def _shown(self, step: BatchStep) -> _Shown:
+    def _result(self, step: boardwire.BatchStep) -> _Result:
         """Returns the observation and info of the agent that decides, or those of all agents at the end."""
         info = {"ply": int(step.ply[0]), "substituted": bool(step.substituted[0])}
         agent = self._agent = self._agents.get(int(step.seat[0]))
         if agent is not None:
             return {agent: self._encoder(step.view[0], step.mask[0])}, {agent: info}
-        assert step.final_view is not None, "the batch was opened with it"
-        assert step.scores is not None, "the batch was opened with them"
-        assert step.ranks is not None, "they come with the scores"
+        assert step.final_view is not None
+        assert step.scores is not None
+        assert step.ranks is not None
         observations, infos = {}, {}
         for (seat, agent), view in zip(self._agents.items(), step.final_view[0], strict=True):
             observations[agent] = self._encoder(view, step.mask[0])
@@ -197,8 +189,9 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
 
     def close(self) -> None:
         """Closes the match. A reset opens a new one."""
-        self._session.close()
-        self._agent = None
+        batch, self._batch, self._agent = self._batch, None, None
+        if batch is not None:
+            batch.close()
 
 
 class MaskedPPOModule(DefaultPPOTorchRLModule):
@@ -211,30 +204,28 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):
         """Is called by `RLModuleSpec.build`.
 
         Raises:
-            ValueError: The space is not that of a `BoardwireMultiAgentEnv` with `features`.
+            ValueError: The observation space is not that of a `BoardwireMultiAgentEnv` with `features`.
         """
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if "action_mask" not in parts or not isinstance(parts.get("observation"), spaces.Box):
-            raise ValueError(
-                f"observation_space={observation_space} has no vector `observation` beside `action_mask`: "
-                'put "observation": "features" into env_config'
-            )
+            space = f"no vector `observation` with an `action_mask` in {observation_space}"
+            raise ValueError(f'{space}: set "observation": "features" in env_config')
         super().__init__(observation_space=parts["observation"], **kwargs)
         # A checkpoint rebuilds the module from its original arguments.
         self.observation_space = observation_space
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        return _masked(super()._forward(_seen(batch), **kwargs), batch)
+        return _masked(super()._forward(_unmasked(batch), **kwargs), batch)
 
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        return _masked(super()._forward_train(_seen(batch), **kwargs), batch)
+        return _masked(super()._forward_train(_unmasked(batch), **kwargs), batch)
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """Returns the values of positions: `float32[n]`."""
-        return super().compute_values(_seen(batch), embeddings)
+        return super().compute_values(_unmasked(batch), embeddings)
 
 
-def _seen(batch: dict[str, Any]) -> dict[str, Any]:
+def _unmasked(batch: dict[str, Any]) -> dict[str, Any]:
     return {**batch, Columns.OBS: batch[Columns.OBS]["observation"]}
 
 
@@ -243,18 +234,17 @@ def _masked(output: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
     return {**output, Columns.ACTION_DIST_INPUTS: logits.masked_fill(legal == 0, -1e9)}
 
 
-def policy(module: RLModule, spec: GameSpec) -> Policy:
+def policy(module: RLModule, spec: boardwire.GameSpec) -> boardwire.Policy:
     """Converts a trained module to a policy, for `boardwire.evaluate`, `versus`, or as an opponent.
 
-    The policy takes the likeliest actions. The module is on the CPU, such as a `MaskedPPOModule`, and was
-    trained in environments with `features` and the same `spec`.
+    It takes the likeliest action. The module is on the CPU and was trained with `features` of the same spec.
     """
 
-    def choose(asked: Decisions) -> NDArray[np.int64]:
-        features = torch.from_numpy(spec.features(asked.view))
-        seen = {Columns.OBS: {"observation": features, "action_mask": torch.tensor(asked.mask)}}
+    def choose(decisions: boardwire.Decisions) -> NDArray[np.int64]:
+        features = torch.from_numpy(spec.features(decisions.view))
+        batch = {Columns.OBS: {"observation": features, "action_mask": torch.tensor(decisions.mask)}}
         with torch.no_grad():
-            logits = module.forward_inference(seen)[Columns.ACTION_DIST_INPUTS]
+            logits = module.forward_inference(batch)[Columns.ACTION_DIST_INPUTS]
         return np.asarray(logits.argmax(1), np.int64)
 
     return choose

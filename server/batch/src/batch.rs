@@ -354,12 +354,13 @@ impl Batch {
     /// # Errors
     /// The environment or the seat does not exist.
     pub async fn text(self: &Arc<Self>, environment: u32, seat: u32) -> Result<String, Error> {
-        let range = self.range_of(environment, 1)?;
-        let seats = self.table.game.info().seats;
+        let (environments, seats) = (self.options.environments, self.table.game.info().seats);
+        let number = usize::try_from(environment).ok().filter(|number| *number < environments);
+        let environment = number
+            .ok_or_else(|| Error::field("environment", environment, format!("below {environments}")))?;
         let valid_seat = u8::try_from(seat).ok().filter(|seat| *seat < seats);
         let seat = valid_seat.ok_or_else(|| Error::field("seat", seat, format!("below {seats}")))?;
-        let environment = range.start;
-        let checkout = self.check_out(range).await?;
+        let checkout = self.check_out(environment..environment + 1).await?;
         let (block, index) = checkout.locate(environment);
         Ok(block.text(index, Seat::new(seat)))
     }

@@ -20,7 +20,7 @@ pub(crate) unsafe fn over<'py, T: Element>(
     assert_eq!(
         shape.iter().product::<usize>() * size,
         bytes.len(),
-        "a column has the shape that is told of it"
+        "the column has as many bytes as its shape"
     );
     let (mut dims, mut strides) = ([0; 3], [0; 3]);
     let mut stride = size;

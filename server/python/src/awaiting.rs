@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 
 /// Starts work on a runtime and returns an `asyncio.Future` of the running event loop.
 ///
-/// `give` converts the work's outcome to the future's result. Cancelling the future drops the work.
+/// `convert` converts the work's outcome to the future's result. Cancelling the future drops the work.
 ///
 /// # Errors
 /// No event loop runs in this thread.
@@ -19,23 +19,23 @@ pub(crate) fn begin<'py, T: Send + 'static>(
     py: Python<'py>,
     runtime: &Handle,
     work: impl Future<Output = T> + Send + 'static,
-    give: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let future = event_loop.call_method0("create_future")?;
-    let (event_loop, given) = (event_loop.unbind(), future.clone().unbind());
+    let (event_loop, settled_future) = (event_loop.unbind(), future.clone().unbind());
     let task = runtime.spawn(async move {
-        let done = work.await;
+        let outcome = work.await;
         // Does nothing while the interpreter shuts down.
         Python::try_attach(|py| {
-            let (name, value) = match give(py, done) {
+            let (name, value) = match convert(py, outcome) {
                 Ok(value) => ("set_result", value),
                 Err(error) => ("set_exception", error.into_value(py).into_any()),
             };
             let settle = wrap_pyfunction!(settle, py).map(Bound::unbind);
             // Fails if the event loop is closed: then no task waits for the future.
             let _ = settle.and_then(|settle| {
-                event_loop.call_method1(py, "call_soon_threadsafe", (settle, given, name, value))
+                event_loop.call_method1(py, "call_soon_threadsafe", (settle, settled_future, name, value))
             });
         });
     });

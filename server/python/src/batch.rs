@@ -1,7 +1,6 @@
 //! A batch that the engine in this process plays, as a Python class.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use boardwire_api::Error;
@@ -14,15 +13,15 @@ use pyo3::types::PyBytes;
 use crate::array;
 use crate::columns::Columns;
 use crate::engine::{self, Core};
-use crate::fork::{Use, Uses};
+use crate::fork::{CallCount, Use};
 use crate::refuse;
 use crate::sent::{Sent, Stepped};
 use crate::shape::Shape;
 use crate::step::Step;
-use crate::wait::Doing;
+use crate::wait::PendingCall;
 
 /// A step of at most this many environments keeps Python's lock: releasing the lock takes longer.
-const FEW: usize = 16;
+const SMALL_BATCH: usize = 16;
 
 /// A batch of environments of one table. Dropping this object ends the batch.
 #[pyclass(frozen, module = "boardwire._core")]
@@ -31,23 +30,15 @@ pub(crate) struct Batch {
     shape: Arc<Shape>,
     /// The engine that has the batch: in a forked process, that of the process once it has adopted the batch.
     core: Mutex<Arc<Core>>,
-    uses: Arc<Uses>,
-    /// Whether an earlier request is unfinished or not started. Such a request comes first.
-    busy: AtomicBool,
+    uses: Arc<CallCount>,
 }
 
 impl Batch {
-    pub(crate) fn new(batch: Arc<Inner>, uses: Arc<Uses>, core: Arc<Core>) -> Self {
+    pub(crate) fn new(batch: Arc<Inner>, uses: Arc<CallCount>, core: Arc<Core>) -> Self {
         let info = batch.table().game.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
-        Self {
-            shape: Arc::new(shape),
-            inner: batch,
-            core: Mutex::new(core),
-            uses,
-            busy: AtomicBool::new(false),
-        }
+        Self { shape: Arc::new(shape), inner: batch, core: Mutex::new(core), uses }
     }
 
     /// Moves the batch to the engine of this process, so that searches can sample from it.
@@ -68,7 +59,7 @@ impl Batch {
     /// Starts work that results in a step, and runs it as far as possible without waiting.
     fn begin(&self, py: Python<'_>, work: impl Future<Output = Stepped> + Send + 'static) -> PyResult<Sent> {
         let used = self.used(py)?;
-        Ok(Sent::new(&self.shape, py.detach(|| Doing::begin(work)), used))
+        Ok(Sent::new(&self.shape, py.detach(|| PendingCall::begin(work)), used))
     }
 
     /// Runs work and waits at most `timeout` seconds for its result.
@@ -90,15 +81,12 @@ impl Batch {
     /// Returns `None` if the step has to wait, or if `actions` is not a contiguous `uint8[environments]`,
     /// `int64[environments]` or `int32[environments]` of actions in 0..=255.
     fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
-        if self.busy.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
         let Some(indices) = array::actions(actions) else { return Ok(None) };
         if indices.len() != self.inner.options().environments {
             return Ok(None);
         }
         let used = self.used(py)?;
-        let few = indices.len() <= FEW;
+        let few = indices.len() <= SMALL_BATCH;
         let step = || self.inner.step_at_once(0, 0, Actions::of_all(indices));
         let stepped = if few { step() } else { py.detach(step) };
         drop(used);
@@ -107,12 +95,6 @@ impl Batch {
             Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
             Err(_) => Ok(None),
         }
-    }
-
-    /// Sets whether new requests have to wait for earlier ones.
-    #[setter]
-    fn set_busy(&self, busy: bool) {
-        self.busy.store(busy, Ordering::Relaxed);
     }
 
     /// Sends actions for `count` environments, starting at environment `first`.

@@ -11,13 +11,13 @@ use bytes::Bytes;
 use prost::Message;
 
 use crate::engine::{self, Core};
-use crate::fork::{Uses, pool};
+use crate::fork::{CallCount, pool};
 
 const CREATE_SEARCH: &str = "SearchService/CreateSearch";
 
 /// The most places that a search may have. A server's default limit for all its searches together is the same.
 /// Places take memory even while they are empty.
-const MOST_PLACES: usize = 1 << 18;
+const MAX_PLACES: usize = 1 << 18;
 
 /// Answers a call, given the name of its method and its request. Returns `None` for a method that the engine lacks.
 ///
@@ -96,7 +96,7 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
     };
     options.check(&table)?;
     let batch = Batch::open(engine::id(), table, options, &pool()?.new_group()).await?;
-    core.enter_batch(&batch, &Uses::new());
+    core.enter_batch(&batch, &CallCount::new());
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
 
@@ -112,8 +112,8 @@ async fn create_search(
     let message_bytes = asked.max_message_bytes as usize;
     let options = messages::search_options(asked, seats, seed, message_bytes)?;
     options.check(batch.table().game.info(), seats)?;
-    if options.places > MOST_PLACES {
-        let expected = format!("at most {MOST_PLACES}, those of the worlds included");
+    if options.places > MAX_PLACES {
+        let expected = format!("at most {MAX_PLACES}, those of the worlds included");
         return Err(Error::field("places", options.places, expected));
     }
     let information_sets = batch.information_sets(&asked.mask).await?;

@@ -16,17 +16,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch::Batch;
-use crate::fork::{Use, Uses};
+use crate::fork::{CallCount, Use};
 use crate::messages::{self, Method};
 use crate::sent::seconds;
-use crate::wait::Doing;
+use crate::wait::PendingCall;
 use crate::{calls, fork, refuse};
 
 /// The key of all snapshots. It is not secret: a user with a snapshot and this package can read and write it anyway.
 static KEY: LazyLock<SnapshotKey> = LazyLock::new(|| SnapshotKey::derive(b"local"));
 
 /// How many batches and searches this process and the processes that it was forked from have started.
-static BEGUN: AtomicU64 = AtomicU64::new(0);
+static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the key of all snapshots.
 pub(crate) fn key() -> &'static SnapshotKey {
@@ -35,7 +35,7 @@ pub(crate) fn key() -> &'static SnapshotKey {
 
 /// Returns an id that differs from those of all other batches and searches of this process, inherited ones included.
 pub(crate) fn id() -> String {
-    format!("local-{}", BEGUN.fetch_add(1, Ordering::Relaxed) + 1)
+    format!("local-{}", STARTED.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 /// The games, batches and searches of one client.
@@ -60,7 +60,7 @@ impl Drop for Core {
 }
 
 /// A batch, and the count of its pending calls.
-type Used = (Arc<Inner>, Arc<Uses>);
+type Used = (Arc<Inner>, Arc<CallCount>);
 
 #[derive(Default)]
 struct Held {
@@ -73,7 +73,7 @@ impl Core {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>, uses: &Arc<Uses>) {
+    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>, uses: &Arc<CallCount>) {
         self.lock().batches.insert(batch.id().to_owned(), (Arc::clone(batch), Arc::clone(uses)));
     }
 
@@ -186,10 +186,10 @@ pub(crate) fn wait_for<T: Send>(
     used: Option<Use>,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
-    let mut doing = py.detach(|| Doing::begin(work));
+    let mut doing = py.detach(|| PendingCall::begin(work));
     let waited = doing.wait(py, seconds(timeout));
     match (waited, doing) {
-        (Ok(_), Doing::Done(done)) => Ok(done),
+        (Ok(_), PendingCall::Done(done)) => Ok(done),
         (waited, _) => {
             used.into_iter().for_each(Use::leave);
             Err(waited.err().unwrap_or_else(|| refuse::too_late(py, timeout)))

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// From this number of views on, the conversion releases Python's lock.
-const MANY: usize = 16;
+const UNLOCKED_VIEWS: usize = 16;
 
 /// The index of a value's first byte, and whether the value has a second byte.
 type Value = (usize, bool);
@@ -58,7 +58,7 @@ struct Unknown {
 
 impl From<Unknown> for PyErr {
     fn from(Unknown { byte, number }: Unknown) -> Self {
-        PyValueError::new_err(format!("no view of this table has {number} at byte {byte}"))
+        PyValueError::new_err(format!("`view` is not a view of this table: byte {byte} is {number}"))
     }
 }
 
@@ -146,7 +146,7 @@ impl Features {
         if !fresh {
             into.fill(0.0);
         }
-        if views.len() < MANY * self.view_bytes {
+        if views.len() < UNLOCKED_VIEWS * self.view_bytes {
             self.write_all(views, into)?;
         } else {
             py.detach(|| self.write_all(views, into))?;

@@ -14,11 +14,11 @@ use pyo3::prelude::*;
 
 use crate::refuse;
 
-/// The number of pools, one for each fork depth. A process whose fork depth is `DEPTH` or more cannot work.
-const DEPTH: usize = 64;
+/// The number of pools, one for each fork depth. A process whose fork depth is `MAX_FORK_DEPTH` or more cannot work.
+const MAX_FORK_DEPTH: usize = 64;
 
 /// The pools by fork depth. A child never touches its parent's pool.
-static POOLS: [OnceLock<Pool>; DEPTH] = [const { OnceLock::new() }; DEPTH];
+static POOLS: [OnceLock<Pool>; MAX_FORK_DEPTH] = [const { OnceLock::new() }; MAX_FORK_DEPTH];
 
 /// The fork depth: how many forks lie between this process and the first process that loaded this module.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -31,12 +31,14 @@ pub(crate) fn forks() -> u64 {
 /// Returns the pool of this process. Its threads start with the first work that is large enough for them.
 ///
 /// # Errors
-/// The fork depth of this process is `DEPTH` or more.
+/// The fork depth of this process is `MAX_FORK_DEPTH` or more.
 pub(crate) fn pool() -> Result<&'static Pool, Error> {
     let pool = usize::try_from(forks()).ok().and_then(|depth| POOLS.get(depth));
     let too_deep = || Error::Internal {
         place: "a forked process".to_owned(),
-        problem: format!("{DEPTH} forks or more lie between it and the first: start it in another way"),
+        problem: format!(
+            "it is {MAX_FORK_DEPTH} or more forks away from the first process: start it without a fork"
+        ),
     };
     pool.map(|pool| pool.get_or_init(|| Pool::lazy(0))).ok_or_else(too_deep)
 }
@@ -46,39 +48,39 @@ extern "C" fn after_fork_in_child() {
 }
 
 /// Registers a hook that counts forks, including forks by C code. Python's own hooks see only Python's forks.
-#[allow(unsafe_code, reason = "the system tells of forks by no safe function")]
+#[allow(unsafe_code, reason = "the system has no safe function that reports forks")]
 pub(crate) fn register() {
     static REGISTERED: Once = Once::new();
     // A second import of the module uses the same loaded library.
     REGISTERED.call_once(|| {
         // SAFETY: The function lives as long as the library, which is never unloaded. It only increments a counter.
         let failed = unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
-        assert_eq!(failed, 0, "there is memory for a hook");
+        assert_eq!(failed, 0, "the system has no memory for a fork hook");
     });
 }
 
 /// The number of pending calls of a batch. It changes while Python's lock is held; forks also happen under that lock.
 #[derive(Debug)]
-pub(crate) struct Uses {
+pub(crate) struct CallCount {
     forks: AtomicU64,
-    under_way: AtomicUsize,
+    pending: AtomicUsize,
 }
 
 /// A pending call of a batch.
 #[derive(Debug)]
 pub(crate) struct Use {
-    uses: Arc<Uses>,
+    uses: Arc<CallCount>,
     forks: u64,
 }
 
-impl Uses {
+impl CallCount {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { forks: AtomicU64::new(forks()), under_way: AtomicUsize::new(0) })
+        Arc::new(Self { forks: AtomicU64::new(forks()), pending: AtomicUsize::new(0) })
     }
 
     /// Returns whether a fork has torn the batch.
     pub(crate) fn is_torn(&self) -> bool {
-        self.is_inherited() && self.under_way.load(Ordering::Relaxed) > 0
+        self.is_inherited() && self.pending.load(Ordering::Relaxed) > 0
     }
 
     /// Returns whether another process opened the batch and this process has not used it yet.
@@ -89,7 +91,7 @@ impl Uses {
     /// Starts a call of `batch`, whose uses these are. In a child, the first call moves the batch to the child's pool.
     ///
     /// # Errors
-    /// The batch is torn, or the fork depth of this process is `DEPTH` or more.
+    /// The batch is torn, or the fork depth of this process is `MAX_FORK_DEPTH` or more.
     pub(crate) fn begin(self: &Arc<Self>, py: Python<'_>, batch: &Batch) -> PyResult<Use> {
         if self.is_inherited() {
             if self.is_torn() {
@@ -99,7 +101,7 @@ impl Uses {
             batch.move_to_pool(&pool.new_group());
             self.forks.store(forks(), Ordering::Relaxed);
         }
-        self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.pending.fetch_add(1, Ordering::Relaxed);
         Ok(Use { uses: Arc::clone(self), forks: forks() })
     }
 }
@@ -120,7 +122,7 @@ impl Drop for Use {
     fn drop(&mut self) {
         // A call that started in another process stays pending forever in this one.
         if !self.is_torn() {
-            self.uses.under_way.fetch_sub(1, Ordering::Relaxed);
+            self.uses.pending.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -130,27 +132,27 @@ impl Drop for Use {
 /// A child neither uses nor drops its copy: either would act on the parent's behalf.
 #[derive(Debug)]
 pub(crate) struct Own<T> {
-    held: Option<T>,
+    value: Option<T>,
     forks: u64,
 }
 
 impl<T> Own<T> {
-    pub(crate) fn new(held: T) -> Self {
-        Self { held: Some(held), forks: forks() }
+    pub(crate) fn new(value: T) -> Self {
+        Self { value: Some(value), forks: forks() }
     }
 
     /// # Errors
     /// Another process created the value.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
-        let own = self.held.as_ref().filter(|_| self.forks == forks());
-        own.ok_or_else(|| refuse::foreign(py))
+        let value = self.value.as_ref().filter(|_| self.forks == forks());
+        value.ok_or_else(|| refuse::foreign(py))
     }
 }
 
 impl<T> Drop for Own<T> {
     fn drop(&mut self) {
         if self.forks != forks() {
-            std::mem::forget(self.held.take());
+            std::mem::forget(self.value.take());
         }
     }
 }

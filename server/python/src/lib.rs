@@ -57,10 +57,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sent::Sent>()?;
     module.add_class::<step::Step>()?;
     module.add_class::<wire::Channel>()?;
-    module.add_class::<wire::Pipe>()?;
+    module.add_class::<wire::CallStream>()?;
     module.add_class::<wire::Tls>()?;
     module.add_function(wrap_pyfunction!(wire::check_address, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::is_here, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::is_local, module)?)?;
     module.add_function(wrap_pyfunction!(messages::encode, module)?)?;
     module.add_function(wrap_pyfunction!(messages::decode, module)?)?;
     module.add_function(wrap_pyfunction!(messages::to_json, module)?)?;

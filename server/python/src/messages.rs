@@ -193,9 +193,9 @@ fn single(field: &FieldDescriptor, kind: &Kind, given: &Bound<'_, PyAny>) -> PyR
 fn unfit(py: Python<'_>, field: &FieldDescriptor, given: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
     let name = field.name();
     if error.is_instance_of::<PyOverflowError>(py) {
-        return PyValueError::new_err(format!("{name} is out of range: {given}"));
+        return PyValueError::new_err(format!("`{name}` is out of range; got {given}"));
     }
-    PyTypeError::new_err(format!("{name}: {}", error.value(py)))
+    PyTypeError::new_err(format!("`{name}`: {}", error.value(py)))
 }
 
 fn duration(field: &FieldDescriptor, kind: &MessageDescriptor, seconds: f64) -> PyResult<DynamicMessage> {
@@ -207,7 +207,7 @@ fn duration(field: &FieldDescriptor, kind: &MessageDescriptor, seconds: f64) -> 
         message.set_field_by_name("nanos", Value::I32(((seconds - whole) * NANOS).min(NANOS - 1.0) as i32));
         return Ok(message);
     }
-    Err(PyValueError::new_err(format!("{} is a number of seconds, not {seconds}", field.name())))
+    Err(PyValueError::new_err(format!("`{}` must be a number of seconds; got {seconds}", field.name())))
 }
 
 /// Returns the common prefix of the names of an enum's values.

@@ -29,13 +29,14 @@ pub(crate) fn too_late(py: Python<'_>, seconds: Option<f64>) -> PyErr {
 
 /// Returns the exception for a batch or call that was in use when this process was forked.
 pub(crate) fn torn(py: Python<'_>) -> PyErr {
-    let message = "it was under way when this process was forked, and is the parent's: open another batch";
+    let message =
+        "a call was pending when this process was forked, so the batch is the parent's: open another batch";
     raised(py, "UNAVAILABLE", "", message, NONE)
 }
 
 /// Returns the exception for an object that belongs to another process.
 pub(crate) fn foreign(py: Python<'_>) -> PyErr {
-    let message = "it belongs to the process that this one was forked from: connect again";
+    let message = "the object belongs to the parent of this forked process: connect again";
     raised(py, "UNAVAILABLE", "", message, NONE)
 }
 

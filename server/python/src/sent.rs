@@ -13,7 +13,7 @@ use crate::fork::Use;
 use crate::refuse;
 use crate::shape::Shape;
 use crate::step::Step;
-use crate::wait::Doing;
+use crate::wait::PendingCall;
 
 /// The result of a step.
 pub(crate) type Stepped = Result<batch::Step, Error>;
@@ -23,54 +23,43 @@ pub(crate) type Stepped = Result<batch::Step, Error>;
 pub(crate) struct Sent {
     shape: Arc<Shape>,
     /// `None` once the caller has received the response.
-    doing: Mutex<Option<(Doing<Stepped>, Use)>>,
+    call: Mutex<Option<(PendingCall<Stepped>, Use)>>,
 }
 
 impl Sent {
-    pub(crate) fn new(shape: &Arc<Shape>, doing: Doing<Stepped>, used: Use) -> Self {
-        Self { shape: Arc::clone(shape), doing: Mutex::new(Some((doing, used))) }
+    pub(crate) fn new(shape: &Arc<Shape>, call: PendingCall<Stepped>, used: Use) -> Self {
+        Self { shape: Arc::clone(shape), call: Mutex::new(Some((call, used))) }
     }
 }
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        let held = self.doing.get_mut().unwrap_or_else(PoisonError::into_inner);
-        match held.take() {
+        let call = self.call.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match call.take() {
             // To drop it would take locks that no thread of this process releases.
             Some(torn) if torn.1.is_torn() => std::mem::forget(torn),
-            Some((Doing::Waiting(..), used)) => used.leave(),
-            Some((Doing::Done(_), _)) | None => {}
+            Some((PendingCall::Waiting(..), used)) => used.leave(),
+            Some((PendingCall::Done(_), _)) | None => {}
         }
     }
 }
 
 #[pymethods]
 impl Sent {
-    /// Whether the response is available without waiting, or was already received.
-    #[getter]
-    fn done(&self) -> bool {
-        match self.doing.try_lock() {
-            Ok(doing) => !matches!(*doing, Some((Doing::Waiting(..), _))),
-            // Another thread holds the lock while it waits for the response. If that thread panicked, the wait is over.
-            Err(TryLockError::WouldBlock) => false,
-            Err(TryLockError::Poisoned(_)) => true,
-        }
-    }
-
     /// Waits for the response, at most `timeout` seconds. Returns whether the response is available.
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
         let due = Instant::now().checked_add(seconds(timeout));
         loop {
             let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(Instant::now()));
-            match self.doing.try_lock() {
-                Ok(mut held) => {
-                    let Some((doing, used)) = &mut *held else { return Ok(true) };
+            match self.call.try_lock() {
+                Ok(mut call) => {
+                    let Some((call, used)) = &mut *call else { return Ok(true) };
                     if used.is_torn() {
                         return Err(refuse::torn(py));
                     }
-                    return doing.wait(py, left);
+                    return call.wait(py, left);
                 }
-                Err(TryLockError::Poisoned(_)) => return Err(failed()),
+                Err(TryLockError::Poisoned(_)) => return Err(engine_failed()),
                 // Another thread waits for the response, perhaps one whose caller has given up.
                 Err(TryLockError::WouldBlock) if left.is_zero() => return Ok(false),
                 Err(TryLockError::WouldBlock) => {
@@ -83,21 +72,21 @@ impl Sent {
 
     /// Returns the response. The caller must have waited for it, and can take it once.
     fn take(&self, py: Python<'_>) -> PyResult<Step> {
-        let mut held = self.doing.try_lock().map_err(|_| failed())?;
-        match held.take() {
-            Some((Doing::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, Columns::Played(rows))),
-            Some((Doing::Done(Err(refused)), _)) => Err(refuse::refused(py, &refused)),
-            waiting @ Some((Doing::Waiting(..), _)) => {
-                *held = waiting;
-                Err(PyRuntimeError::new_err("the answer is still to come"))
+        let mut call = self.call.try_lock().map_err(|_| engine_failed())?;
+        match call.take() {
+            Some((PendingCall::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, Columns::Played(rows))),
+            Some((PendingCall::Done(Err(refused)), _)) => Err(refuse::refused(py, &refused)),
+            waiting @ Some((PendingCall::Waiting(..), _)) => {
+                *call = waiting;
+                Err(PyRuntimeError::new_err("the response is pending: call `wait` first"))
             }
-            None => Err(PyRuntimeError::new_err("the answer has been received")),
+            None => Err(PyRuntimeError::new_err("the response was already received")),
         }
     }
 }
 
 /// Returns the exception for a failure of the engine itself.
-fn failed() -> PyErr {
+fn engine_failed() -> PyErr {
     PyRuntimeError::new_err("the engine has failed: open another batch")
 }
 

@@ -14,8 +14,8 @@ use crate::refuse;
 use crate::step::Step;
 
 /// The error message for rows of another shape.
-pub(crate) const WRONG: &str =
-    "a batch was answered with nonsense: its columns have other lengths than this table's";
+pub(crate) const WRONG_SHAPE: &str =
+    "the server's response does not fit the table: a column of the batch has the wrong length";
 
 /// The sizes and options that determine the shape of every column.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Rows {
     fn step(&self, py: Python<'_>, rows: PyBackedBytes) -> PyResult<Step> {
         match v1::Step::decode(Bytes::from_owner(rows)) {
             Ok(step) if self.0.fits(&step) => Ok(Step::new(&self.0, Columns::Received(Box::new(step)))),
-            _ => Err(refuse::fault(py, WRONG)),
+            _ => Err(refuse::fault(py, WRONG_SHAPE)),
         }
     }
 }

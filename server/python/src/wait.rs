@@ -9,54 +9,54 @@ use std::time::{Duration, Instant};
 use pyo3::{PyResult, Python};
 
 /// The longest delay before Python handles a signal.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A waker that wakes the waiting thread when its work can continue.
 #[derive(Default)]
-pub(crate) struct Bell {
-    rung: Mutex<bool>,
-    heard: Condvar,
+pub(crate) struct ThreadWaker {
+    is_woken: Mutex<bool>,
+    woken: Condvar,
 }
 
-impl Bell {
+impl ThreadWaker {
     fn lock(&self) -> MutexGuard<'_, bool> {
-        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_woken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a wake-up, at most `time`.
     fn wait(&self, time: Duration) {
-        let waited = self.heard.wait_timeout_while(self.lock(), time, |rung| !*rung);
+        let waited = self.woken.wait_timeout_while(self.lock(), time, |is_woken| !*is_woken);
         *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
     }
 }
 
-impl Wake for Bell {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         *self.lock() = true;
-        self.heard.notify_one();
+        self.woken.notify_one();
     }
 }
 
 /// A call of the engine, pending or done.
-pub(crate) enum Doing<T> {
+pub(crate) enum PendingCall<T> {
     /// The work continues in other threads, or waits for them.
-    Waiting(Pin<Box<dyn Future<Output = T> + Send>>, Arc<Bell>),
+    Waiting(Pin<Box<dyn Future<Output = T> + Send>>, Arc<ThreadWaker>),
     /// The work is done, with this result.
     Done(T),
 }
 
-impl<T: Send> Doing<T> {
+impl<T: Send> PendingCall<T> {
     /// Starts work, and runs it as far as possible without waiting.
     pub(crate) fn begin(work: impl Future<Output = T> + Send + 'static) -> Self {
         let mut doing = Self::Waiting(Box::pin(work), Arc::default());
-        doing.go_on();
+        doing.poll();
         doing
     }
 
     /// Continues the work as far as possible without waiting.
-    fn go_on(&mut self) {
-        if let Self::Waiting(work, bell) = self
-            && let waker = Waker::from(Arc::clone(bell))
+    fn poll(&mut self) {
+        if let Self::Waiting(work, waker) = self
+            && let waker = Waker::from(Arc::clone(waker))
             && let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(&waker))
         {
             *self = Self::Done(done);
@@ -69,17 +69,17 @@ impl<T: Send> Doing<T> {
     /// A signal handler raises. The work continues, and the caller may wait for it again.
     pub(crate) fn wait(&mut self, py: Python<'_>, time: Duration) -> PyResult<bool> {
         let due = Instant::now().checked_add(time);
-        py.detach(|| self.go_on());
+        py.detach(|| self.poll());
         loop {
-            let Self::Waiting(_, bell) = self else { return Ok(true) };
-            let left = due.map_or(PATIENCE, |due| due.saturating_duration_since(Instant::now()));
+            let Self::Waiting(_, waker) = self else { return Ok(true) };
+            let left = due.map_or(SIGNAL_CHECK_INTERVAL, |due| due.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(false);
             }
-            let bell = Arc::clone(bell);
+            let waker = Arc::clone(waker);
             py.detach(|| {
-                bell.wait(left.min(PATIENCE));
-                self.go_on();
+                waker.wait(left.min(SIGNAL_CHECK_INTERVAL));
+                self.poll();
             });
             // If the work is done, its result is returned first. Python handles the signal right after that.
             if let Self::Waiting(..) = self {

@@ -5,10 +5,10 @@
 //! event loop, the background thread reads all the time.
 
 mod address;
-mod answer;
+mod batch_response;
+mod call_stream;
 mod codec;
 mod connect;
-mod pipe;
 mod status;
 mod tls;
 
@@ -35,27 +35,27 @@ use tonic::{Request, Status};
 use crate::fork::Own;
 use crate::messages::{self, Method};
 use crate::sent::seconds;
-use crate::wait::PATIENCE;
+use crate::wait::SIGNAL_CHECK_INTERVAL;
 use crate::{awaiting, refuse};
 use address::Address;
-use codec::Raw;
-pub(crate) use pipe::Pipe;
+pub(crate) use call_stream::CallStream;
+use codec::RawCodec;
 pub(crate) use status::refusal;
-use status::{Http2, Known};
+use status::{ConnectionState, Http2};
 pub(crate) use tls::Tls;
 
 /// How often the background thread drives an idle connection: well below the keepalive timeout of servers.
-const ROUND: Duration = Duration::from_secs(1);
+const DRIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the background thread drives an idle connection each time.
-const LOOK: Duration = Duration::from_millis(1);
+const DRIVE_TIME: Duration = Duration::from_millis(1);
 /// The stack size of the background thread in bytes. It is small because there may be many clients.
-const STACK: usize = 256 << 10;
+const STACK_BYTES: usize = 256 << 10;
 /// The rounds that it takes to close a connection: calls end first, then the channel, the connection and the socket.
-const FAREWELL: usize = 8;
+const CLOSE_ROUNDS: usize = 8;
 /// The timeout of a call whose response no caller waits for.
-const NOTICE: Duration = Duration::from_secs(30);
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest timeout that a request carries.
-const LONGEST: Duration = Duration::from_hours(24);
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// The metadata key with which an account authenticates.
 const ACCOUNT: &str = "boardwire-token";
@@ -72,7 +72,7 @@ pub(crate) struct Wire {
     open: Mutex<Option<Open>>,
     closed: watch::Sender<bool>,
     /// Whether the server has ever responded.
-    is_met: AtomicBool,
+    has_responded: AtomicBool,
     has_identity: bool,
     /// Whether calls return futures of an event loop.
     awaits: bool,
@@ -118,7 +118,7 @@ impl Wire {
         let wire = Arc::new(Self {
             open: Mutex::new(Some(Open { grpc, runtime: Arc::new(Driven(Some(runtime))) })),
             closed: watch::Sender::new(false),
-            is_met: AtomicBool::new(false),
+            has_responded: AtomicBool::new(false),
             has_identity: tls.is_some_and(Tls::has_identity),
             awaits,
             account,
@@ -126,7 +126,7 @@ impl Wire {
         let watched = Arc::downgrade(&wire);
         thread::Builder::new()
             .name("boardwire-wire".to_owned())
-            .stack_size(STACK)
+            .stack_size(STACK_BYTES)
             .spawn(move || keep_alive(&watched, awaits))?;
         Ok(wire)
     }
@@ -152,10 +152,10 @@ impl Wire {
     /// Returns the exception for a failed call.
     fn raised(&self, py: Python<'_>, status: &Status) -> PyErr {
         if status::is_sent(status) {
-            self.is_met.store(true, Ordering::Relaxed);
+            self.has_responded.store(true, Ordering::Relaxed);
         }
-        let is_met = self.is_met.load(Ordering::Relaxed);
-        status::raised(py, status, Known { is_met, has_identity: self.has_identity })
+        let has_responded = self.has_responded.load(Ordering::Relaxed);
+        status::raised(py, status, ConnectionState { has_responded, has_identity: self.has_identity })
     }
 
     /// Runs work until it is done, or fails once the channel is closed.
@@ -174,7 +174,7 @@ impl Wire {
         }
     }
 
-    /// Waits for reads or writes, at most `time` seconds, and converts the result with `give`.
+    /// Waits for reads or writes, at most `time` seconds, and converts the result with `convert`.
     ///
     /// Returns the converted result, or a future of the event loop if calls of this channel return futures.
     ///
@@ -185,13 +185,13 @@ impl Wire {
         py: Python<'py>,
         time: Option<f64>,
         work: impl Future<Output = Result<T, Status>> + Send + 'static,
-        give: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (wire, work) = (Arc::clone(self), self.until_closed(work));
-        let give = move |py: Python<'_>, done| match done {
+        let convert = move |py: Python<'_>, done| match done {
             Some(Ok(done)) => {
-                wire.is_met.store(true, Ordering::Relaxed);
-                give(py, done)
+                wire.has_responded.store(true, Ordering::Relaxed);
+                convert(py, done)
             }
             Some(Err(status)) => Err(wire.raised(py, &status)),
             None => Err(refuse::too_late(py, time)),
@@ -199,10 +199,10 @@ impl Wire {
         let runtime = self.runtime().ok_or_else(|| self.raised(py, &ended()))?;
         if self.awaits {
             let work = async move { timeout(seconds(time), work).await.ok() };
-            return awaiting::begin(py, runtime.handle(), work, give);
+            return awaiting::begin(py, runtime.handle(), work, convert);
         }
         let done = block(py, &runtime, seconds(time), work)?;
-        Ok(give(py, done)?.into_bound(py))
+        Ok(convert(py, done)?.into_bound(py))
     }
 
     /// Reads and writes as far as possible without waiting, so that the next call detects a lost connection.
@@ -235,7 +235,7 @@ impl Wire {
 
 /// Creates a metadata value that is never shown in debug output.
 fn sensitive(value: &str) -> PyResult<AsciiMetadataValue> {
-    let wrong = |_| PyValueError::new_err("a token is a word of printable ASCII");
+    let wrong = |_| PyValueError::new_err("a token must be one word of printable ASCII");
     let mut value: AsciiMetadataValue = value.parse().map_err(wrong)?;
     value.set_sensitive(true);
     Ok(value)
@@ -254,8 +254,8 @@ fn block<T: Send>(
     let due = Instant::now().checked_add(time);
     let mut work = pin!(work);
     loop {
-        let left = due.map_or(PATIENCE, |due| due.saturating_duration_since(Instant::now()));
-        let some = async { timeout(left.min(PATIENCE), work.as_mut()).await };
+        let left = due.map_or(SIGNAL_CHECK_INTERVAL, |due| due.saturating_duration_since(Instant::now()));
+        let some = async { timeout(left.min(SIGNAL_CHECK_INTERVAL), work.as_mut()).await };
         match py.detach(|| runtime.block_on(some)) {
             Ok(done) => return Ok(Some(done)),
             Err(_) if left.is_zero() => return Ok(None),
@@ -283,10 +283,10 @@ fn drive(runtime: &Runtime, rounds: usize) {
 fn keep_alive(wire: &Weak<Wire>, always: bool) {
     loop {
         if !always {
-            thread::sleep(ROUND);
+            thread::sleep(DRIVE_INTERVAL);
         }
         let Some(runtime) = wire.upgrade().and_then(|wire| wire.runtime()) else { return };
-        let time = if always { ROUND } else { LOOK };
+        let time = if always { DRIVE_INTERVAL } else { DRIVE_TIME };
         runtime.block_on(async { sleep(time).await });
     }
 }
@@ -310,9 +310,9 @@ pub(crate) fn check_address(address: &str) -> PyResult<String> {
 /// Raises:
 ///     `ValueError`: The address is neither `host:port` nor `unix:/path`.
 #[pyfunction]
-pub(crate) fn is_here(address: &str) -> PyResult<bool> {
+pub(crate) fn is_local(address: &str) -> PyResult<bool> {
     let parsed: Address = address.parse().map_err(PyValueError::new_err)?;
-    Ok(parsed.is_here())
+    Ok(parsed.is_local())
 }
 
 #[pymethods]
@@ -338,22 +338,24 @@ impl Channel {
         let message = method.request(request)?;
         let (most, bytes) = (boardwire_api::MAX_MESSAGE_BYTES, message.len());
         if bytes > most {
-            let what = format!("a message has at most {most} bytes, not {bytes}");
+            let what = format!("a message must be at most {most} bytes; got {bytes}");
             return Err(wire.raised(py, &Status::resource_exhausted(what)));
         }
         let mut request = wire.request(message, token)?;
-        request.set_timeout(seconds(timeout).min(LONGEST));
+        if timeout.is_some() {
+            request.set_timeout(seconds(timeout).min(MAX_TIMEOUT));
+        }
         let Open { mut grpc, .. } = wire.opened(py)?;
         let (path, output) = (method.path, method.output);
         let call = async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
-            grpc.unary(request, path, Raw).await
+            grpc.unary(request, path, RawCodec).await
         };
         wire.catch_up(py);
-        let give = move |py: Python<'_>, answer: tonic::Response<Bytes>| {
+        let convert = move |py: Python<'_>, answer: tonic::Response<Bytes>| {
             Ok(messages::read(py, &output, answer.into_inner())?.into_any().unbind())
         };
-        let answer = wire.finish(py, timeout, call, give);
+        let answer = wire.finish(py, timeout, call, convert);
         if answer.is_err() {
             // Tells the server that no caller waits any more.
             wire.catch_up(py);
@@ -365,11 +367,11 @@ impl Channel {
     fn notify(&self, py: Python<'_>, method: &str, request: &Bound<'_, PyDict>, token: &str) -> PyResult<()> {
         let (wire, method) = (self.0.get(py)?, Method::named(method)?);
         let mut request = wire.request(method.request(request)?, token)?;
-        request.set_timeout(NOTICE);
+        request.set_timeout(NOTICE_TIMEOUT);
         let Open { mut grpc, runtime } = wire.opened(py)?;
         runtime.spawn(async move {
             if grpc.ready().await.is_ok() {
-                let _ = grpc.unary(request, method.path, Raw).await;
+                let _ = grpc.unary(request, method.path, RawCodec).await;
             }
         });
         Ok(())
@@ -383,10 +385,10 @@ impl Channel {
         method: &str,
         token: &str,
         request: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Pipe> {
+    ) -> PyResult<CallStream> {
         let method = Method::named(method)?;
         let request = request.map(|request| method.request(request)).transpose()?;
-        Pipe::open(py, self.0.get(py)?, method, token, request)
+        CallStream::open(py, self.0.get(py)?, method, token, request)
     }
 
     /// Ends all calls and streams of the connection, and tells the server: a forked child may still hold the socket.
@@ -396,7 +398,7 @@ impl Channel {
         wire.closed.send_replace(true);
         if let Some(Open { grpc, runtime }) = open {
             drop(grpc);
-            py.detach(|| drive(&runtime, FAREWELL));
+            py.detach(|| drive(&runtime, CLOSE_ROUNDS));
         }
     }
 }

@@ -22,9 +22,9 @@ from ._connection import Connection, deadline, lease
 from ._seat import WAIT_SECONDS
 from ._stream import Stream
 
-_ENDS = "a batch ends with its connection: open another batch"
-_KEPT = "while the server runs, the batch continues, because it was opened with keep: repeat the call, or call `recv` again"
-_RESET = "while the server has the batch, a reset continues with it; otherwise open another batch"
+_BATCH_ENDS = "a batch ends with its connection: open another batch"
+_BATCH_IS_KEPT = "while the server runs, the batch continues, because it was opened with keep: repeat the call, or call `recv` again"
+_RESET_FIRST = "while the server has the batch, a reset continues with it; otherwise open another batch"
 
 
 def packed(mask: ArrayLike | None, environments: int) -> bytes:
@@ -62,17 +62,17 @@ class Resets:
         self.count = 0
         self._last = np.zeros(environments, dtype=np.int64)
 
-    def note(self, mask: bytes) -> None:
+    def record(self, mask: bytes) -> None:
         """Records one more reset, of the environments in a packed mask."""
         self.count += 1
         self._last[chosen(mask, len(self._last))] = self.count
 
-    def cover(self, rows: Any, since: int) -> bool:
+    def all_reset_since(self, rows: Any, since: int) -> bool:
         """Returns whether each of these environments was reset after the first `since` resets."""
         return bool((self._last[rows] > since).all())
 
 
-class Asked:
+class BatchRequest:
     """A request on the stream.
 
     Attributes:
@@ -80,13 +80,13 @@ class Asked:
         request: The fields of the request.
         rows: The environments that the response covers.
         opening: The number of the stream opening in which the request was last sent.
-        answer: The response; None until it arrives.
+        response: The response; None until it arrives.
         failed: Whether a wait for this response, or for an earlier one, has failed.
         touched: The environments that the request changes.
         resets: The number of resets up to this request; a reset counts itself.
     """
 
-    __slots__ = ("answer", "failed", "kind", "opening", "request", "resets", "rows", "touched")
+    __slots__ = ("failed", "kind", "opening", "request", "resets", "response", "rows", "touched")
 
     def __init__(self, kind: str, request: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
         """Creates a request that has not been sent."""
@@ -95,7 +95,7 @@ class Asked:
         self.rows = rows
         self.touched = touched
         self.opening = 0
-        self.answer: _core.Answer | None = None
+        self.response: _core.BatchResponse | None = None
         self.failed = False
         self.resets = resets
 
@@ -135,23 +135,23 @@ class BatchStream:
         self._token = token
         self._keep = keep
         self._timeout = timeout
-        self._advice = _KEPT if keep else _ENDS
+        self._advice = _BATCH_IS_KEPT if keep else _BATCH_ENDS
         columns = about["config"]["columns"]
         self._shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), about["agents"], columns)
         self._stream = Stream(
             connection, token, "BatchService/RunBatch", advice=self._advice, rows=self._shape
         )
-        self._unanswered: deque[Asked] = deque()
-        self._lost: list[Asked] = []
+        self._unanswered: deque[BatchRequest] = deque()
+        self._lost: list[BatchRequest] = []
         self._sequence = np.zeros(about["config"]["environments"], dtype=np.uint64)
         self._resets = Resets(about["config"]["environments"])
         self._lease = lease(self, connection, "BatchService/CloseBatch", {"batch_id": about["id"]}, token)
 
     @property
-    def at_once(self) -> None:
+    def step_without_waiting(self) -> None:
         """Returns None: a batch in a server is stepped by messages only."""
 
-    async def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
+    async def step(self, rows: slice, actions: bytes, mask: bytes) -> BatchRequest:
         """Sends an action for each environment in a range.
 
         Raises:
@@ -166,81 +166,83 @@ class BatchStream:
             "count": rows.stop - rows.start,
             "mask": mask,
         }
-        return await self._send(Asked("step", request, rows, rows, self._resets.count))
+        return await self._send(BatchRequest("step", request, rows, rows, self._resets.count))
 
-    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
+    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> BatchRequest:
         """Sends a reset, unless it repeats the last one, whose response is pending after a failed wait.
 
         Raises:
             BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
         request = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
-        if (asked := self._repeated(request)) is not None:
-            return asked
+        if (pending := self._repeated(request)) is not None:
+            return pending
         environments = self.about["config"]["environments"]
         touched = chosen(mask, environments)
-        reset = Asked("reset", request, slice(0, environments), touched, self._resets.count + 1)
-        asked = await self._send(reset)
-        self._resets.note(mask)
-        return asked
+        reset = BatchRequest("reset", request, slice(0, environments), touched, self._resets.count + 1)
+        pending = await self._send(reset)
+        self._resets.record(mask)
+        return pending
 
-    def _repeated(self, request: dict[str, Any]) -> Asked | None:
+    def _repeated(self, request: dict[str, Any]) -> BatchRequest | None:
         """Returns the last unanswered request if it is the same reset and a wait for its response failed."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
         if last is None or not last.failed or last.kind != "reset":
             return None
         return last if all((last.request[name] == value for name, value in request.items())) else None
 
-    async def _send(self, asked: Asked) -> Asked:
+    async def _send(self, pending: BatchRequest) -> BatchRequest:
         if self._keep:
-            for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
+            for earlier in [each for each in self._unanswered if each.overlaps(pending.rows)]:
                 await self._wait(earlier, WAIT_SECONDS)
-            asked.request["sequence"] = int(self._sequence[asked.rows].max()) + 1
-            self._send_again()
+            pending.request["sequence"] = int(self._sequence[pending.rows].max()) + 1
+            self._resend()
         else:
-            await self._settle(asked)
-        self._put(asked)
-        while self._unanswered and self._unanswered[0].opening != asked.opening:
+            await self._refuse_after_lost_response(pending)
+        self._transmit(pending)
+        while self._unanswered and self._unanswered[0].opening != pending.opening:
             self._lost.append(self._unanswered.popleft())
-        self._unanswered.append(asked)
-        return asked
+        self._unanswered.append(pending)
+        return pending
 
-    async def _settle(self, asked: Asked) -> None:
+    async def _refuse_after_lost_response(self, pending: BatchRequest) -> None:
         """Refuses a step if an earlier response for its environments was lost and no reset followed."""
-        while self._unanswered and (not self._is_under_way(self._unanswered[0])):
+        while self._unanswered and (not self._is_in_flight(self._unanswered[0])):
             self._lost.append(self._unanswered.popleft())
-        self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
-        if asked.kind == "step" and any((each.overlaps(asked.rows) for each in self._lost)):
-            what_now = await self._connection.what_now(_RESET)
-            raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {what_now}")
+        self._lost = [
+            each for each in self._lost if not self._resets.all_reset_since(each.touched, each.resets)
+        ]
+        if pending.kind == "step" and any((each.overlaps(pending.rows) for each in self._lost)):
+            remedy = await self._connection.remedy(_RESET_FIRST)
+            raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {remedy}")
 
-    async def receive(self, asked: Asked, timeout: float | None) -> BatchStep:
+    async def receive(self, pending: BatchRequest, timeout: float | None) -> BatchStep:
         """Waits for the response to a request and returns its rows.
 
         Raises:
             BoardwireError: The request was refused, or its response was lost.
         """
-        asked.failed = True
+        pending.failed = True
         try:
-            answer = await self._wait(asked, timeout)
-            if answer.step is None:
-                raise answer.error
+            response = await self._wait(pending, timeout)
+            if response.step is None:
+                raise response.error
         except BaseException:
             for each in self._unanswered:
                 each.failed = True
             raise
-        asked.failed = False
-        return answer.step
+        pending.failed = False
+        return response.step
 
-    def may_answer(self, asked: Asked) -> bool:
+    def may_arrive(self, pending: BatchRequest) -> bool:
         """Returns whether the response to a request may still arrive."""
-        return asked.answer is None and (self._keep or self._is_under_way(asked))
+        return pending.response is None and (self._keep or self._is_in_flight(pending))
 
-    def is_dropped(self, asked: Asked) -> bool:
+    def is_discarded(self, pending: BatchRequest) -> bool:
         """Returns whether the response is discarded: all environments of the request were reset since."""
-        return self._resets.cover(asked.touched, asked.resets)
+        return self._resets.all_reset_since(pending.touched, pending.resets)
 
-    async def make_way(self) -> None:
+    async def require_no_pending(self) -> None:
         """Ensures that no response is pending. Single calls need this: they do not wait for the stream.
 
         With `keep`, the client waits once more for each response for which a wait has failed.
@@ -250,34 +252,34 @@ class BatchStream:
             BoardwireError: A wait has failed once more.
         """
         if self._keep:
-            for asked in [each for each in self._unanswered if each.failed]:
-                await self._wait(asked, WAIT_SECONDS)
+            for pending in [each for each in self._unanswered if each.failed]:
+                await self._wait(pending, WAIT_SECONDS)
         if self._unanswered and (self._keep or self._stream.is_open):
             raise RuntimeError("a response is pending: call `recv` first")
 
     async def save(self, mask: bytes) -> bytes:
         """Returns a snapshot of the environments in the mask."""
-        answer = await self._call("SaveBatch", {"mask": mask})
-        snapshot: bytes = answer["snapshot"]
+        response = await self._call("SaveBatch", {"mask": mask})
+        snapshot: bytes = response["snapshot"]
         return snapshot
 
     async def text(self, environment: int, seat: int) -> str:
         """Describes a position as text, as a seat may know it."""
-        answer = await self._call("DescribeEnvironment", {"environment": environment, "seat": seat})
-        text: str = answer["text"]
+        response = await self._call("DescribeEnvironment", {"environment": environment, "seat": seat})
+        text: str = response["text"]
         return text
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
-        answer = await self._call("LoadBatch", {"snapshot": snapshot, "mask": mask})
-        step: BatchStep = self._shape.step(answer["step"])
-        self._note(slice(0, self.about["config"]["environments"]), step)
-        self._resets.note(mask)
+        response = await self._call("LoadBatch", {"snapshot": snapshot, "mask": mask})
+        step: BatchStep = self._shape.step(response["step"])
+        self._store_sequence(slice(0, self.about["config"]["environments"]), step)
+        self._resets.record(mask)
         return step
 
     async def close(self) -> None:
         """Closes the batch, unless the server no longer has it or cannot be reached."""
-        self.hang_up()
+        self.disconnect()
         with contextlib.suppress(*LOST):
             await self._connection.call(
                 "BatchService/CloseBatch",
@@ -287,13 +289,13 @@ class BatchStream:
             )
         self._lease.detach()
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Closes the stream; the next request opens another."""
         self._stream.close()
 
     async def _call(self, method: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Makes a single call about the batch, after the responses of the stream."""
-        await self.make_way()
+        await self.require_no_pending()
         return await self._connection.call(
             f"BatchService/{method}",
             {"batch_id": self.about["id"], **fields},
@@ -302,38 +304,38 @@ class BatchStream:
             advice=self._advice,
         )
 
-    def _note(self, rows: slice, step: Any) -> None:
+    def _store_sequence(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence
 
-    def _is_under_way(self, asked: Asked) -> bool:
-        return self._stream.is_open and asked.opening == self._stream.openings
+    def _is_in_flight(self, pending: BatchRequest) -> bool:
+        return self._stream.is_open and pending.opening == self._stream.openings
 
-    def _send_again(self) -> None:
-        for asked in self._unanswered:
-            if not self._is_under_way(asked):
-                self._put(asked)
+    def _resend(self) -> None:
+        for pending in self._unanswered:
+            if not self._is_in_flight(pending):
+                self._transmit(pending)
 
-    def _put(self, asked: Asked) -> None:
-        self._stream.send({asked.kind: asked.request})
-        asked.opening = self._stream.openings
+    def _transmit(self, pending: BatchRequest) -> None:
+        self._stream.send({pending.kind: pending.request})
+        pending.opening = self._stream.openings
 
-    async def _wait(self, asked: Asked, timeout: float | None) -> _core.Answer:
+    async def _wait(self, pending: BatchRequest, timeout: float | None) -> _core.BatchResponse:
         due, again = (deadline(timeout), self._keep)
-        while asked.answer is None:
+        while pending.response is None:
             if self._keep:
-                self._send_again()
-            elif not self._is_under_way(asked):
-                what_now = await self._connection.what_now(_RESET)
-                raise ConnectionLost(f"the stream broke before the response arrived: {what_now}")
+                self._resend()
+            elif not self._is_in_flight(pending):
+                remedy = await self._connection.remedy(_RESET_FIRST)
+                raise ConnectionLost(f"the stream broke before the response arrived: {remedy}")
             try:
-                answer = await self._stream.receive(timeout)
+                response = await self._stream.receive(timeout)
             except ConnectionLost as lost:
                 if not again or lost.reason:
                     raise
                 again, timeout = (False, due - time.monotonic())
                 continue
             first = self._unanswered.popleft()
-            first.answer = answer
-            if answer.step is not None:
-                self._note(first.rows, answer.step)
-        return asked.answer
+            first.response = response
+            if response.step is not None:
+                self._store_sequence(first.rows, response.step)
+        return pending.response

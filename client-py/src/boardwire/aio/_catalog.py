@@ -49,7 +49,7 @@ class Catalog:
 
         games = [game async for answer in pages(page) for game in answer["games"]]
         served = {(game["id"], game["rules_version"], game["catalogue_digest"]) for game in games}
-        known = ((spec.id, spec.rules_version, spec.catalogue_digest) for spec in self._specs.values())
+        known = ((spec.id, spec.rules_version, spec.catalogue_digest) for spec in list(self._specs.values()))
         if not served.issuperset(known):
             self._specs.clear()
         return [await self.game(game["id"]) for game in games]
@@ -71,11 +71,12 @@ class Catalog:
         chosen = _values.options(options)
         count = 0 if seats is None else operator.index(seats)
         key = (game, count, frozenset(chosen.items()))
-        if key not in self._specs:
+        spec = self._specs.get(key)
+        if spec is None:
             request = {"game": game, "seats": count, "options": chosen}
             answer, _ = await self._server.ask("CatalogService/GetGame", request, timeout=self._timeout)
-            self._specs[key] = _values.game_spec(answer["spec"])
-        return self._specs[key]
+            spec = self._specs[key] = _values.game_spec(answer["spec"])
+        return spec
 
     async def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
         spec = await self.game(game, seats=seats, options=options)

@@ -17,14 +17,14 @@ from .._info import Clock, Invitation, MatchInfo, MatchState
 from .._replay import Frame, Replay
 from .._types import Autoreset, BatchColumn, IllegalActions, Reward, against, seats_of
 from ..errors import BoardwireError, CallTimeout, ConnectionLost
-from ._batch import Batch, carrier
+from ._batch import Batch, open_transport
 from ._catalog import Catalog
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, pages
 from ._local import LOCAL, LocalConnection
 from ._match import Match
 from ._seat import WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 from ._server import PrivateServer
-from ._waiting import aside
+from ._waiting import in_thread
 
 CALL_SECONDS = 30.0
 _UNANSWERED: tuple[type[BoardwireError], ...] = (ConnectionLost, CallTimeout)
@@ -226,8 +226,8 @@ class Client(Catalog, Closing):
         about, token = (answer["batch"], answer["token"])
         if spec.digest != about["spec_digest"]:
             spec = await self._table(game, spec.seats, spec.options, about["spec_digest"])
-        way = carrier(connection, token, about, spec, keep=keep, timeout=self._timeout)
-        return Batch(way, connection, token)
+        transport = open_transport(connection, token, about, spec, keep=keep, timeout=self._timeout)
+        return Batch(transport, connection, token)
 
     async def join(self, invitation: Invitation | str) -> Seat:
         """Takes the seat of an invitation.
@@ -240,9 +240,9 @@ class Client(Catalog, Closing):
             NotPossibleNow: An agent has already joined with the invitation.
         """
         code = invitation.code if isinstance(invitation, Invitation) else invitation
-        return await self._take(self._connection, code)
+        return await self._join_with(self._connection, code)
 
-    async def _take(self, connection: Connection, code: str, host_token: str = "") -> Seat:
+    async def _join_with(self, connection: Connection, code: str, host_token: str = "") -> Seat:
         before = self._joins.pop(code, None)
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
@@ -256,7 +256,7 @@ class Client(Catalog, Closing):
                 self._joins[code] = (request_id, secret)
             raise
         info = _values.match_info(answer["match"])
-        return await self._made(connection, info, answer["token"], answer["seat"], secret, host_token)
+        return await self._create_seat(connection, info, answer["token"], answer["seat"], secret, host_token)
 
     async def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
         """Takes a seat again with its token: after a crash of the agent, or in another process.
@@ -268,9 +268,9 @@ class Client(Catalog, Closing):
         """
         connection = self._connection
         info = await fetch_match(connection, match_id, self._timeout, token)
-        return await self._made(connection, info, token, None, secret)
+        return await self._create_seat(connection, info, token, None, secret)
 
-    async def _made(
+    async def _create_seat(
         self,
         connection: Connection,
         info: MatchInfo,
@@ -386,7 +386,7 @@ async def connect(
             the certificate with which this client authenticates.
         token: The token of an account, for servers that require accounts.
         insecure: Whether to send the token without TLS even where others could eavesdrop.
-        timeout: The timeout of calls that do not wait for other players: seconds; None for no limit.
+        timeout: The timeout of calls without a `timeout` of their own: seconds; None for no limit.
         server_args: Additional arguments of `boardwire serve`, for a private server.
 
     Raises:
@@ -400,7 +400,7 @@ async def connect(
         if tls:
             raise ValueError("a private server uses a Unix socket without TLS: omit `tls`")
         account = checked(token, "unix:/", insecure=insecure)
-        return Client(await aside(PrivateServer, server_args, account=account), timeout=timeout)
+        return Client(await in_thread(PrivateServer, server_args, account=account), timeout=timeout)
     if server_args:
         raise ValueError("`server_args` is for a private server: omit the address")
     if address == LOCAL:
@@ -410,6 +410,6 @@ async def connect(
     understood = _core.check_address(address)
     if tls and understood.startswith("unix:"):
         raise ValueError(f"{understood} is a Unix socket, which does not use TLS: omit `tls`")
-    secured = await aside(read, tls)
+    secured = await in_thread(read, tls)
     account = checked(token, understood, insecure=insecure or secured is not None)
     return Client(Connection(understood, tls=secured, account=account), timeout=timeout)

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import LOST, BoardwireError, ConnectionLost
-from ._waiting import AWAITS, aside, given
+from ._waiting import AWAITS, in_thread, ready
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 MESSAGE_BYTES = 64 * 1024 * 1024
 ATTEMPTS = 2
-REPEAT = "repeat the call when a server responds at this address again"
+REPEAT_CALL = "repeat the call when a server responds at this address again"
 CLOSED = "CLOSED"
-_UNKNOWN = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
-_OURS = ("", "NOT_CONNECTED", CLOSED)
+_UNKNOWN_REASONS = ("MATCH_UNKNOWN", "INVITATION_UNKNOWN", "BATCH_UNKNOWN", "SEARCH_UNKNOWN")
+_CLIENT_REASONS = ("", "NOT_CONNECTED", CLOSED)
 
 
 class Closing(abc.ABC):
@@ -35,7 +35,7 @@ class Closing(abc.ABC):
     @abc.abstractmethod
     async def close(self) -> object:
         """Closes the object."""
-        return await given(None)
+        return await ready(None)
 
     async def __aenter__(self) -> Self:
         """Returns the object itself."""
@@ -69,8 +69,8 @@ class Connection:
         *,
         tls: _core.Tls | None = None,
         account: str | None = None,
-        story: Callable[[], str] = lambda: "",
-        past: str = "",
+        reason_gone: Callable[[], str] = lambda: "",
+        restart_note: str = "",
     ) -> None:
         """Stores the arguments, and opens no channel yet.
 
@@ -78,14 +78,15 @@ class Connection:
             address: The address at which the server listens.
             tls: The TLS configuration; without it, the connection is plaintext.
             account: The token of the account that the calls belong to.
-            story: Returns why the server is gone, or an empty string if unknown; may block briefly.
-            past: Why the server may have lost its matches, batches and searches; added to errors about them.
+            reason_gone: Returns why the server is gone, or an empty string if unknown; may block briefly.
+            restart_note: Why the server may have lost its matches, batches and searches; it is added to
+                errors about them.
         """
         self.address = address
         self._tls = tls
         self._account = account
-        self._story = story
-        self._past = past
+        self._reason_gone = reason_gone
+        self._restart_note = restart_note
         self._channels: dict[int, _core.Channel] = {}
 
     @property
@@ -110,7 +111,7 @@ class Connection:
         timeout: float | None,
         token: str = "",
         attempts: int = 1,
-        advice: str = REPEAT,
+        advice: str = REPEAT_CALL,
     ) -> dict[str, Any]:
         """Makes one call, and retries it after a lost connection while `attempts` remain.
 
@@ -135,7 +136,7 @@ class Connection:
             try:
                 answer: dict[str, Any] = await self.channel.call(method, request, token, timeout)
             except BoardwireError as error:
-                failure = await self.explained(error, advice)
+                failure = await self.with_details(error, advice)
                 if attempts <= 0 or not isinstance(failure, ConnectionLost) or failure.reason:
                     raise failure from None
             else:
@@ -159,27 +160,28 @@ class Connection:
         """
         return (await self.call(method, request, timeout=timeout, attempts=attempts), self)
 
-    async def explained(self, error: BoardwireError, advice: str = REPEAT) -> BoardwireError:
+    async def with_details(self, error: BoardwireError, advice: str = REPEAT_CALL) -> BoardwireError:
         """Returns the error to raise for a failed call, completed with what the client knows of the server.
 
         The error of a lost connection gets the address. If it has no reason, it also gets why the server is
-        gone, or else `advice`. An error about an unknown match, invitation, batch or search gets `past`.
+        gone, or else `advice`. An error about an unknown match, invitation, batch or search gets the restart
+        note.
         """
-        if isinstance(error, ConnectionLost) and error.reason in _OURS:
-            told = f"no response from {self.address} ({error.message})"
+        if isinstance(error, ConnectionLost) and error.reason in _CLIENT_REASONS:
+            message = f"no response from {self.address} ({error.message})"
             if not error.reason:
-                told = f"{told}: {await self.what_now(advice)}"
-            return ConnectionLost(told, code=error.code, reason=error.reason)
-        if self._past and error.reason in _UNKNOWN:
-            told = f"{error.message}; {self._past}"
-            return type(error)(told, code=error.code, reason=error.reason, metadata=error.metadata)
+                message = f"{message}: {await self.remedy(advice)}"
+            return ConnectionLost(message, code=error.code, reason=error.reason)
+        if self._restart_note and error.reason in _UNKNOWN_REASONS:
+            message = f"{error.message}; {self._restart_note}"
+            return type(error)(message, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
-    async def what_now(self, advice: str) -> str:
+    async def remedy(self, advice: str) -> str:
         """Returns why the server is gone, if the client knows it; else `advice`."""
-        return await aside(self._story) or advice
+        return await in_thread(self._reason_gone) or advice
 
-    def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
+    def release(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
         """Releases an object on the server if this process opened it.
 
         Waits for no response and raises no `BoardwireError`, because the garbage collector may call it.
@@ -191,9 +193,9 @@ class Connection:
 
     async def close(self) -> None:
         """Closes the channel of this process; the next call opens a new one."""
-        await aside(self.hang_up)
+        await in_thread(self.disconnect)
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Closes the channel of this process in the calling thread."""
         channel = self._channels.pop(os.getpid(), None)
         if channel is not None:
@@ -220,7 +222,7 @@ def lease(thing: object, connection: Connection, method: str, request: dict[str,
     Returns:
         The `weakref.finalize`: the caller detaches it after releasing the object itself.
     """
-    finalizer = weakref.finalize(thing, connection.give_back, os.getpid(), method, request, token)
+    finalizer = weakref.finalize(thing, connection.release, os.getpid(), method, request, token)
     finalizer.atexit = False
     return finalizer
 

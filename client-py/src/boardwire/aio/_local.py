@@ -10,6 +10,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .. import _core
@@ -17,9 +18,9 @@ from .._spec import GameSpec
 from .._types import BatchStep
 from ..errors import BoardwireError, CallTimeout, NotServed
 from ._batch_stream import Resets
-from ._connection import REPEAT, Connection, deadline
+from ._connection import REPEAT_CALL, Connection, deadline
 from ._seat import WAIT_SECONDS
-from ._waiting import aside, given
+from ._waiting import in_thread, ready
 
 LOCAL = "local:"
 
@@ -54,7 +55,7 @@ class LocalConnection(Connection):
         timeout: float | None,
         token: str = "",
         attempts: int = 1,
-        advice: str = REPEAT,
+        advice: str = REPEAT_CALL,
     ) -> dict[str, Any]:
         """Calls a method of the engine. No response can be lost.
 
@@ -63,11 +64,11 @@ class LocalConnection(Connection):
             NotServed: The method needs a server.
         """
         try:
-            return await aside(self.engine.call, method, request, timeout)
+            return await in_thread(self.engine.call, method, request, timeout)
         except KeyError:
             return self.channel
 
-    def give_back(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
+    def release(self, process: int, method: str, request: dict[str, Any], token: str) -> None:
         """Releases a batch or search that this process has opened; ignores errors of the call."""
         if process == os.getpid():
             with contextlib.suppress(BoardwireError):
@@ -77,15 +78,14 @@ class LocalConnection(Connection):
         """Ends all batches and searches."""
         engine = self._engines.get(os.getpid())
         if engine is not None:
-            await aside(engine.close)
+            await in_thread(engine.close)
 
 
-class LocalCarrier:
+class LocalTransport:
     """The transport of a batch in this process.
 
-    Requests run in the order in which they are sent, as on a stream: none starts before the earlier ones are
-    done. The first request runs in the engine's threads. The next one starts when this process sends a
-    request of the batch or waits for one.
+    Requests for the same environments run in the order in which they are sent, as on a stream. Other requests
+    run at the same time.
     """
 
     def __init__(self, connection: LocalConnection, about: dict[str, Any], spec: GameSpec) -> None:
@@ -95,128 +95,97 @@ class LocalCarrier:
         self._connection = connection
         self._engine = connection.engine
         self._batch = self._engine.batch(about["id"])
-        self._unfinished: deque[_Sent] = deque()
-        self._unanswered: deque[_Sent] = deque()
+        self._pending: deque[_LocalRequest] = deque()
         self._resets = Resets(about["config"]["environments"])
 
     @property
-    def at_once(self) -> Callable[[Any], BatchStep | None]:
+    def step_without_waiting(self) -> Callable[[Any], BatchStep | None]:
         """Returns a function that steps all environments; it returns None if the step would have to wait."""
         return self._batch.step
 
-    async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
-        """Sends an action for each environment in a range."""
-        first, count = (rows.start, rows.stop - rows.start)
-        return await given(self._send(rows, lambda: self._batch.send(first, count, actions, mask)))
+    async def step(self, rows: slice, actions: bytes, mask: bytes) -> _LocalRequest:
+        """Starts a step of the environments in a range."""
+        call = self._batch.send(rows.start, rows.stop - rows.start, actions, mask)
+        return await ready(self._started(rows, call))
 
-    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
-        """Sends a reset of the environments in the mask."""
+    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _LocalRequest:
+        """Starts a reset of the environments in the mask."""
         everywhere = slice(0, self.about["config"]["environments"])
-        sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
-        self._resets.note(mask)
-        return await given(sent)
+        request = self._started(everywhere, self._batch.reset(mask, seed, seeds))
+        self._resets.record(mask)
+        return await ready(request)
 
-    async def receive(self, sent: _Sent, timeout: float | None) -> BatchStep:
-        """Waits for the response to a request and returns its rows.
+    def _started(self, rows: slice, call: _core.Sent) -> _LocalRequest:
+        request = _LocalRequest(rows, call, self._resets.count)
+        self._pending.append(request)
+        return request
+
+    async def receive(self, request: _LocalRequest, timeout: float | None) -> BatchStep:
+        """Waits for the response to a request and for all earlier responses; returns its rows.
 
         Raises:
             BoardwireError: The request was refused.
             CallTimeout: The response takes longer; call `receive` again.
         """
-        await self._wait(sent, timeout)
-        while sent in self._unanswered:
-            self._unanswered.popleft()
-        assert sent.doing is not None
-        return sent.doing.take()
-
-    async def _wait(self, sent: _Sent, timeout: float | None) -> None:
         due = deadline(timeout)
-        while not sent.done:
-            first = self._unfinished[0]
-            assert first.doing is not None, "the first one has begun"
-            if not await aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
+        while request in self._pending:
+            if not await in_thread(self._pending[0].call.wait, max(due - time.monotonic(), 0.0)):
                 raise CallTimeout(f"no response within {timeout} s", reason="TIMED_OUT")
-            self._go_on()
+            self._pending.popleft()
+        return request.call.take()
 
-    def may_answer(self, sent: _Sent) -> bool:
+    def may_arrive(self, request: _LocalRequest) -> bool:
         """Returns whether the response is still pending."""
-        return not sent.done
+        return request in self._pending
 
-    def is_dropped(self, sent: _Sent) -> bool:
+    def is_discarded(self, request: _LocalRequest) -> bool:
         """Returns whether the response is discarded: all environments of the request were reset since."""
-        return self._resets.cover(sent.rows, sent.resets)
+        return self._resets.all_reset_since(request.rows, request.resets)
 
-    async def make_way(self) -> None:
+    async def require_no_pending(self) -> None:
         """Ensures that no response is pending. After a fork, moves the batch to the engine of this process.
 
         Raises:
             RuntimeError: A response is pending.
         """
-        if self._unanswered:
+        if self._pending:
             raise RuntimeError("a response is pending: call `recv` first")
         if self._engine is not self._connection.engine:
             self._engine = self._connection.engine
             self._engine.adopt(self._batch)
-        await given(None)
+        await ready(None)
 
     async def save(self, mask: bytes) -> bytes:
         """Returns a snapshot of the environments in the mask."""
-        await self.make_way()
-        return await aside(self._batch.save, mask, WAIT_SECONDS)
+        await self.require_no_pending()
+        return await in_thread(self._batch.save, mask, WAIT_SECONDS)
 
     async def text(self, environment: int, seat: int) -> str:
         """Describes a position as text, as a seat may know it."""
-        await self.make_way()
-        return await aside(self._batch.text, environment, seat, WAIT_SECONDS)
+        await self.require_no_pending()
+        return await in_thread(self._batch.text, environment, seat, WAIT_SECONDS)
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""
-        await self.make_way()
-        return await aside(self._batch.load, snapshot, mask, WAIT_SECONDS)
+        await self.require_no_pending()
+        return await in_thread(self._batch.load, snapshot, mask, WAIT_SECONDS)
 
     async def close(self) -> None:
         """Closes the batch."""
         self._batch.close()
-        await given(None)
-
-    def _send(self, rows: slice, begin: Callable[[], _core.Sent]) -> _Sent:
-        sent = _Sent(rows, begin, self._resets.count)
-        self._unfinished.append(sent)
-        self._unanswered.append(sent)
-        self._go_on()
-        return sent
-
-    def _go_on(self) -> None:
-        """Starts the next request, and continues with the one after it as long as each is done."""
-        while self._unfinished:
-            first = self._unfinished[0]
-            if first.doing is None:
-                first.doing = first.begin()
-            if not first.doing.done:
-                break
-            self._unfinished.popleft()
-        self._batch.busy = bool(self._unfinished)
+        await ready(None)
 
 
-class _Sent:
-    """A request to a batch.
+@dataclass(frozen=True, slots=True, eq=False)
+class _LocalRequest:
+    """A started request to a batch.
 
     Attributes:
         rows: The environments that the request covers.
-        begin: The function that starts the request.
-        doing: The started request, which holds the response once it is done; None before the start.
+        call: The call of the engine, which holds the response once it is done.
         resets: The number of resets before this request.
     """
 
-    __slots__ = ("begin", "doing", "resets", "rows")
-
-    def __init__(self, rows: slice, begin: Callable[[], _core.Sent], resets: int) -> None:
-        self.rows = rows
-        self.begin = begin
-        self.doing: _core.Sent | None = None
-        self.resets = resets
-
-    @property
-    def done(self) -> bool:
-        """Returns whether the response is available or was received."""
-        return self.doing is not None and self.doing.done
+    rows: slice
+    call: _core.Sent
+    resets: int

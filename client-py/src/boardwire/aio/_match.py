@@ -14,7 +14,7 @@ from .._info import Invitation, MatchInfo
 from .._replay import Frame, Replay
 from .._spec import GameSpec
 from ._connection import Closing, Connection
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
+from ._seat import MATCH_CONTINUES, WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -57,11 +57,11 @@ class Match(Closing):
             ValueError: The seat is not an agent's.
             NotPossibleNow: An agent has already taken the seat.
         """
-        for given in self.invitations:
-            if given.seat == seat:
-                return await self._client._take(self._connection, given.code, self.host_token)
-        seats = ", ".join((str(given.seat) for given in self.invitations)) or "none"
-        raise ValueError(f"seat {seat} of {self.id} is not an agent's; agents have the seats {seats}")
+        for invitation in self.invitations:
+            if invitation.seat == seat:
+                return await self._client._join_with(self._connection, invitation.code, self.host_token)
+        seats = ", ".join((str(invitation.seat) for invitation in self.invitations)) or "there are none"
+        raise ValueError(f"`seat` must be an agent's seat of {self.id} ({seats}); got {seat}")
 
     async def invite(self, seat: int) -> Invitation:
         """Creates a new invitation for an agent's seat; the former invitation and token become invalid.
@@ -71,10 +71,10 @@ class Match(Closing):
             NotPossibleNow: Agents are revealing their secrets for fair deals; no agent may be replaced then.
         """
         request = {"match_id": self.id, "seat": operator.index(seat)}
-        answer = await self._call("Invite", request)
-        given = _values.invitation(answer["invitation"])
-        self.invitations = tuple((given if known.seat == seat else known for known in self.invitations))
-        return given
+        answer = await self._call("Invite", request, self._client._timeout)
+        new = _values.invitation(answer["invitation"])
+        self.invitations = tuple((new if known.seat == seat else known for known in self.invitations))
+        return new
 
     async def info(self) -> MatchInfo:
         """Returns what every seat may know of the match."""
@@ -100,7 +100,7 @@ class Match(Closing):
             InvalidRequest: The seat is not an agent's.
         """
         request = {"match_id": self.id, "episode": episode, "seat": operator.index(seat)}
-        await self._call("Resign", request)
+        await self._call("Resign", request, self._client._timeout)
 
     async def replay(self, episode: int | None = None) -> Replay:
         """Returns an episode from its deal on, as the public may see it.
@@ -144,21 +144,15 @@ class Match(Closing):
             ConnectionLost: The server does not answer. The end of a `with` block ignores this error.
         """
         request = {"match_id": self.id}
-        answer = await self._call("CloseMatch", request)
+        answer = await self._call("CloseMatch", request, self._client._timeout)
         return _values.match_info(answer["match"])
 
     def __repr__(self) -> str:
         """Returns a text with the game and the match, without the token."""
         return f"<Match {self.id} of {self.spec.id}>"
 
-    async def _call(
-        self, method: str, request: dict[str, Any], timeout: float | None = None
-    ) -> dict[str, Any]:
+    async def _call(self, method: str, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
         """Makes a call as the host."""
         return await self._connection.call(
-            f"MatchService/{method}",
-            request,
-            timeout=self._client._timeout if timeout is None else timeout,
-            token=self.host_token,
-            advice=MATCH_GOES_ON,
+            f"MatchService/{method}", request, timeout=timeout, token=self.host_token, advice=MATCH_CONTINUES
         )

@@ -21,7 +21,7 @@ from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, lease
 
 SEARCH_SECONDS = 600.0
 MAX_PLAYOUTS = 1 << 16
-_ENDS = "a search ends with its connection: create another search"
+_SEARCH_ENDS = "a search ends with its connection: create another search"
 
 
 class Search(Closing):
@@ -41,10 +41,10 @@ class Search(Closing):
         worlds: The number of sampled worlds; the worlds of one environment are adjacent.
         places: The number of places.
         seed: The seed that determines the worlds and their luck.
-        shown: The rows of the worlds as they were sampled. `seat` is the seat that the world was sampled for
-            while it owes a decision, else the lowest seat that does, or 255 when the world is over. `view` is
-            that of `seat`, when over of the seat that the world was sampled for. `ply` counts the actions
-            applied since then.
+        shown: The rows of the worlds as they were sampled, as in every step of the search. `seat` is the seat
+            that the world was sampled for while it owes a decision, else the lowest seat that owes one, or
+            255 when the world is over. `view` is the view of `seat`; when the world is over, it is the view
+            of the seat that it was sampled for. `ply` counts the actions applied since the sampling.
     """
 
     def __init__(self, connection: Connection, answer: dict[str, Any], token: str, spec: GameSpec) -> None:
@@ -93,7 +93,7 @@ class Search(Closing):
             "into": b"" if into is None else _column(into, "<u4", "into"),
         }
         answer = await self._connection.call(
-            "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_ENDS
+            "SearchService/Advance", request, timeout=timeout, token=self._token, advice=_SEARCH_ENDS
         )
         step: BatchStep = self._shape.step(answer["step"])
         return step
@@ -133,7 +133,7 @@ class Search(Closing):
             "seed": seed,
         }
         answer = await self._connection.call(
-            "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_ENDS
+            "SearchService/Rollout", request, timeout=timeout, token=self._token, advice=_SEARCH_ENDS
         )
         return np.frombuffer(answer["reward"], dtype="<f4").reshape(-1, self.spec.seats)
 
@@ -172,11 +172,11 @@ class Search(Closing):
         seed = secrets.randbits(64) if seed is None else seed
         values = np.full(self.shown.mask.shape, np.nan, np.float32)
         for first in range(0, len(world), room):
-            of, done = (world[first : first + room], action[first : first + room])
-            into = self.worlds + np.arange(len(of))
-            await self.advance(of, done, into=into, timeout=timeout)
-            earned = await self.rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
-            values[of, done] = earned[np.arange(len(of)), self.shown.seat[of]]
+            worlds, actions = (world[first : first + room], action[first : first + room])
+            into = self.worlds + np.arange(len(worlds))
+            await self.advance(worlds, actions, into=into, timeout=timeout)
+            rewards = await self.rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
+            values[worlds, actions] = rewards[np.arange(len(worlds)), self.shown.seat[worlds]]
         return values
 
     async def close(self) -> None:
@@ -194,7 +194,7 @@ class Search(Closing):
         return f"<Search {self.id} of {self.places} places of {self.spec.id}>"
 
 
-async def begin(
+async def create_search(
     connection: Connection,
     token: str,
     spec: GameSpec,
@@ -220,7 +220,12 @@ async def begin(
         "request_id": str(uuid.uuid4()),
     }
     answer = await connection.call(
-        "SearchService/CreateSearch", request, timeout=timeout, token=token, attempts=ATTEMPTS, advice=_ENDS
+        "SearchService/CreateSearch",
+        request,
+        timeout=timeout,
+        token=token,
+        attempts=ATTEMPTS,
+        advice=_SEARCH_ENDS,
     )
     return Search(connection, answer, token, spec)
 
@@ -231,12 +236,12 @@ def _column(values: ArrayLike, dtype: str, name: str) -> bytes:
     Raises:
         ValueError: The values are not a row of integers, or one does not fit the dtype.
     """
-    given = np.asarray(values)
-    if given.ndim != 1 or (given.size and (not np.issubdtype(given.dtype, np.integer))):
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and (not np.issubdtype(array.dtype, np.integer))):
         raise ValueError(
-            f"`{name}` must be a one-dimensional array of integers; got {given.dtype}{list(given.shape)}"
+            f"`{name}` must be a one-dimensional array of integers; got {array.dtype}{list(array.shape)}"
         )
-    most = np.iinfo(dtype).max
-    if given.size and (not (given.min() >= 0 and given.max() <= most)):
-        raise ValueError(f"`{name}` must be from 0 to {most}; got {given.min()} to {given.max()}")
-    return given.astype(dtype).tobytes()
+    maximum = np.iinfo(dtype).max
+    if array.size and (not (array.min() >= 0 and array.max() <= maximum)):
+        raise ValueError(f"`{name}` must be from 0 to {maximum}; got {array.min()} to {array.max()}")
+    return array.astype(dtype).tobytes()

@@ -17,12 +17,12 @@ from .._spec import GameSpec
 from .._types import Observation, Reward
 from ..errors import BoardwireError, CallTimeout, IllegalAction, ServerFault
 from ._connection import ATTEMPTS, Closing, Connection, deadline
-from ._search import SEARCH_SECONDS, Search, begin
+from ._search import SEARCH_SECONDS, Search, create_search
 from ._stream import PlayStream
-from ._waiting import aside, given
+from ._waiting import in_thread, ready
 
 WAIT_SECONDS = 600.0
-MATCH_GOES_ON = "the match continues while the server runs, and after a restart with its journal: repeat the call, or take the seat again with client.seat(match_id, token)"
+MATCH_CONTINUES = "the match continues while the server runs, and after a restart with its journal: repeat the call, or take the seat again with client.seat(match_id, token)"
 
 
 class Seat(Closing):
@@ -60,10 +60,10 @@ class Seat(Closing):
         self.token = token
         self.spec = spec
         self.last: Observation | None = None
-        self._came = 0.0
+        self._received_at = 0.0
         self._connection = connection
         self._timeout = timeout
-        self._stream = PlayStream(connection, token, advice=MATCH_GOES_ON)
+        self._stream = PlayStream(connection, token, advice=MATCH_CONTINUES)
         self._host_token = host_token
         self.secret = secret
         self.bound: FairDeal | None = None
@@ -130,15 +130,15 @@ class Seat(Closing):
                 reason="ACTION_OUT_OF_RANGE",
                 metadata={"action": str(index), "actions": str(count)},
             )
-        seen = self.last or await self.observe(wait=False)
+        last = self.last or await self.observe(wait=False, timeout=timeout)
         request = {
             "match_id": self.match_id,
-            "episode": seen.episode,
-            "decision": seen.decision,
+            "episode": last.episode,
+            "decision": last.decision,
             "action": index,
             "wait": wait,
             "extras": _extras(text, explain, actions, head),
-            "thought": time.monotonic() - self._came if seen.clocks else None,
+            "thought": time.monotonic() - self._received_at if last.clocks else None,
         }
         return await self._ask("act", request, timeout)
 
@@ -169,21 +169,21 @@ class Seat(Closing):
             NotPossibleNow: The episode is not over, and this agent may not leave it.
             AccessDenied: The seat may not give a seed.
         """
-        given = None if seed is None else operator.index(seed)
+        number = None if seed is None else operator.index(seed)
         episode = self.last.episode if self.last else None
-        if given is not None and self._host_token:
+        if number is not None and self._host_token:
             await self._connection.call(
                 "MatchService/ResetMatch",
-                {"match_id": self.match_id, "seed": given, "episode": episode},
+                {"match_id": self.match_id, "seed": number, "episode": episode},
                 timeout=timeout,
                 token=self._host_token,
-                advice=MATCH_GOES_ON,
+                advice=MATCH_CONTINUES,
             )
             self.last = None
             return await self.observe(wait=wait, text=text, actions=actions, timeout=timeout)
         request = {
             "match_id": self.match_id,
-            "seed": given,
+            "seed": number,
             "episode": episode,
             "wait": wait,
             "extras": _extras(text, False, actions),
@@ -205,7 +205,7 @@ class Seat(Closing):
             InvalidRequest: The match has no fair deals.
             Gone: Another seat did not reveal its secret in time, and has forfeited the match.
         """
-        self.bound = self.bound or await self._all_bound(timeout)
+        self.bound = self.bound or await self._all_joined(timeout)
         request = {"match_id": self.match_id, "secret": self.secret}
         await self._connection.call(
             "MatchService/OpenDeal",
@@ -213,22 +213,22 @@ class Seat(Closing):
             timeout=self._timeout,
             token=self.token,
             attempts=ATTEMPTS,
-            advice=MATCH_GOES_ON,
+            advice=MATCH_CONTINUES,
         )
 
-    async def _all_bound(self, timeout: float | None) -> FairDeal | None:
+    async def _all_joined(self, timeout: float | None) -> FairDeal | None:
         """Waits until all agents have joined, and returns the commitments; None without fair deals."""
         pause, due = (0.02, deadline(timeout))
         while True:
             match = await self.info()
             if match.fair is None:
                 return None
-            bound = zip(match.players, match.fair.seat_commitments, strict=True)
-            if all((commitment for player, commitment in bound if player == "agent")):
+            seats = zip(match.players, match.fair.seat_commitments, strict=True)
+            if all((commitment for player, commitment in seats if player == "agent")):
                 return match.fair
             if time.monotonic() + pause > due:
                 raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
-            await aside(time.sleep, pause)
+            await in_thread(time.sleep, pause)
             pause = min(2 * pause, 1.0)
 
     async def resign(
@@ -246,9 +246,9 @@ class Seat(Closing):
         Raises:
             EpisodeOver: The episode ended without a forfeit of the seat, or the next one has begun.
         """
-        seen = self.last or await self.observe(wait=False)
+        last = self.last or await self.observe(wait=False, timeout=timeout)
         extras = _extras(text, explain, False)
-        request = {"match_id": self.match_id, "episode": seen.episode, "extras": extras}
+        request = {"match_id": self.match_id, "episode": last.episode, "extras": extras}
         return await self._ask("resign", request, timeout)
 
     async def search(
@@ -281,7 +281,7 @@ class Seat(Closing):
                 worlds.
             ServerFull: The server is full; places count as environments.
         """
-        return await begin(
+        return await create_search(
             self._connection,
             self.token,
             self.spec,
@@ -314,12 +314,12 @@ class Seat(Closing):
             self._connection, self.match_id, episode, token=self.token, timeout=self._timeout
         )
         if self.bound is not None:
-            check_bound(self.bound, replay.fair)
+            check_commitments(self.bound, replay.fair)
         return replay
 
     async def close(self) -> None:
         """Closes the stream. The seat stays taken, and the next call opens a new stream."""
-        await given(self._stream.close())
+        await ready(self._stream.close())
 
     def __repr__(self) -> str:
         """Returns a text with the match and the seat, without the token."""
@@ -327,19 +327,19 @@ class Seat(Closing):
 
     async def _ask(self, kind: str, request: dict[str, Any], timeout: float | None) -> Observation:
         self.last = _values.observation(await self._stream.ask(kind, request, timeout), self.spec)
-        self._came = time.monotonic()
+        self._received_at = time.monotonic()
         return self.last
 
 
-def check_bound(seen: FairDeal, told: FairDeal | None) -> None:
-    """Compares the commitments that a seat has `seen` with those `told` later.
+def check_commitments(expected: FairDeal, actual: FairDeal | None) -> None:
+    """Compares the commitments of a replay with those that a seat saw before.
 
     Raises:
-        ServerFault: They differ, or `told` is None.
+        ServerFault: They differ, or `actual` is None.
     """
-    if told is None or (told.server_commitment, told.seat_commitments) != (
-        seen.server_commitment,
-        seen.seat_commitments,
+    if actual is None or (actual.server_commitment, actual.seat_commitments) != (
+        expected.server_commitment,
+        expected.seat_commitments,
     ):
         raise ServerFault(
             "the commitments in the replay differ from those that this seat saw before it revealed its secret"
@@ -350,7 +350,7 @@ async def fetch_match(connection: Connection, match_id: str, timeout: float | No
     """Fetches what the holder of a token may know of a match."""
     request = {"match_id": match_id}
     answer = await connection.call(
-        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+        "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_CONTINUES
     )
     return _values.match_info(answer["match"])
 
@@ -361,7 +361,7 @@ async def fetch_replay(
     """Fetches an episode as the holder of `token` may see it, or the public if it is empty."""
     request = {"match_id": match_id, "episode": episode}
     answer = await connection.call(
-        "MatchService/GetReplay", request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+        "MatchService/GetReplay", request, timeout=timeout, token=token, advice=MATCH_CONTINUES
     )
     return _values.replay(answer["replay"])
 
@@ -371,18 +371,18 @@ async def watch(
 ) -> AsyncIterator[Frame]:
     """Yields every position of a match as the public may see it, as the match is played."""
     request = {"match_id": match_id, "after": after}
-    pipe = connection.channel.stream("MatchService/Watch", token, request)
+    call_stream = connection.channel.stream("MatchService/Watch", token, request)
     try:
         while True:
             try:
-                shown = await pipe.receive(timeout)
+                response = await call_stream.receive(timeout)
             except BoardwireError as failure:
-                raise await connection.explained(failure, MATCH_GOES_ON) from None
-            if shown is None:
+                raise await connection.with_details(failure, MATCH_CONTINUES) from None
+            if response is None:
                 return
-            yield _values.frame(shown["frame"])
+            yield _values.frame(response["frame"])
     finally:
-        pipe.close()
+        call_stream.close()
 
 
 def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:

@@ -43,13 +43,13 @@ class Stream:
         self._advice = advice
         self._shape = rows
         self._channel: _core.Channel | None = None
-        self._pipe: _core.Pipe | None = None
+        self._call_stream: _core.CallStream | None = None
         self._sent = self._answered = 0
 
     @property
     def is_open(self) -> bool:
         """Whether the stream is open in this process, as far as the client knows."""
-        return self._pipe is not None and self._connection.has(self._channel)
+        return self._call_stream is not None and self._connection.has(self._channel)
 
     def send(self, request: dict[str, Any]) -> None:
         """Numbers and sends a request, and opens the stream if necessary; does not wait for the response.
@@ -57,11 +57,11 @@ class Stream:
         Raises:
             BoardwireError: The stream does not open.
         """
-        pipe = self._pipe
-        if pipe is None or not self.is_open:
-            pipe = self._open()
+        call_stream = self._call_stream
+        if call_stream is None or not self.is_open:
+            call_stream = self._open()
         tag = request["tag"] = (self._sent + 1) % _TAGS
-        pipe.send(request)
+        call_stream.send(request)
         self._sent = tag
 
     async def receive(self, timeout: float | None) -> Any:
@@ -70,26 +70,26 @@ class Stream:
         Any exception ends the stream.
 
         Returns:
-            The fields of the response; on the stream of a batch, a `_core.Answer`.
+            The fields of the response; on the stream of a batch, a `_core.BatchResponse`.
 
         Raises:
             BoardwireError: The stream broke; pending requests get no response.
         """
-        pipe = self._pipe
-        assert pipe is not None
+        call_stream = self._call_stream
+        assert call_stream is not None
         try:
             if self._shape is not None:
-                answer = await pipe.receive_rows(timeout, self._shape)
+                answer = await call_stream.receive_rows(timeout, self._shape)
             else:
-                answer = await pipe.receive(timeout)
+                answer = await call_stream.receive(timeout)
         except BoardwireError as failure:
-            self._end(pipe)
-            raise await self._connection.explained(failure, self._advice) from None
+            self._end(call_stream)
+            raise await self._connection.with_details(failure, self._advice) from None
         except BaseException:
             self.close()
             raise
         if answer is None:
-            self._end(pipe)
+            self._end(call_stream)
             raise ConnectionLost("the stream ended; the next call opens another")
         self._answered = (self._answered + 1) % _TAGS
         tag = answer["tag"] if self._shape is None else answer.tag
@@ -98,29 +98,29 @@ class Stream:
             raise ServerFault(f"the response to request {self._answered} has the tag {tag}")
         return answer
 
-    def _end(self, pipe: _core.Pipe) -> None:
-        """Closes the stream after a failure of `pipe`.
+    def _end(self, call_stream: _core.CallStream) -> None:
+        """Closes the stream after a failure of `call_stream`.
 
         Raises:
             ConnectionLost: This process has closed the stream or its client; the reason is `CLOSED`.
         """
-        is_closed_here = self._pipe is not pipe or not self.is_open
+        is_closed_here = self._call_stream is not call_stream or not self.is_open
         self.close()
         if is_closed_here:
             raise ConnectionLost("this process closed the stream; the next call opens another", reason=CLOSED)
 
-    def _open(self) -> _core.Pipe:
+    def _open(self) -> _core.CallStream:
         self._channel = self._connection.channel
         self.openings += 1
         self._sent = self._answered = 0
-        self._pipe = self._channel.stream(self._method, self._token)
-        return self._pipe
+        self._call_stream = self._channel.stream(self._method, self._token)
+        return self._call_stream
 
     def close(self) -> None:
         """Closes the stream; the next request opens a new one."""
-        pipe, self._pipe = (self._pipe, None)
-        if pipe is not None:
-            pipe.close()
+        call_stream, self._call_stream = (self._call_stream, None)
+        if call_stream is not None:
+            call_stream.close()
 
 
 class PlayStream:

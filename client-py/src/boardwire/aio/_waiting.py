@@ -13,11 +13,11 @@ _T = TypeVar("_T")
 AWAITS = True
 
 
-async def aside(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Calls a function that may block for long, in a thread."""
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-async def given(value: _T) -> _T:
+async def ready(value: _T) -> _T:
     """Returns a value that is already available, as an awaitable."""
     return value

@@ -8,7 +8,7 @@ use boardwire_api::Error;
 
 impl Batch {
     /// Returns the range of `count` environments from `first` on; a `count` of 0 means all of them.
-    pub(super) fn range_of(&self, first: u32, count: u32) -> Result<Range<usize>, Error> {
+    fn range_of(&self, first: u32, count: u32) -> Result<Range<usize>, Error> {
         let (environments, first) = (self.options.environments, first as usize);
         if first >= environments {
             return Err(Error::field("first", first, format!("below {environments}")));

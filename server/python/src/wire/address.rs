@@ -16,7 +16,7 @@ pub(crate) enum Address {
 
 impl Address {
     /// Returns whether data sent to this address stays on this machine. It does not resolve names.
-    pub(crate) fn is_here(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let Self::Tcp { host, .. } = self else { return true };
         let name = host.to_ascii_lowercase();
         match host.parse::<IpAddr>() {
@@ -56,7 +56,8 @@ impl FromStr for Address {
     type Err = String;
 
     fn from_str(given: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("an address is 'host:port' or 'unix:/path', not {given:?}: {why}");
+        let wrong =
+            |why: &str| format!("an address must be 'host:port' or 'unix:/path'; got {given:?}: {why}");
         if let Some(path) = given.strip_prefix("unix:") {
             // gRPC also writes an absolute path as unix:///path.
             let path = path.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(path);
@@ -66,26 +67,26 @@ impl FromStr for Address {
             };
         }
         if let Some((scheme, _)) = given.split_once("://") {
-            return Err(wrong(&format!("leave {scheme}:// out; TLS is an argument of its own")));
+            return Err(wrong(&format!("omit {scheme}://; TLS is an argument of its own")));
         }
-        let Some((host, port)) = given.rsplit_once(':') else { return Err(wrong("there is no port")) };
+        let Some((host, port)) = given.rsplit_once(':') else { return Err(wrong("the port is missing")) };
         let port = match port.parse() {
             Ok(port @ 1..) if port.to_string() == given[host.len() + 1..] => port,
-            _ => return Err(wrong("a port is a number from 1 to 65535")),
+            _ => return Err(wrong("a port must be a number from 1 to 65535")),
         };
         if host.contains(['@', '/', '?', '#']) {
-            return Err(wrong("a host has no user and no path"));
+            return Err(wrong("a host must not contain a user or a path"));
         }
         let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
             Some(inner) if matches!(inner.parse(), Ok(IpAddr::V6(_))) => inner,
-            Some(_) => return Err(wrong("in brackets stands an IPv6 address")),
-            None if host.contains(':') => return Err(wrong("an IPv6 address stands in brackets")),
+            Some(_) => return Err(wrong("only an IPv6 address may be in brackets")),
+            None if host.contains(':') => return Err(wrong("an IPv6 address must be in brackets")),
             None => host,
         };
         let is_name =
             |host: &str| host.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
         if host.is_empty() || !is_name(host) {
-            return Err(wrong("the host is no name"));
+            return Err(wrong("the host is not a valid name"));
         }
         Ok(Self::Tcp { host: host.to_owned(), port })
     }

@@ -6,9 +6,9 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
 /// A codec whose messages are their encoded bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Raw;
+pub(crate) struct RawCodec;
 
-impl Codec for Raw {
+impl Codec for RawCodec {
     type Encode = Bytes;
     type Decode = Bytes;
     type Encoder = Self;
@@ -23,7 +23,7 @@ impl Codec for Raw {
     }
 }
 
-impl Encoder for Raw {
+impl Encoder for RawCodec {
     type Item = Bytes;
     type Error = Status;
 
@@ -33,7 +33,7 @@ impl Encoder for Raw {
     }
 }
 
-impl Decoder for Raw {
+impl Decoder for RawCodec {
     type Item = Bytes;
     type Error = Status;
 

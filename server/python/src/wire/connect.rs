@@ -19,11 +19,11 @@ use super::address::Address;
 use super::tls::Tls;
 
 /// The timeout for connecting.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// After this long without data the client sends a keepalive ping. Servers allow a ping every 10 seconds.
-const KEEPALIVE: Duration = Duration::from_secs(20);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
 /// How long the response to a keepalive ping may take.
-const KEEPALIVE_ANSWER: Duration = Duration::from_secs(10);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The flow-control window of one stream in bytes.
 const STREAM_WINDOW: u32 = 4 << 20;
 /// The flow-control window of a connection in bytes.
@@ -31,10 +31,11 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 
 /// Error messages for a client and a server that speak different protocols.
 const SPEAKS_TLS: &str = "the server speaks TLS: connect with tls=True, or tls=boardwire.TLS(...)";
-const SPEAKS_NO_TLS: &str = "the server does not speak TLS: connect without";
-const SPEAKS_NO_HTTP2: &str = "what answers there does not speak HTTP/2, as gRPC does: is the port right?";
+const SPEAKS_NO_TLS: &str = "the server does not speak TLS: connect without `tls`";
+const SPEAKS_NO_HTTP2: &str =
+    "the server at this address does not speak HTTP/2, so it is no gRPC server: check the port";
 /// The error message for a server that closes the connection instead of answering the TLS handshake.
-const SILENT: &str = "the server has hung up without an answer: perhaps it does not speak TLS";
+const CLOSED_IN_HANDSHAKE: &str = "the server closed the connection without a response: it may not speak TLS";
 /// The messages for different protocols: a retry does not help.
 pub(crate) const MISMATCHES: [&str; 3] = [SPEAKS_TLS, SPEAKS_NO_TLS, SPEAKS_NO_HTTP2];
 
@@ -50,12 +51,12 @@ const HTTP2_SETTINGS: u8 = 0;
 pub(crate) fn channel(address: Address, tls: Option<&Tls>) -> Result<Channel, String> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let uri: Uri = format!("{scheme}://{}", address.authority()).parse().map_err(|_| {
-        format!("an address is 'host:port' or 'unix:/path', not {address}: the host is no name")
+        format!("an address must be 'host:port' or 'unix:/path'; got {address}: the host is not a valid name")
     })?;
     let mut endpoint = Endpoint::from(uri.clone())
-        .connect_timeout(CONNECT)
-        .http2_keep_alive_interval(KEEPALIVE)
-        .keep_alive_timeout(KEEPALIVE_ANSWER)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         // A seat may wait for a long time without receiving data.
         .keep_alive_while_idle(true)
         .initial_stream_window_size(STREAM_WINDOW)
@@ -74,12 +75,12 @@ pub(crate) fn channel(address: Address, tls: Option<&Tls>) -> Result<Channel, St
 
 /// Returns the proxy that environment variables name for an address. Addresses on this machine use no proxy.
 fn proxy(address: &Address, uri: &Uri) -> Result<Option<Intercept>, String> {
-    if address.is_here() {
+    if address.is_local() {
         return Ok(None);
     }
     match Matcher::from_env().intercept(uri) {
         Some(proxy) if proxy.uri().scheme_str() != Some("http") => {
-            Err(format!("the proxy for {address} is {}: only those at http:// can be used", proxy.uri()))
+            Err(format!("the proxy for {address} must be an http:// proxy; got {}", proxy.uri()))
         }
         proxy => Ok(proxy),
     }
@@ -99,11 +100,11 @@ async fn dial(address: &Address, uri: Uri, proxy: Option<Intercept>, is_secure: 
             if let Some(auth) = proxy.basic_auth() {
                 tunnel = tunnel.with_auth(auth.clone());
             }
-            let failed = |error| io::Error::other(format!("by the proxy {}: {error}", proxy.uri()));
+            let failed = |error| io::Error::other(format!("the proxy {} failed: {error}", proxy.uri()));
             Box::new(tunnel.oneshot(uri).await.map_err(failed)?.into_inner())
         }
     };
-    Ok(Checked { stream, is_secure, is_met: false })
+    Ok(Checked { stream, is_secure, has_responded: false })
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -115,7 +116,7 @@ struct Checked {
     stream: Box<dyn Stream>,
     is_secure: bool,
     /// Whether the first byte has arrived.
-    is_met: bool,
+    has_responded: bool,
 }
 
 impl Checked {
@@ -139,12 +140,12 @@ impl AsyncRead for Checked {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
         Poll::Ready(match buffer.filled().get(before) {
-            _ if self.is_met => read,
+            _ if self.has_responded => read,
             Some(&first) => {
-                self.is_met = true;
+                self.has_responded = true;
                 read.and(self.check(first))
             }
-            None if self.is_secure => Err(io::Error::other(SILENT)),
+            None if self.is_secure => Err(io::Error::other(CLOSED_IN_HANDSHAKE)),
             None => read,
         })
     }

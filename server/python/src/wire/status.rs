@@ -22,10 +22,10 @@ pub(crate) type Http2 = MapResponse<Channel, fn(Response<Body>) -> Response<Body
 
 /// Converts HTTP errors from a proxy or another kind of server to gRPC statuses, with gRPC's own mapping.
 pub(crate) fn checked(channel: Channel) -> Http2 {
-    MapResponse::new(channel, |answer| {
-        let http = answer.status();
-        if http == StatusCode::OK || answer.headers().contains_key(Status::GRPC_STATUS) {
-            return answer;
+    MapResponse::new(channel, |response| {
+        let http = response.status();
+        if http == StatusCode::OK || response.headers().contains_key(Status::GRPC_STATUS) {
+            return response;
         }
         let code = match http.as_u16() {
             400 => Code::Internal,
@@ -35,15 +35,16 @@ pub(crate) fn checked(channel: Channel) -> Http2 {
             429 | 502..=504 => Code::Unavailable,
             _ => Code::Unknown,
         };
-        Status::new(code, format!("what answers there is no gRPC server: {http}")).into_http()
+        Status::new(code, format!("the server at this address is not a gRPC server: HTTP status {http}"))
+            .into_http()
     })
 }
 
 /// What the client knows about a connection when a call fails.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Known {
+pub(crate) struct ConnectionState {
     /// Whether the server has responded before.
-    pub(crate) is_met: bool,
+    pub(crate) has_responded: bool,
     /// Whether the client authenticates with a certificate.
     pub(crate) has_identity: bool,
 }
@@ -54,9 +55,9 @@ pub(crate) fn is_sent(status: &Status) -> bool {
 }
 
 /// Returns the exception for a status. A lost connection is `UNAVAILABLE` without a reason.
-pub(crate) fn raised(py: Python<'_>, status: &Status, known: Known) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, status: &Status, state: ConnectionState) -> PyErr {
     let (code, reason, message) = match status.source() {
-        Some(source) => told(status.code(), source, known),
+        Some(source) => explained(status.code(), source, state),
         None => (status.code(), "", status.message().to_owned()),
     };
     let info = status.get_details_error_info();
@@ -71,7 +72,11 @@ pub(crate) fn raised(py: Python<'_>, status: &Status, known: Known) -> PyErr {
 
 /// Returns the exception for a refusal that arrived inside a response.
 pub(crate) fn refusal(py: Python<'_>, error: &rpc::Status) -> PyErr {
-    raised(py, &client::stream_error_status(error), Known { is_met: true, has_identity: false })
+    raised(
+        py,
+        &client::stream_error_status(error),
+        ConnectionState { has_responded: true, has_identity: false },
+    )
 }
 
 /// Returns the name of a code as gRPC writes it, such as `NOT_FOUND`.
@@ -87,21 +92,32 @@ fn name(code: Code) -> String {
 }
 
 /// Returns the code, reason and message for an error of a connection.
-fn told(code: Code, source: &(dyn Error + 'static), known: Known) -> (Code, &'static str, String) {
+fn explained(
+    code: Code,
+    source: &(dyn Error + 'static),
+    state: ConnectionState,
+) -> (Code, &'static str, String) {
     let causes = causes(source);
     if causes.iter().any(|error| error.is::<TimeoutExpired>()) {
-        return (Code::DeadlineExceeded, "", "the answer has not come in time".to_owned());
+        return (Code::DeadlineExceeded, "", "no response in time".to_owned());
     }
-    let reasons = causes.iter().map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    if let Some(mismatch) = mismatch(&reasons, known) {
+    let mut reasons = String::new();
+    for text in causes.iter().map(ToString::to_string) {
+        // The text of some errors contains the texts of their sources.
+        if !reasons.contains(&text) {
+            let separator = if reasons.is_empty() { "" } else { ": " };
+            reasons = format!("{reasons}{separator}{text}");
+        }
+    }
+    if let Some(mismatch) = mismatch(&reasons, state) {
         return (Code::Unavailable, NOT_CONNECTED, mismatch);
     }
-    let is_new = !known.is_met || causes.iter().any(|error| error.is::<ConnectError>());
+    let is_new = !state.has_responded || causes.iter().any(|error| error.is::<ConnectError>());
     match code {
         // When a connection ends, its calls are cancelled.
         Code::Unknown | Code::Internal | Code::Unavailable | Code::Cancelled => {
-            let told = if is_new { format!("failed to connect: {reasons}") } else { reasons };
-            (Code::Unavailable, "", told)
+            let explained = if is_new { format!("failed to connect: {reasons}") } else { reasons };
+            (Code::Unavailable, "", explained)
         }
         code => (code, "", reasons),
     }
@@ -115,19 +131,19 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)
 /// Returns what is wrong with TLS or the protocol and what to do about it. Returns `None` for other errors.
 ///
 /// It searches the error's text: an error that passes through HTTP/2 keeps nothing else.
-fn mismatch(reasons: &str, known: Known) -> Option<String> {
-    if let Some(said) = MISMATCHES.iter().find(|said| reasons.contains(**said)) {
-        return Some((*said).to_owned());
+fn mismatch(reasons: &str, state: ConnectionState) -> Option<String> {
+    if let Some(message) = MISMATCHES.iter().find(|message| reasons.contains(**message)) {
+        return Some((*message).to_owned());
     }
     if let Some((_, error)) = reasons.split_once("invalid peer certificate: ") {
         return Some(format!("the server's certificate is not trusted: {error}"));
     }
     let (_, alert) = reasons.split_once("received fatal alert: ")?;
-    Some(if known.has_identity {
-        format!("the server does not take this client's certificate ({alert})")
+    Some(if state.has_identity {
+        format!("the server refuses this client's certificate ({alert})")
     } else if alert.contains("CertificateRequired") {
-        "the server asks for a certificate: connect with boardwire.TLS(cert=..., key=...)".to_owned()
+        "the server requires a certificate: connect with boardwire.TLS(cert=..., key=...)".to_owned()
     } else {
-        format!("the server does not speak this TLS ({alert})")
+        format!("the server refuses the TLS handshake ({alert})")
     })
 }

@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use super::status;
 use crate::columns::Columns;
 use crate::refuse;
-use crate::shape::{Rows, WRONG};
+use crate::shape::{Rows, WRONG_SHAPE};
 use crate::step::Step;
 
 /// A response on the stream of a batch.
 #[pyclass(frozen, module = "boardwire._core")]
-pub(crate) struct Answer {
+pub(crate) struct BatchResponse {
     #[pyo3(get)]
     tag: u32,
     /// Either `step` or `error` is set.
@@ -23,11 +23,12 @@ pub(crate) struct Answer {
     error: Option<rpc::Status>,
 }
 
-impl Answer {
+impl BatchResponse {
     /// # Errors
     /// The message is not a response from a batch of this shape.
     pub(crate) fn read(py: Python<'_>, message: Bytes, rows: &Rows) -> PyResult<Self> {
-        let wrong = |what: &str| refuse::fault(py, &format!("a batch was answered with nonsense: {what}"));
+        let wrong =
+            |what: &str| refuse::fault(py, &format!("the server's response is not one of a batch: {what}"));
         let RunBatchResponse { tag, answer } =
             RunBatchResponse::decode(message).map_err(|error| wrong(&error.to_string()))?;
         match answer {
@@ -36,17 +37,17 @@ impl Answer {
                 step: Some(Py::new(py, Step::new(&rows.0, Columns::Received(Box::new(step))))?),
                 error: None,
             }),
-            Some(run_batch_response::Answer::Step(_)) => Err(refuse::fault(py, WRONG)),
+            Some(run_batch_response::Answer::Step(_)) => Err(refuse::fault(py, WRONG_SHAPE)),
             Some(run_batch_response::Answer::Error(error)) => {
                 Ok(Self { tag, step: None, error: Some(error) })
             }
-            None => Err(wrong("there is none")),
+            None => Err(wrong("it is empty")),
         }
     }
 }
 
 #[pymethods]
-impl Answer {
+impl BatchResponse {
     /// The rows, or `None` if the request was refused.
     #[getter]
     fn step(&self, py: Python<'_>) -> Option<Py<Step>> {
