@@ -26,7 +26,7 @@ def test_the_pages_of_the_games_are_fresh() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     with boardwire.connect("local:") as client:
-        pages = {game.id: module.page(client, game.id) for game in client.games()}
+        pages = {game.id: module.page(client, game) for game in client.games()}
     stale = [game for game, page in pages.items() if (module.PAGES / f"{game}.md").read_text() != page]
     assert not stale, "run `make golden`"
     assert {path.stem for path in module.PAGES.glob("*.md")} == {*pages, "README"}
