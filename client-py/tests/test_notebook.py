@@ -1,4 +1,4 @@
-"""The notebook is committed as it should be, and does what it says."""
+"""The format of the notebook, and what its cells print and draw."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ from typing import Any
 import pytest
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "examples/first_agent.ipynb"
-BOOK: dict[str, Any] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+CONTENT: dict[str, Any] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
 CODE: dict[str, str] = {
-    cell["id"]: "".join(cell["source"]) for cell in BOOK["cells"] if cell["cell_type"] == "code"
+    cell["id"]: "".join(cell["source"]) for cell in CONTENT["cells"] if cell["cell_type"] == "code"
 }
-MARKDOWN = ["".join(cell["source"]) for cell in BOOK["cells"] if cell["cell_type"] == "markdown"]
-#: What it takes to execute it: the extra `boardwire[notebook]`.
+MARKDOWN = ["".join(cell["source"]) for cell in CONTENT["cells"] if cell["cell_type"] == "markdown"]
+#: Packages of the extra `boardwire[notebook]`, which executing the notebook needs.
 NEEDS = ["torch", "matplotlib", "tqdm", "ipykernel", "nbclient"]
 MISSING = [package for package in NEEDS if importlib.util.find_spec(package) is None]
-SECONDS = 300
+TIMEOUT = 300
 
-executes = pytest.mark.skipif(bool(MISSING), reason=f"to execute the notebook takes {MISSING}")
+needs_packages = pytest.mark.skipif(bool(MISSING), reason=f"executing the notebook needs {MISSING}")
 
 
-def test_it_is_stored_so_that_its_differences_are_small() -> None:
-    text = json.dumps(BOOK, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+def test_the_notebook_file_has_a_stable_layout() -> None:
+    text = json.dumps(CONTENT, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     assert NOTEBOOK.read_text(encoding="utf-8") == text
-    assert (BOOK["nbformat"], BOOK["nbformat_minor"]) == (4, 5)
-    assert BOOK["metadata"] == {
+    assert (CONTENT["nbformat"], CONTENT["nbformat_minor"]) == (4, 5)
+    assert CONTENT["metadata"] == {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    ids = [cell["id"] for cell in BOOK["cells"]]
+    ids = [cell["id"] for cell in CONTENT["cells"]]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"[a-z-]+", name) for name in ids), "ids are words, so that they stay as they are"
+    assert all(re.fullmatch(r"[a-z-]+", name) for name in ids), (
+        "cell ids must be words, so that they stay stable"
+    )
 
 
-def test_it_is_stored_without_results() -> None:
-    for cell in BOOK["cells"]:
+def test_the_notebook_file_has_no_outputs() -> None:
+    for cell in CONTENT["cells"]:
         if cell["cell_type"] == "code":
             assert cell["execution_count"] is None
             assert cell["outputs"] == []
@@ -53,15 +55,15 @@ def test_a_cell_compiles(name: str) -> None:
     compile(CODE[name], name, "exec")
 
 
-def test_links_lead_to_files_of_the_repository() -> None:
+def test_links_lead_to_existing_files() -> None:
     links = [link for text in MARKDOWN for link in re.findall(r"\]\(([^)#\s]+)", text)]
     assert links
     for link in links:
         assert (NOTEBOOK.parent / link).exists(), link
 
 
-def shortened(minutes: float) -> Any:
-    """The notebook with another time to train."""
+def notebook_with_minutes(minutes: float) -> Any:
+    """Reads the notebook and sets its training time."""
     import nbformat
 
     book = nbformat.read(NOTEBOOK, 4)
@@ -75,64 +77,62 @@ def shortened(minutes: float) -> Any:
 
 
 def printed(book: Any, name: str, stream: str = "stdout") -> str:
-    """What a cell has printed."""
+    """Returns the text that a cell printed."""
     (cell,) = (cell for cell in book.cells if cell.id == name)
-    return "".join(
-        out.text for out in cell.outputs if out.output_type == "stream" and out.name in stream.split()
-    )
+    return "".join(out.text for out in cell.outputs if out.output_type == "stream" and out.name == stream)
 
 
-def displayed(book: Any, name: str, kind: str) -> str:
-    """What a cell displays of a kind."""
+def displayed(book: Any, name: str, mime_type: str) -> str:
+    """Returns the output of a cell that has this MIME type."""
     (cell,) = (cell for cell in book.cells if cell.id == name)
-    (found,) = (out.data[kind] for out in cell.outputs if kind in out.get("data", {}))
-    assert isinstance(found, str)
-    return found
+    (data,) = (out.data[mime_type] for out in cell.outputs if mime_type in out.get("data", {}))
+    assert isinstance(data, str)
+    return data
 
 
-def share(text: str, bot: str) -> float:
-    """The share of matches won that a cell has printed."""
-    found = re.search(rf"against {bot}: (\d\.\d+) \(\d\.\d+ to \d\.\d+\), \d+ matches", text)
-    assert found is not None, text
-    return float(found[1])
+def win_rate(text: str, bot: str) -> float:
+    """Returns the win rate against a bot from the output of a cell."""
+    match = re.search(rf"against {bot}: (\d\.\d+) \(\d\.\d+ to \d\.\d+\), \d+ matches", text)
+    assert match is not None, text
+    return float(match[1])
 
 
-@executes
-def test_it_plays_trains_and_draws_the_curve(tmp_path: Path) -> None:
+@needs_packages
+def test_the_notebook_plays_trains_and_draws_the_curve(tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
-    book = shortened(0.15)
-    NotebookClient(book, timeout=SECONDS, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    book = notebook_with_minutes(0.15)
+    NotebookClient(book, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert "your hand:" in printed(book, "observe")
     assert re.search(r"scores \(\d+, \d+\) places", printed(book, "finish"))
     assert "srcdoc=" in displayed(book, "show", "text/html")
     assert "hand" in printed(book, "fields")
     assert "episodes; the margins" in printed(book, "random-agents")
     before, after = printed(book, "measure"), printed(book, "train-loop")
-    assert share(before, "random") < share(after, "random")
-    assert share(before, "greedy") < share(after, "greedy")
+    assert win_rate(before, "random") < win_rate(after, "random")
+    assert win_rate(before, "greedy") < win_rate(after, "greedy")
     assert len(displayed(book, "draw-curve", "image/png")) > 10_000
     assert (tmp_path / "first_agent.onnx").stat().st_size
     assert re.search(r"scores \(\d+, \d+\) places", printed(book, "play-policy"))
     assert "policy:mine:argmax" in displayed(book, "play-policy", "text/html")
-    # Of warnings only PyTorch's exporter has any to show.
-    noise = {cell.id: printed(book, cell.id, "stderr") for cell in book.cells if cell.cell_type == "code"}
-    assert {name for name, text in noise.items() if text} <= {"train-loop", "play-policy"}
-    assert "Warning" not in noise["train-loop"]
+    # The progress bar and PyTorch's exporter write to stderr; no other cell does.
+    stderr = {cell.id: printed(book, cell.id, "stderr") for cell in book.cells if cell.cell_type == "code"}
+    assert {name for name, text in stderr.items() if text} <= {"train-loop", "play-policy"}
+    assert "Warning" not in stderr["train-loop"]
 
 
-@executes
-def test_training_that_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> None:
+@needs_packages
+def test_interrupted_training_keeps_the_network(tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
-    book = shortened(60)
-    client = NotebookClient(book, timeout=SECONDS, resources={"metadata": {"path": str(tmp_path)}})
+    book = notebook_with_minutes(60)
+    client = NotebookClient(book, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}})
 
     def interrupt() -> None:
-        """Presses the stop button when the bar shows that training has begun."""
-        end = time.monotonic() + SECONDS
+        """Interrupts the kernel when the progress bar shows that training has started."""
+        deadline = time.monotonic() + TIMEOUT
         while not re.search(r" [3-9]/3600", printed(book, "train-loop", "stderr")):
-            assert time.monotonic() < end
+            assert time.monotonic() < deadline
             time.sleep(0.1)
         asyncio.run(client.km.interrupt_kernel())
 
@@ -142,7 +142,7 @@ def test_training_that_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> 
             client.execute_cell(cell, number)
             if stopped is not None:
                 stopped.result()
-    told = printed(book, "train-loop")
-    assert "interrupted: the network keeps what it has learned" in told
-    assert share(printed(book, "measure"), "random") < share(told, "random")
+    output = printed(book, "train-loop")
+    assert "interrupted: the network keeps what it has learned" in output
+    assert win_rate(printed(book, "measure"), "random") < win_rate(output, "random")
     assert re.search(r"scores \(\d+, \d+\) places", printed(book, "play-policy"))

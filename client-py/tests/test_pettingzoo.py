@@ -1,4 +1,4 @@
-"""PettingZoo environments, by checkers of other projects and by their own promises."""
+"""PettingZoo environments: checkers of PettingZoo, and what the environments promise."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = ["engine", "local"]
 
 KINDS = [*product(["ids", "features"], ["info", "observation"])]
 
-# What api_test says of every environment that is not on its own list and shows a mask in the observation,
-# and of agents whose episode is over, who may choose nothing.
+# api_test warns of each environment with a mask in its observation that is not on its own list.
+# It also warns of agents whose episode is over: their mask is all zeros.
 pytestmark = [
     pytest.mark.usefixtures("engine"),
     pytest.mark.filterwarnings("ignore:Observation is not a NumPy array:UserWarning"),
@@ -44,7 +44,7 @@ pytestmark = [
 
 
 def lowest(mask: Any) -> int:
-    """The lowest legal action."""
+    """Returns the lowest legal action."""
     return int(mask.argmax())
 
 
@@ -95,115 +95,115 @@ def test_render_test_passes(game: str, seats: int, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_both_play_the_same_match(game: str, seats: int) -> None:
-    together = parallel_env(game, seats=seats)
-    in_turn = aec_env(game, seats=seats)
+def test_aec_and_parallel_environments_play_the_same_match(game: str, seats: int) -> None:
+    parallel = parallel_env(game, seats=seats)
+    aec = aec_env(game, seats=seats)
     random = np.random.default_rng(seats)
     for episode in range(2):
-        observations, infos = together.reset(seed=3 if episode == 0 else None)
-        in_turn.reset(seed=3 if episode == 0 else None)
+        observations, infos = parallel.reset(seed=3 if episode == 0 else None)
+        aec.reset(seed=3 if episode == 0 else None)
         rewards: dict[str, float] = {}
-        while together.agents:
-            due = [agent for agent in together.agents if infos[agent]["pending"]]
-            assert due
-            actions = {agent: together.action_space(agent).sample() for agent in together.agents}
-            for agent in together.agents:
+        while parallel.agents:
+            pending_agents = [agent for agent in parallel.agents if infos[agent]["pending"]]
+            assert pending_agents
+            actions = {agent: parallel.action_space(agent).sample() for agent in parallel.agents}
+            for agent in parallel.agents:
                 mask = observations[agent]["action_mask"]
-                # An agent that owes no decision has one action, which is ignored.
-                assert agent in due or np.flatnonzero(mask).tolist() == [0]
+                # An agent without a pending decision has one action. The environment ignores it.
+                assert agent in pending_agents or np.flatnonzero(mask).tolist() == [0]
                 assert mask.any()
-                assert observations[agent] in together.observation_space(agent)
+                assert observations[agent] in parallel.observation_space(agent)
                 assert set(infos[agent]) == {"pending", "ply", "decision", "substituted", "scores", "ranks"}
                 assert not infos[agent]["ranks"].any()
-            for agent in due:
+            for agent in pending_agents:
                 mask = observations[agent]["action_mask"]
                 actions[agent] = random.choice(np.flatnonzero(mask))
-                assert in_turn.agent_selection == agent
-                seen, _, terminated, truncated, _ = in_turn.last()
+                assert aec.agent_selection == agent
+                obs, _, terminated, truncated, _ = aec.last()
                 assert (terminated, truncated) == (False, False)
-                assert seen is not None
-                np.testing.assert_array_equal(seen["action_mask"], mask)
-                in_turn.step(actions[agent])
-            observations, rewards, terminations, truncations, infos = together.step(actions)
+                assert obs is not None
+                np.testing.assert_array_equal(obs["action_mask"], mask)
+                aec.step(actions[agent])
+            observations, rewards, terminations, truncations, infos = parallel.step(actions)
             assert not any(info["substituted"] for info in infos.values())
-        for agent in list(in_turn.agents):
-            assert in_turn.agent_selection == agent
-            _, reward, terminated, truncated, info = in_turn.last()
+        for agent in list(aec.agents):
+            assert aec.agent_selection == agent
+            _, reward, terminated, truncated, info = aec.last()
             assert (reward, terminated, truncated) == (
                 rewards[agent],
                 terminations[agent],
                 truncations[agent],
             )
             np.testing.assert_array_equal(info["scores"], infos[agent]["scores"])
-            in_turn.step(None)
-        assert not in_turn.agents
+            aec.step(None)
+        assert not aec.agents
         assert abs(sum(rewards.values())) < 1e-6
-        assert together.step({}) == ({}, {}, {}, {}, {})
-    together.close()
-    in_turn.close()
+        assert parallel.step({}) == ({}, {}, {}, {}, {})
+    parallel.close()
+    aec.close()
 
 
-def test_hidden_choices_show_in_no_other_observation() -> None:
-    def second_sees(choice: int) -> bytes:
+def test_hidden_actions_change_no_other_observation() -> None:
+    def observed_by_second(choice: int) -> bytes:
         env = aec_env("faraway", seats=2)
         env.reset(seed=1)
         assert env.agent_selection == "seat_0"
         env.step(np.flatnonzero(env.last()[0]["action_mask"])[choice])
         assert env.agent_selection == "seat_1"
-        shown = pickle.dumps(env.last())
+        observed = pickle.dumps(env.last())
         env.close()
-        return shown
+        return observed
 
-    assert second_sees(0) == second_sees(1)
+    assert observed_by_second(0) == observed_by_second(1)
 
 
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
-def test_the_mask_stands_in_one_place_and_infos_keep_their_keys(make: Any) -> None:
+def test_the_mask_is_in_one_place_and_infos_keep_their_keys(make: Any) -> None:
     for mask, keys in (("observation", set()), ("info", {"action_mask"})):
         env = make("faraway", mask=mask, observation="features")
-        shown, keys = env.reset(seed=1), keys | {"ply", "decision", "substituted", "scores", "ranks"}
-        infos = env.infos if shown is None else shown[1]
-        seen = env.observe("seat_0") if shown is None else shown[0]["seat_0"]
-        assert isinstance(seen, dict) == (mask == "observation")
+        result, keys = env.reset(seed=1), keys | {"ply", "decision", "substituted", "scores", "ranks"}
+        infos = env.infos if result is None else result[1]
+        obs = env.observe("seat_0") if result is None else result[0]["seat_0"]
+        assert isinstance(obs, dict) == (mask == "observation")
         assert set(infos["seat_0"]) - {"pending"} == keys
         assert not infos["seat_0"]["scores"].any()
         env.close()
 
 
-def test_pettingzoos_own_converters_take_them() -> None:
+def test_converters_of_pettingzoo_accept_the_environments() -> None:
     for env in (parallel_to_aec(parallel_env("faraway")), aec_env("faraway")):
         env.reset(seed=1)
         for agent in env.agent_iter():
-            seen, _, terminated, truncated, _ = env.last()
+            obs, _, terminated, truncated, _ = env.last()
             over = terminated or truncated
-            env.step(None if over else env.action_space(agent).sample(seen["action_mask"]))
+            env.step(None if over else env.action_space(agent).sample(obs["action_mask"]))
         env.close()
-    # It asks agents in turn, but seats choose at once, or one of them several times.
+    # The converter expects one action per agent and round. Here a seat may act several times in a row.
     with pytest.raises(AssertionError, match="is_parallelizable"):
         aec_to_parallel(aec_env("faraway"))
 
 
-def test_an_agent_that_has_made_its_decisions_leaves_and_the_others_go_on() -> None:
+def test_max_cycles_truncates_each_agent_after_its_own_decisions() -> None:
     env = aec_env("golden_compass", seats=3, max_cycles=5)
     env.reset(seed=1)
-    made = dict.fromkeys(env.possible_agents, 0)
+    decisions = dict.fromkeys(env.possible_agents, 0)
     for agent in env.agent_iter():
-        seen, reward, terminated, truncated, _ = env.last()
+        obs, reward, terminated, truncated, _ = env.last()
         assert not terminated
         if truncated:
             assert reward == 0
-            assert made[agent] == 5
+            assert decisions[agent] == 5
             env.step(None)
         else:
-            assert seen is not None
-            assert seen["action_mask"].any()
-            made[agent] += 1
-            env.step(lowest(seen["action_mask"]))
-    assert set(made.values()) == {5}
+            assert obs is not None
+            assert obs["action_mask"].any()
+            decisions[agent] += 1
+            env.step(lowest(obs["action_mask"]))
+    assert set(decisions.values()) == {5}
     env.close()
 
 
-def test_seeds_fix_all_episodes_from_there_on() -> None:
+def test_a_seed_determines_all_later_episodes() -> None:
     env = parallel_env("faraway")
 
     def openings(seed: int) -> list[bytes]:
@@ -214,12 +214,12 @@ def test_seeds_fix_all_episodes_from_there_on() -> None:
     env.close()
 
 
-def test_illegal_actions_are_replaced_or_refused() -> None:
+def test_illegal_actions_are_replaced_or_rejected() -> None:
     env = aec_env("faraway")
     env.reset(seed=1)
     illegal = int((env.observe("seat_0")["action_mask"] == 0).argmax())
-    words = rf"action {illegal} .* of seat_0 was illegal"
-    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words) as warned:
+    message = rf"action {illegal} .* of seat_0 was illegal"
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=message) as warned:
         env.step(illegal)
     assert warned[0].filename == __file__
     env.step(int((env.observe("seat_1")["action_mask"] == 0).argmax()))
@@ -231,18 +231,16 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
         strict.step(illegal)
     assert pickle.dumps(strict.last()) == before
     strict.close()
-    together = parallel_env("faraway")
-    together.reset(seed=1)
-    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words) as warned:
-        together.step(dict.fromkeys(together.agents, illegal))
+    parallel = parallel_env("faraway")
+    parallel.reset(seed=1)
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=message) as warned:
+        parallel.step(dict.fromkeys(parallel.agents, illegal))
     assert warned[0].filename == __file__
-    together.close()
+    parallel.close()
 
 
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
-def test_a_reset_that_failed_leaves_nothing_to_show_or_play(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_failed_reset_only_a_reset_works(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     env = make("faraway", render_mode="ansi")
     env.reset(seed=1)
     text = env.render()
@@ -251,15 +249,15 @@ def test_a_reset_that_failed_leaves_nothing_to_show_or_play(
         with pytest.raises(boardwire.errors.CallTimeout):
             env.reset()
     assert not env.agents
-    for early in (lambda: env.step({}), env.render):
+    for call in (lambda: env.step({}), env.render):
         with pytest.raises(gymnasium.error.ResetNeeded):
-            early()
+            call()
     env.reset(seed=1)
     assert env.render() == text
     env.close()
 
 
-def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
+def test_a_step_needs_an_action_of_each_pending_agent_only() -> None:
     env = parallel_env("faraway", seats=2, mask="info")
     _, infos = env.reset(seed=1)
     with pytest.raises(ValueError, match="missing actions of seat_1"):
@@ -274,18 +272,22 @@ def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
 
 
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
-def test_what_cannot_be_is_refused_at_once(make: Any) -> None:
-    for kwargs, words in (
+def test_constructors_reject_invalid_arguments(make: Any) -> None:
+    for kwargs, message in (
         ({"render_mode": "film"}, "or 'ansi'; got 'film'"),
         ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"mask": "nowhere"}, "'info' or 'observation'"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             make("faraway", **kwargs)
+
+
+@pytest.mark.parametrize("make", [aec_env, parallel_env])
+def test_steps_need_a_reset_and_a_closed_environment_can_be_reset(make: Any) -> None:
     env = make("faraway")
-    for early in (lambda: env.step(None), env.render):
+    for call in (lambda: env.step(None), env.render):
         with pytest.raises(gymnasium.error.ResetNeeded):
-            early()
+            call()
     env.reset(seed=1)
     assert env.render() is None
     env.close()
@@ -294,7 +296,7 @@ def test_what_cannot_be_is_refused_at_once(make: Any) -> None:
     env.close()
 
 
-def test_extras_are_imported_only_by_who_asks_for_them() -> None:
+def test_the_package_works_without_its_extras() -> None:
     code = "import sys, boardwire, boardwire.envs; assert 'pettingzoo' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
     code = (
