@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, local, served
 from outages import break_stream
 from proxies import proxy_of
 from tables import TABLES, lowest
+from transports import client, local, served
 
 import boardwire
 

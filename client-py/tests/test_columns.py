@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, local, served
 from tables import TABLES, lowest
+from transports import client, local, served
 
 import boardwire
 from boardwire import NOBODY, Decisions

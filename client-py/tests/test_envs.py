@@ -14,11 +14,11 @@ from unittest.mock import Mock
 import gymnasium
 import numpy as np
 import pytest
-from carriers import engine, local
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector.utils import batch_space
 from tables import GAMES, IDS, MASKLESS, TABLES
+from transports import engine, local
 
 import boardwire
 import boardwire.envs

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, local, served
 from tables import GAMES, first_legal, last_legal
+from transports import client, local, served
 
 import boardwire
 from boardwire import errors

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import SHORT_TIMEOUT, SLOW_BOT, local, served
 from tables import TABLES, lowest
+from transports import SHORT_TIMEOUT, SLOW_BOT, local, served
 
 import boardwire
 from boardwire import aio

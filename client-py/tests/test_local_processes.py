@@ -11,9 +11,9 @@ import time
 from typing import Any
 
 import pytest
-from carriers import SHORT_TIMEOUT, SLOW_BOT, local, served
 from processes import in_child, play_batch, play_vector_env
 from tables import lowest
+from transports import SHORT_TIMEOUT, SLOW_BOT, local, served
 
 import boardwire
 from boardwire.errors import CallTimeout, ConnectionLost, InvalidRequest

@@ -14,7 +14,6 @@ from unittest.mock import Mock
 import gymnasium
 import numpy as np
 import pytest
-from carriers import engine, local
 from pettingzoo.test import (
     api_test,
     max_cycles_test,
@@ -25,6 +24,7 @@ from pettingzoo.test import (
 )
 from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
 from tables import IDS, MASKLESS, TABLES
+from transports import engine, local
 
 import boardwire
 from boardwire.pettingzoo import aec_env, parallel_env

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, local, served
 from numpy.typing import NDArray
 from tables import lowest
+from transports import client, local, served
 
 import boardwire
 from boardwire import NOBODY, Decisions

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import local
 from tables import TABLES, lowest
+from transports import local
 
 import boardwire
 from boardwire import errors

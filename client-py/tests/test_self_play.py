@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, local, served
 from tables import TABLES
+from transports import client, local, served
 
 import boardwire
 

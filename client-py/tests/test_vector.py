@@ -10,12 +10,12 @@ from unittest.mock import Mock
 import gymnasium
 import numpy as np
 import pytest
-from carriers import engine, local
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 from tables import IDS, TABLES
+from transports import engine, local
 
 import boardwire
 import boardwire.envs

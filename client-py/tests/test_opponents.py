@@ -9,11 +9,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from carriers import engine, local
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from tables import IDS, MASKLESS, TABLES, first_legal, last_legal
+from transports import engine, local
 
 import boardwire
 import boardwire.envs
