@@ -1,4 +1,4 @@
-"""Pictures of positions: what `render` gives, and what it may show."""
+"""Pictures of positions: what `render` returns, and what it may reveal."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ import boardwire.envs
 from boardwire import _spec
 from boardwire.pettingzoo import aec_env, parallel_env
 
-WAYS = [pytest.param({}, marks=pytest.mark.slow), {"address": "local:"}]
+ADDRESSES = [pytest.param({}, marks=pytest.mark.slow), {"address": "local:"}]
 
 
 @pytest.fixture(autouse=True)
-def _nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows open on a screen that is not there."""
+def _dummy_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes pygame open its windows without a screen."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
 @pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
 @pytest.mark.parametrize("mode", ["rgb_array", "human"])
-@pytest.mark.parametrize("way", WAYS)
-def test_the_checker_of_gymnasium_finds_nothing(mode: str, way: dict[str, Any]) -> None:
-    env = gymnasium.make("boardwire/Rauha-v0", seats=2, render_mode=mode, **way).unwrapped
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_check_env_passes(mode: str, address: dict[str, Any]) -> None:
+    env = gymnasium.make("boardwire/Rauha-v0", seats=2, render_mode=mode, **address).unwrapped
     check_env(env, skip_render_check=False)
     env.close()
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-@pytest.mark.parametrize("way", WAYS)
-def test_pixels_are_those_of_what_the_agent_sees(game: str, seats: int, way: dict[str, Any]) -> None:
-    env = boardwire.envs.BoardwireEnv(game, seats=seats, agent_seat=1, render_mode="rgb_array", **way)
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_rgb_array_changes_with_the_observation_and_keeps_its_size(
+    game: str, seats: int, address: dict[str, Any]
+) -> None:
+    env = boardwire.envs.BoardwireEnv(game, seats=seats, agent_seat=1, render_mode="rgb_array", **address)
     _, info = env.reset(seed=3)
     pictures = []
     for _ in range(3):
         pixels = env.render()
         assert isinstance(pixels, np.ndarray)
         assert pixels.dtype == np.uint8
-        # One size for a table, whatever is on it.
         assert pixels.shape == (320 * (2 + seats), 960, 3)
         pictures.append(pixels.tobytes())
         _, _, _, _, info = env.step(int(info["action_mask"].argmax()))
@@ -54,11 +55,11 @@ def test_pixels_are_those_of_what_the_agent_sees(game: str, seats: int, way: dic
 
 
 @pytest.mark.slow
-def test_the_same_position_looks_the_same_everywhere() -> None:
+def test_a_server_and_this_process_draw_the_same_pixels() -> None:
     pictures = set()
-    ways: list[dict[str, Any]] = [{}, {"address": "local:"}]
-    for way in ways:
-        env = parallel_env("faraway", seats=3, render_mode="rgb_array", **way)
+    addresses: list[dict[str, Any]] = [{}, {"address": "local:"}]
+    for address in addresses:
+        env = parallel_env("faraway", seats=3, render_mode="rgb_array", **address)
         env.reset(seed=2)
         pixels = env.render()
         assert isinstance(pixels, np.ndarray)
@@ -69,24 +70,24 @@ def test_the_same_position_looks_the_same_everywhere() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
-def test_a_window_shows_every_position(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_displays_each_position(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import pygame
 
     titles = []
     flip = pygame.display.flip
 
-    def shown() -> None:
+    def record_title() -> None:
         titles.append(pygame.display.get_caption()[0])
         flip()
 
-    monkeypatch.setattr(pygame.display, "flip", shown)
+    monkeypatch.setattr(pygame.display, "flip", record_title)
     env = make("faraway", seats=2, render_mode="human", mask="info")
-    dealt = env.reset(seed=1)
+    result = env.reset(seed=1)
     assert titles == ["Faraway"]
     if make is aec_env:
         env.step(int(env.infos[env.agent_selection]["action_mask"].argmax()))
     else:
-        env.step({agent: int(info["action_mask"].argmax()) for agent, info in dealt[1].items()})
+        env.step({agent: int(info["action_mask"].argmax()) for agent, info in result[1].items()})
     assert titles == ["Faraway"] * 2
     assert env.render() is None
     assert pygame.display.get_init()
@@ -95,51 +96,51 @@ def test_a_window_shows_every_position(make: Any, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_a_view_is_drawn_for_its_owner() -> None:
+def test_a_picture_contains_only_what_its_view_contains() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
         match = client.create_match("faraway", players=["agent", "greedy"], seed=7)
-        seen = match.join(0).observe()
-        own = spec.picture(seen.view, seat=0)
+        obs = match.join(0).observe()
+        own = spec.picture(obs.view, seat=0)
         assert own.startswith("<svg")
-        for region in spec.decode(seen.view)["hand"][:3]:
+        for region in spec.decode(obs.view)["hand"][:3]:
             assert f"<title>region {region}," in own
         public = next(iter(client.watch(match.id))).view
-        everybody = spec.picture(public, seat=None)
-        assert ">hand<" not in everybody
+        spectator = spec.picture(public, seat=None)
+        assert ">hand<" not in spectator
         assert spec.pixels(public, seat=None).shape[1] == 960
-        for view, seat, words in (
-            (seen.view[:-1], 0, "bytes"),
-            (seen.view, None, "bytes"),
-            (seen.view, 2, "no seat 2"),
-            (np.full_like(seen.view, 255), 0, "round"),
+        for view, seat, message in (
+            (obs.view[:-1], 0, "bytes"),
+            (obs.view, None, "bytes"),
+            (obs.view, 2, "no seat 2"),
+            (np.full_like(obs.view, 255), 0, "round"),
         ):
-            with pytest.raises(ValueError, match=words):
+            with pytest.raises(ValueError, match=message):
                 spec.picture(view, seat=seat)
 
 
 @pytest.mark.slow
-def test_another_catalogue_is_not_drawn_by_ours() -> None:
+def test_a_painter_rejects_another_catalogue() -> None:
     with boardwire.connect() as client:
         spec = client.game("faraway", seats=2)
     with pytest.raises(ValueError, match="other rules or components"):
         _spec.painter("faraway", 2, tuple(sorted(spec.options.items())), "0" * 64)
 
 
-WITHOUT = """
+WITHOUT_PYGAME = """
 import sys
 sys.modules["pygame"] = None
 import boardwire.envs
 try:
     boardwire.envs.BoardwireEnv("faraway", render_mode=sys.argv[1])
-except ImportError as missing:
-    print(missing)
+except ImportError as error:
+    print(error)
 """
 
 
 @pytest.mark.slow
-def test_what_is_missing_is_said_with_what_installs_it() -> None:
-    told = subprocess.run(
-        [sys.executable, "-c", WITHOUT, "human"], capture_output=True, text=True, check=True
+def test_a_missing_package_error_says_how_to_install_it() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYGAME, "human"], capture_output=True, text=True, check=True
     )
-    assert "pip install 'boardwire[render]'" in told.stdout
+    assert "pip install 'boardwire[render]'" in result.stdout

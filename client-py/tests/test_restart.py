@@ -1,4 +1,4 @@
-"""Private servers that ended are started again, once, by their process; and what is said of the lost ones."""
+"""The process that started a private server restarts it once after it ended; errors of lost servers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from boardwire._process import ServerProcess
 
 pytestmark = pytest.mark.slow
 
-# Python 3.12 and later warn of every fork beside threads, which connections have.
+# Python 3.12 and later warn of each fork in a process with threads. Connections have threads.
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 @pytest.fixture
-def starts(monkeypatch: pytest.MonkeyPatch) -> list[ServerProcess]:
-    """The servers that this process starts from now on."""
+def started_servers(monkeypatch: pytest.MonkeyPatch) -> list[ServerProcess]:
+    """Records the servers that this process starts during the test."""
     started: list[ServerProcess] = []
 
     def start(*args: Any) -> ServerProcess:
@@ -40,10 +40,10 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[ServerProcess]:
     return started
 
 
-def test_the_next_call_that_opens_something_starts_another_server(starts: list[ServerProcess]) -> None:
+def test_the_next_call_restarts_the_server(started_servers: list[ServerProcess]) -> None:
     with boardwire.connect() as client:
         games = client.games()
-        for ask in (
+        for call in (
             lambda: client.games() == games,
             lambda: list(client.matches()) == [],
             lambda: play(create_match(client).join(0)),
@@ -51,56 +51,56 @@ def test_the_next_call_that_opens_something_starts_another_server(starts: list[S
         ):
             target = client.address
             kill_private(client)
-            assert client.address == target, "nothing has been asked yet"
-            assert ask()
+            assert client.address == target, "only a call may restart the server"
+            assert call()
             assert client.address != target
             assert not Path(target.removeprefix("unix:")).parent.exists()
-    assert len(starts) == 5
+    assert len(started_servers) == 5
     assert not Path(client.address.removeprefix("unix:")).parent.exists()
 
 
-def test_several_threads_start_one_server(starts: list[ServerProcess]) -> None:
+def test_several_threads_restart_the_server_once(started_servers: list[ServerProcess]) -> None:
     count = 8
     with boardwire.connect() as client, ThreadPoolExecutor(count) as pool:
         client.game("faraway")
         for round_ in range(3):
             kill_private(client)
-            together = threading.Barrier(count)
+            barrier = threading.Barrier(count)
 
-            def one(together: threading.Barrier = together) -> tuple[int, ...]:
-                together.wait()
+            def play_one(barrier: threading.Barrier = barrier) -> tuple[int, ...]:
+                barrier.wait()
                 with create_match(client) as match:
                     return play(match.join(0))
 
-            scores = [future.result() for future in [pool.submit(one) for _ in range(count)]]
+            scores = [future.result() for future in [pool.submit(play_one) for _ in range(count)]]
             assert len(set(scores)) == 1
-            assert len(starts) == round_ + 2
+            assert len(started_servers) == round_ + 2
 
 
-def test_a_server_that_is_told_to_end_by_others_is_waited_for(starts: list[ServerProcess]) -> None:
+def test_a_client_waits_for_a_server_that_shuts_down(started_servers: list[ServerProcess]) -> None:
     with boardwire.connect() as client:
         seat = create_match(client).join(0)
-        # While the stream is open, the server takes its time.
+        # The server ends later while a stream is open.
         with seat:
             seat.observe(wait=False)
-            starts[0].popen.send_signal(signal.SIGTERM)
-            while len(starts) == 1:
+            started_servers[0].popen.send_signal(signal.SIGTERM)
+            while len(started_servers) == 1:
                 assert create_match(client)
 
 
-def test_clients_of_one_server_start_it_once(starts: list[ServerProcess]) -> None:
+def test_clients_of_one_server_restart_it_once(started_servers: list[ServerProcess]) -> None:
     server = _server.PrivateServer()
     one, other = boardwire.Client(server), boardwire.Client(server)
     kill_private(one)
     assert one.games() == other.games()
     assert one.address == other.address
-    assert len(starts) == 2
+    assert len(started_servers) == 2
     one.close()
     other.close()
 
 
-def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, starts: list[ServerProcess]
+def test_each_call_raises_until_the_server_can_restart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started_servers: list[ServerProcess]
 ) -> None:
     with boardwire.connect() as client:
         kill_private(client)
@@ -110,13 +110,13 @@ def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
                 with pytest.raises(boardwire.errors.StartError, match=r"\(3\); its output: no luck today"):
                     client.games()
         assert client.games()
-        assert len(starts) == 2
+        assert len(started_servers) == 2
 
 
-def test_a_server_that_ends_during_every_call_is_tried_twice_a_call(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, starts: list[ServerProcess]
+def test_a_call_starts_a_server_that_always_ends_at_most_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started_servers: list[ServerProcess]
 ) -> None:
-    binary = fake_server(tmp_path, f"echo listening on unix:{tmp_path}/nobody; echo no luck today >&2")
+    binary = fake_server(tmp_path, f"echo listening on unix:{tmp_path}/missing; echo no luck today >&2")
     monkeypatch.setenv("BOARDWIRE_BINARY", str(binary))
     with boardwire.connect() as client:
         for call in range(1, 4):
@@ -124,10 +124,10 @@ def test_a_server_that_ends_during_every_call_is_tried_twice_a_call(
                 boardwire.errors.ConnectionLost, match=r"has ended with status 0.*no luck today"
             ):
                 create_match(client)
-            assert len(starts) <= 2 * call + 1
+            assert len(started_servers) <= 2 * call + 1
 
 
-def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) -> None:
+def test_a_closed_client_starts_no_server(started_servers: list[ServerProcess]) -> None:
     for killed in (False, True):
         client = boardwire.connect()
         match = create_match(client)
@@ -138,28 +138,30 @@ def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) ->
             with pytest.raises(boardwire.errors.ConnectionLost, match="was stopped with its client"):
                 call()
         client.close()
-    assert len(starts) == 2
+    assert len(started_servers) == 2
 
 
 @forks
-def test_a_forked_process_starts_no_server_and_says_who_could(starts: list[ServerProcess]) -> None:
+def test_a_forked_process_starts_no_server_and_names_the_process_that_can(
+    started_servers: list[ServerProcess],
+) -> None:
     with boardwire.connect() as client:
         seat = create_match(client).join(0)
         assert seat.observe().pending == (0,)
         kill_private(client)
         for call in (client.games, lambda: create_match(client), seat.observe):
-            said = in_child(call).decode()
-            assert "ConnectionLost" in said
+            error = in_child(call).decode()
+            assert "ConnectionLost" in error
             assert (
-                f"started by process {os.getpid()}, and if it has ended, only that process can start" in said
+                f"started by process {os.getpid()}, and if it has ended, only that process can start" in error
             )
-        assert len(starts) == 1
-        # The parent starts it; a child forked after that uses it, and one that closes it leaves it alone.
+        assert len(started_servers) == 1
+        # The parent restarts it. A child forked later can use it, and a close in a child does not stop it.
         assert create_match(client)
         assert in_child(lambda: len(client.games()) > 0) == b"True"
         assert in_child(client.close) == b"None"
         assert client.games()
-        assert len(starts) == 2
+        assert len(started_servers) == 2
 
 
 @forks
@@ -186,16 +188,18 @@ def test_a_fork_while_another_thread_starts_the_server_does_not_hang(
         assert client.games()
 
 
-def test_no_start_leaves_its_temporary_folder(starts: list[ServerProcess]) -> None:
+def test_each_restart_removes_the_temporary_folder_of_the_old_server(
+    started_servers: list[ServerProcess],
+) -> None:
     with boardwire.connect() as client:
         for _ in range(3):
             kill_private(client)
             client.games()
-        assert [start._folder.exists() for start in starts] == [False, False, False, True]
-    assert not starts[-1]._folder.exists()
+        assert [start._folder.exists() for start in started_servers] == [False, False, False, True]
+    assert not started_servers[-1]._folder.exists()
 
 
-EXITS = """
+PROGRAM = """
 import boardwire, boardwire.envs, os, signal, threading
 from boardwire import _shared
 from boardwire.pettingzoo import parallel_env
@@ -203,11 +207,11 @@ from outages import kill_private
 
 env = boardwire.envs.BoardwireEnv("faraway")
 envs = boardwire.envs.BoardwireVectorEnv("faraway", 2)
-several = parallel_env("faraway")
+parallel = parallel_env("faraway")
 client = _shared.shared_client(None)
 for _ in range(2):
-    for one in (env, envs, several):
-        one.reset(seed=1)
+    for each in (env, envs, parallel):
+        each.reset(seed=1)
     print(client._private._process.pid, flush=True)
     kill_private(client)
 if {alive}:
@@ -218,12 +222,12 @@ if {killed}:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches processes")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
 @pytest.mark.parametrize("alive", [False, True])
-@pytest.mark.parametrize("how", [0, -signal.SIGKILL])
-def test_processes_that_ended_leave_nothing_behind(tmp_path: Path, alive: bool, how: int) -> None:
+@pytest.mark.parametrize("status", [0, -signal.SIGKILL])
+def test_an_ended_process_leaves_no_server_and_no_folder(tmp_path: Path, alive: bool, status: int) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)}
-    code = EXITS.format(alive=alive, killed=how != 0)
+    code = PROGRAM.format(alive=alive, killed=status != 0)
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
@@ -231,17 +235,17 @@ def test_processes_that_ended_leave_nothing_behind(tmp_path: Path, alive: bool, 
         env=environment,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (how, "")
+    assert (ended.returncode, ended.stderr) == (status, "")
     servers = [int(line) for line in ended.stdout.split()]
     assert len(servers) == 2 + alive
-    if how == 0:
+    if status == 0:
         assert list(tmp_path.iterdir()) == []
     for server in servers:
         try:
-            watched = os.pidfd_open(server)
+            descriptor = os.pidfd_open(server)
         except ProcessLookupError:
             continue
-        # A server whose parent was killed ends a little later; a descriptor of a process is readable then.
-        ended_too, _, _ = select.select([watched], [], [], 20)
-        os.close(watched)
-        assert ended_too
+        # A server ends shortly after its killed parent. Then its process descriptor is readable.
+        readable, _, _ = select.select([descriptor], [], [], 20)
+        os.close(descriptor)
+        assert readable

@@ -1,4 +1,4 @@
-"""Stable-Baselines3 over one batch, by its own checker, its own algorithms, and our promises."""
+"""Stable-Baselines3 over one batch: its checker, its algorithms, and what the class promises."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 import boardwire.sb3
 
-# Sizes that learn nothing, in a second.
+# Sizes for a training that ends in a second and learns nothing.
 SMALL: dict[str, Any] = {"n_steps": 32, "batch_size": 128, "n_epochs": 1, "seed": 1, "device": "cpu"}
 
 
 def make(game: str = "faraway", num_envs: int = 4, **kwargs: Any) -> Any:
-    """Environments that refuse what is not legal."""
+    """Creates environments that reject illegal actions."""
     return boardwire.sb3.VecEnv(
         game, num_envs, **{"opponents": "random", "illegal_actions": "reject", **kwargs}
     )
 
 
 def lowest(envs: Any) -> NDArray[np.int64]:
-    """The lowest legal action of each environment."""
+    """Returns the lowest legal action of each environment."""
     return np.asarray(get_action_masks(envs).argmax(axis=1), np.int64)
 
 
@@ -54,7 +54,7 @@ def test_check_env_passes(game: str, mask: str) -> None:
 
 
 @MASKLESS
-# It takes fields of several axes, and says that its default networks flatten them.
+# It accepts fields of several axes, and warns that its default networks flatten them.
 @pytest.mark.filterwarnings("ignore:Your observation .* has an unconventional shape:UserWarning")
 @pytest.mark.parametrize("game", IDS)
 def test_check_env_passes_for_named_fields(game: str) -> None:
@@ -66,43 +66,45 @@ def test_check_env_passes_for_named_fields(game: str) -> None:
 @pytest.mark.parametrize(
     ("observation", "mask"), [("features", "info"), ("ids", "info"), ("ids", "observation")]
 )
-def test_it_shows_what_gymnasiums_vector_environment_shows(observation: str, mask: str) -> None:
+def test_steps_equal_those_of_the_gymnasium_vector_environment(observation: str, mask: str) -> None:
     kwargs: dict[str, Any] = {"opponents": "random", "observation": observation, "mask": mask}
     envs = make(agent_seat=1, **kwargs)
     twin = gymnasium.make_vec(IDS["faraway"], 4, agent_seat=1, autoreset_mode="SameStep", **kwargs)
     assert envs.seed(5) == [5, 6, 7, 8]
-    seen, shown, ended = envs.reset(), twin.reset(seed=5)[0], 0
+    obs, twin_obs, ended = envs.reset(), twin.reset(seed=5)[0], 0
     while ended < 8:
-        assert data_equivalence(seen, shown)
+        assert data_equivalence(obs, twin_obs)
         actions = lowest(envs)
-        seen, reward, over, infos = envs.step(actions)
-        shown, rewarded, terminated, truncated, found = twin.step(actions)
+        obs, reward, over, infos = envs.step(actions)
+        twin_obs, twin_reward, terminated, truncated, twin_infos = twin.step(actions)
         assert (reward.dtype, over.dtype) == (np.float32, np.bool_)
-        np.testing.assert_array_equal(reward, rewarded)
+        np.testing.assert_array_equal(reward, twin_reward)
         np.testing.assert_array_equal(over, terminated | truncated)
         for row, info in enumerate(infos):
             assert bool(info) == over[row]
             if over[row]:
                 ended += 1
-                assert data_equivalence(info["terminal_observation"], found["final_obs"][row])
+                assert data_equivalence(info["terminal_observation"], twin_infos["final_obs"][row])
                 assert info["TimeLimit.truncated"] is False
-                np.testing.assert_array_equal(info["ranks"], found["final_info"]["ranks"][row])
-                np.testing.assert_array_equal(info["scores"], found["final_info"]["scores"][row])
+                np.testing.assert_array_equal(info["ranks"], twin_infos["final_info"]["ranks"][row])
+                np.testing.assert_array_equal(info["scores"], twin_infos["final_info"]["scores"][row])
                 assert info["is_success"] is bool(info["ranks"][1] == 1)
     envs.close()
     twin.close()
 
 
-def test_episodes_that_were_cut_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_episodes_have_the_flag_of_sb3(monkeypatch: pytest.MonkeyPatch) -> None:
     envs = make(num_envs=2)
     envs.reset()
-    none, cut = np.zeros(2, np.bool_), np.array([False, True])
+    terminated, truncated = np.zeros(2, np.bool_), np.array([False, True])
     last = np.array([None, "last"], dtype=object)
     results = {"scores": np.zeros((2, 2), np.int32), "ranks": np.zeros((2, 2), np.int32)}
-    found = {"final_info": results, "final_obs": last}
-    monkeypatch.setattr(envs.vector, "step", lambda _: (None, np.zeros(2), none, cut, found))
+    vector_infos = {"final_info": results, "final_obs": last}
+    monkeypatch.setattr(
+        envs.vector, "step", lambda _: (None, np.zeros(2), terminated, truncated, vector_infos)
+    )
     _, _, over, infos = envs.step(np.zeros(2, np.int64))
-    np.testing.assert_array_equal(over, cut)
+    np.testing.assert_array_equal(over, truncated)
     assert infos[0] == {}
     assert infos[1]["terminal_observation"] == "last"
     assert infos[1]["TimeLimit.truncated"] is True
@@ -110,7 +112,7 @@ def test_episodes_that_were_cut_are_said_to_be(monkeypatch: pytest.MonkeyPatch) 
     envs.close()
 
 
-def test_environments_have_masks_and_share_all_else() -> None:
+def test_masks_differ_per_environment_and_attributes_are_shared() -> None:
     envs = make(num_envs=3)
     envs.reset()
     assert is_masking_supported(envs)
@@ -134,7 +136,7 @@ def test_environments_have_masks_and_share_all_else() -> None:
     envs.close()
 
 
-def test_resets_go_on_and_seeds_count_once() -> None:
+def test_a_seed_applies_to_one_reset_and_determines_the_later_ones() -> None:
     envs = make()
 
     def openings() -> list[bytes]:
@@ -149,7 +151,7 @@ def test_resets_go_on_and_seeds_count_once() -> None:
     envs.close()
 
 
-def test_what_is_not_legal_is_refused_or_warned_of() -> None:
+def test_illegal_actions_are_rejected_or_replaced_with_a_warning() -> None:
     envs = make()
     envs.reset()
     illegal = (~get_action_masks(envs)).argmax(axis=1)
@@ -168,27 +170,26 @@ def test_what_is_not_legal_is_refused_or_warned_of() -> None:
 
 @pytest.mark.parametrize("game", [game.id for game in GAMES])
 @pytest.mark.parametrize("network", ["MlpPolicy", "MultiInputPolicy"])
-def test_maskable_ppo_learns_from_every_game(game: str, network: str, tmp_path: Path) -> None:
+def test_maskable_ppo_trains_on_each_game(game: str, network: str, tmp_path: Path) -> None:
     kwargs = {} if network == "MlpPolicy" else {"observation": "ids"}
     envs = VecMonitor(make(game, 8, **kwargs))
     model = MaskablePPO(network, envs, **SMALL)
     model.learn(1024)
     assert model.num_timesteps == 1024
-    # Every episode was counted, by its length and by who won.
     assert all(episode["l"] > 3 for episode in model.ep_info_buffer)
     assert len(model.ep_success_buffer) == len(model.ep_info_buffer) > 0
     model.save(tmp_path / "model")
     spec = envs.get_attr("game_spec")[0]
     again = boardwire.sb3.policy(MaskablePPO.load(tmp_path / "model"), spec)
-    found = [
+    evaluations = [
         boardwire.evaluate(policy, game, opponents="random", deals=4)
         for policy in (boardwire.sb3.policy(model, spec), again)
     ]
-    np.testing.assert_array_equal(found[0].rewards, found[1].rewards)
+    np.testing.assert_array_equal(evaluations[0].rewards, evaluations[1].rewards)
     envs.close()
 
 
-def test_equal_seeds_learn_alike() -> None:
+def test_equal_seeds_give_equal_networks() -> None:
     def parameters() -> list[NDArray[np.float32]]:
         envs = make()
         model = MaskablePPO("MlpPolicy", envs, **SMALL)
@@ -200,26 +201,26 @@ def test_equal_seeds_learn_alike() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_model_behind_normalized_observations_is_shown_such(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_normalizes_observations_like_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
     envs = VecNormalize(VecMonitor(make(num_envs=8)))
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
     model.learn(256, callback=boardwire.sb3.EvaluationCallback(deals=2))
-    seen: list[NDArray[np.float32]] = []
+    observations: list[NDArray[np.float32]] = []
     predict = model.predict
 
-    def noted(shown: NDArray[np.float32], **more: Any) -> Any:
-        seen.append(shown)
-        return predict(shown, **more)
+    def record(obs: NDArray[np.float32], **kwargs: Any) -> Any:
+        observations.append(obs)
+        return predict(obs, **kwargs)
 
-    monkeypatch.setattr(model, "predict", noted)
+    monkeypatch.setattr(model, "predict", record)
     policy = boardwire.sb3.policy(model, envs.get_attr("game_spec")[0])
     boardwire.evaluate(policy, "faraway", opponents="random", deals=2)
-    # What is never there is 0 as a feature, and so is what is always 1 when it has been normalised.
-    assert min(each.min() for each in seen) < -1
+    # Features are never negative, so a negative value was normalized.
+    assert min(each.min() for each in observations) < -1
     envs.close()
 
 
-def test_a_model_is_kept_with_what_normalizes_its_observations(tmp_path: Path) -> None:
+def test_the_best_model_is_saved_with_its_normalization(tmp_path: Path) -> None:
     envs = VecNormalize(make(num_envs=8))
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
     callback = boardwire.sb3.EvaluationCallback(deals=8, best=tmp_path / "best.zip")
@@ -230,30 +231,30 @@ def test_a_model_is_kept_with_what_normalizes_its_observations(tmp_path: Path) -
     again = MaskablePPO.load(tmp_path / "best")
     view = bare.vector.reset(seed=1)[0]
     np.testing.assert_array_equal(normalize.normalize_obs(view), envs.normalize_obs(view))
-    chosen = boardwire.sb3.policy(again, spec, normalize=normalize)
-    found = boardwire.evaluate(chosen, "faraway", opponents="random", deals=8, reward="win")
-    np.testing.assert_array_equal(found.rewards, callback.evaluations[-1][1]["random"].rewards)
+    policy = boardwire.sb3.policy(again, spec, normalize=normalize)
+    evaluation = boardwire.evaluate(policy, "faraway", opponents="random", deals=8, reward="win")
+    np.testing.assert_array_equal(evaluation.rewards, callback.evaluations[-1][1]["random"].rewards)
     envs.close()
     bare.close()
 
 
-def test_a_model_plays_against_another_and_only_what_it_knows() -> None:
+def test_a_model_can_be_an_opponent_and_rejects_other_tables() -> None:
     envs = make()
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
     spec = envs.game_spec
     rivals = make(opponents=boardwire.sb3.policy(model, spec, deterministic=False))
     MaskablePPO("MlpPolicy", rivals, **SMALL).learn(128)
-    found = boardwire.versus(
+    result = boardwire.versus(
         {"model": boardwire.sb3.policy(model, spec), "first": first_legal}, "faraway", deals=2, reward="win"
     )
-    assert 0 <= found.evaluations["model", "first"].mean <= 1
+    assert 0 <= result.evaluations["model", "first"].mean <= 1
     with boardwire.connect() as client, pytest.raises(ValueError, match="those of faraway at 3 seats"):
         boardwire.sb3.policy(model, client.game("faraway", seats=3))
     envs.close()
     rivals.close()
 
 
-def test_sb3s_own_evaluation_takes_them() -> None:
+def test_evaluate_policy_of_sb3_accepts_the_environments() -> None:
     envs = VecMonitor(make(reward="win"))
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
     mean, _ = evaluate_policy(model, envs, n_eval_episodes=8)
@@ -261,7 +262,9 @@ def test_sb3s_own_evaluation_takes_them() -> None:
     envs.close()
 
 
-def test_training_is_measured_over_the_same_deals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_callback_evaluates_over_the_same_deals_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     envs = make(num_envs=8)
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
     callback = boardwire.sb3.EvaluationCallback(
@@ -270,33 +273,33 @@ def test_training_is_measured_over_the_same_deals(tmp_path: Path, capsys: pytest
     model.set_logger(configure(str(tmp_path), ["json"]))
     model.learn(512, callback=callback)
     model.logger.close()
-    # After rollouts of 256, the last one's update included.
+    # A rollout has 256 steps. The last evaluation includes the last update.
     assert [steps for steps, _ in callback.evaluations] == [256, 512]
     last = callback.evaluations[-1][1]
     assert list(last) == ["greedy", "random"]
     spec = envs.game_spec
-    chosen = boardwire.sb3.policy(model, spec)
-    again = boardwire.evaluate(chosen, "faraway", opponents="random", deals=4, reward="win")
+    policy = boardwire.sb3.policy(model, spec)
+    again = boardwire.evaluate(policy, "faraway", opponents="random", deals=4, reward="win")
     np.testing.assert_array_equal(last["random"].rewards, again.rewards)
     lines = map(json.loads, (tmp_path / "progress.json").read_text().splitlines())
     figures = [line for line in lines if "eval/win_rate_random" in line][-1]
     assert figures["time/total_timesteps"] == 512
     assert figures["eval/win_rate_random"] == again.mean
     assert again.interval == (figures["eval/win_rate_random_low"], figures["eval/win_rate_random_high"])
-    assert callback.best_mean_reward == max(found["random"].mean for _, found in callback.evaluations)
+    assert callback.best_mean_reward == max(by_bot["random"].mean for _, by_bot in callback.evaluations)
     assert MaskablePPO.load(tmp_path / "best.zip").num_timesteps in (256, 512)
     assert f"512 timesteps, wins against random: {again}" in capsys.readouterr().out
     envs.close()
 
 
-def test_bots_may_have_long_names(
+def test_names_of_bots_can_be_long(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bots = ["greedy", "policy:faraway:argmax", *(f"policy:{'a' * 60}-{end}" for end in "xy")]
-    met = []
+    opponents_played = []
 
     def redirected(*args: Any, opponents: str, **kwargs: Any) -> boardwire.Evaluation:
-        met.append(opponents)
+        opponents_played.append(opponents)
         return boardwire.evaluate(*args, opponents="random", **kwargs)
 
     monkeypatch.setattr(boardwire.sb3, "evaluate", redirected)
@@ -305,23 +308,23 @@ def test_bots_may_have_long_names(
     model.set_logger(configure(str(tmp_path), ["json", "stdout", "log"]))
     model.learn(256, callback=boardwire.sb3.EvaluationCallback(bots, deals=2))
     model.logger.close()
-    assert met == bots
+    assert opponents_played == bots
     figures = json.loads((tmp_path / "progress.json").read_text().splitlines()[-1])
     ends = ("", "_low", "_high")
     assert {f"eval/win_rate_{bot}{end}" for bot in bots for end in ends} <= set(figures)
     for table in (capsys.readouterr().out, (tmp_path / "log.txt").read_text()):
-        shown = {line.split()[1] for line in table.splitlines() if "win_rate_" in line}
-        assert shown == {*(f"win_rate_greedy{end}" for end in ends), "win_rate_policy:faraway:argmax"}
+        names = {line.split()[1] for line in table.splitlines() if "win_rate_" in line}
+        assert names == {*(f"win_rate_greedy{end}" for end in ends), "win_rate_policy:faraway:argmax"}
     envs.close()
 
 
-def test_a_measurement_without_bots_is_refused_at_once() -> None:
-    for against in ("greedy", ()):
+def test_the_callback_rejects_anything_but_a_sequence_of_bots() -> None:
+    for bots in ("greedy", ()):
         with pytest.raises(ValueError, match="must be a sequence of bots"):
-            boardwire.sb3.EvaluationCallback(against)
+            boardwire.sb3.EvaluationCallback(bots)
 
 
-def test_sb3s_callbacks_may_end_training_by_what_was_measured() -> None:
+def test_callbacks_of_sb3_can_stop_training_at_an_evaluation() -> None:
     envs = make(num_envs=8)
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
     stop = StopTrainingOnRewardThreshold(0.0)

@@ -1,4 +1,4 @@
-"""Searches: what worlds show, what becomes of them, and whose they are."""
+"""Searches: observations of determinizations, advances and playouts, and ownership."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["local"]
 
 
 def seat_to_choose(client: boardwire.Client, game: str, seats: int = 2, *, seed: int = 3) -> boardwire.Seat:
-    """The first seat of a match against random bots, with something to decide."""
+    """Returns seat 0 of a match against random bots, with a pending decision."""
     players = ["agent"] + ["random"] * (seats - 1)
     seat = client.create_match(game, players=players, seed=seed).join(0)
     seat.observe()
@@ -26,7 +26,7 @@ def seat_to_choose(client: boardwire.Client, game: str, seats: int = 2, *, seed:
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_worlds_begin_as_the_seat_sees_its_match_and_are_played_to_their_end(
+def test_determinizations_start_at_the_view_of_the_seat_and_are_played_to_the_end(
     client: boardwire.Client, game: str, seats: int
 ) -> None:
     seat = seat_to_choose(client, game, seats)
@@ -50,33 +50,33 @@ def test_worlds_begin_as_the_seat_sees_its_match_and_are_played_to_their_end(
         assert ends.dtype == np.float32
 
 
-def test_the_seed_decides_the_worlds_their_luck_and_that_of_playouts(client: boardwire.Client) -> None:
+def test_the_seed_determines_determinizations_chance_and_playouts(client: boardwire.Client) -> None:
     seat = seat_to_choose(client, "rauha")
-    told = []
+    results = []
     for seed in (5, 5, 6):
         with seat.search(4, seed=seed) as search:
             step = search.advance([0, 1, 2, 3], lowest(search.shown.mask))
             ends = search.rollout([0, 1, 2, 3], playouts=4, policy="random", seed=seed)
-            told.append((step.view.tobytes(), ends.tobytes(), search.seed))
-    assert told[0] == told[1]
-    assert told[1] != told[2]
+            results.append((step.view.tobytes(), ends.tobytes(), search.seed))
+    assert results[0] == results[1]
+    assert results[1] != results[2]
 
 
-def test_a_match_goes_on_as_if_nobody_had_looked_ahead(client: boardwire.Client) -> None:
+def test_a_search_does_not_change_its_match(client: boardwire.Client) -> None:
     views = []
-    for looks in (False, True):
+    for searches in (False, True):
         seat = seat_to_choose(client, "faraway")
-        shown = seat.observe(wait=False)
-        while not shown.over:
-            if looks:
+        obs = seat.observe(wait=False)
+        while not obs.over:
+            if searches:
                 with seat.search(2) as search:
                     search.advance([0, 1], lowest(search.shown.mask))
-            shown = seat.act(lowest(shown.mask[None])[0])
-        views.append(shown.view.tobytes())
+            obs = seat.act(lowest(obs.mask[None])[0])
+        views.append(obs.view.tobytes())
     assert views[0] == views[1]
 
 
-def test_copies_leave_their_worlds_alone(client: boardwire.Client) -> None:
+def test_an_advance_into_other_places_changes_no_source(client: boardwire.Client) -> None:
     with seat_to_choose(client, "faraway").search(2, places=6) as search:
         actions = lowest(search.shown.mask)
         copies = search.advance([0, 1, 0, 1], np.tile(actions, 2), into=[2, 3, 4, 5])
@@ -87,7 +87,7 @@ def test_copies_leave_their_worlds_alone(client: boardwire.Client) -> None:
 
 
 @pytest.mark.parametrize("places", [9, 13, 400])
-def test_values_are_what_playouts_of_each_action_earn(client: boardwire.Client, places: int) -> None:
+def test_values_equal_rollouts_after_each_action(client: boardwire.Client, places: int) -> None:
     with client.open_batch("rauha", environments=4, seats=3, seed=1) as batch:
         batch.step(lowest(batch.reset().mask))
         kinds: dict[str, Any] = {"reward": "margin", "seed": 5}
@@ -100,7 +100,7 @@ def test_values_are_what_playouts_of_each_action_earn(client: boardwire.Client, 
                 worlds = np.flatnonzero(search.shown.mask[:, action])
                 if not len(worlds):
                     continue
-                # The worlds themselves stay as they were drawn.
+                # `values` changes no determinization, so a search with the same seed has the same ones.
                 with batch.search(2, **kinds) as other:
                     other.advance(worlds, np.full(len(worlds), action))
                     ends = other.rollout(worlds, playouts=3, seed=7)
@@ -110,27 +110,27 @@ def test_values_are_what_playouts_of_each_action_earn(client: boardwire.Client, 
             search.values()
 
 
-def test_the_rows_of_a_batch_have_worlds_of_their_own(client: boardwire.Client) -> None:
+def test_each_row_of_a_batch_has_its_own_determinizations(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=6, opponents={1: "greedy"}, seed=1) as batch:
-        shown = batch.reset()
+        step = batch.reset()
         mask = np.array([True, False, True, True, False, False])
         with batch.search(3, where=mask) as search:
             assert (search.worlds, search.places) == (9, 9)
-            np.testing.assert_array_equal(search.shown.view, shown.view[mask].repeat(3, axis=0))
+            np.testing.assert_array_equal(search.shown.view, step.view[mask].repeat(3, axis=0))
         before = batch.save()
         with batch.search() as search:
             search.advance(np.arange(6), lowest(search.shown.mask))
         assert batch.save() == before
 
 
-def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
+def test_errors_name_the_invalid_argument(client: boardwire.Client) -> None:
     seat = seat_to_choose(client, "faraway")
     with seat.search(2, places=3) as search:
         actions = lowest(search.shown.mask)
         illegal = int(np.flatnonzero(search.shown.mask[1] == 0)[0])
-        with pytest.raises(errors.IllegalAction, match="row 1, world 0: seat 0 may not choose") as told:
+        with pytest.raises(errors.IllegalAction, match="row 1, world 0: seat 0 may not choose") as caught:
             search.advance([1, 0], [actions[1], illegal])
-        assert told.value.metadata["row"] == "1"
+        assert caught.value.metadata["row"] == "1"
         with pytest.raises(errors.IllegalAction, match="there is no action 200"):
             search.advance([0], [200])
         with pytest.raises(errors.InvalidRequest, match="`worlds` must be below 3; got `3`"):
@@ -143,14 +143,16 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
             search.rollout([0, 1], playouts=40_000)
         with pytest.raises(errors.InvalidRequest, match="must be 1 to 65536 for all worlds together"):
             search.values(playouts=70_000)
-        for worlds, words in (
+        for worlds, message in (
             ([0.5], "one-dimensional array of integers"),
             ([[0]], "one-dimensional array of integers"),
             ([-1], "must be from 0 to 4294967295; got -1"),
         ):
-            with pytest.raises(ValueError, match=words):
+            with pytest.raises(ValueError, match=message):
                 search.advance(worlds, [0])
-        assert search.advance([0, 1], actions).ply.tolist() == [1, 1], "nothing had moved"
+        assert search.advance([0, 1], actions).ply.tolist() == [1, 1], (
+            "a rejected advance must change nothing"
+        )
     with pytest.raises(errors.Gone) as gone:
         search.rollout([0])
     assert gone.value.reason == "SEARCH_UNKNOWN"
@@ -162,25 +164,25 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
         seat.search(0)
 
 
-def test_a_search_in_this_process_has_no_more_places_than_a_server(local: boardwire.Client) -> None:
+def test_a_search_in_this_process_has_the_limit_of_a_server(local: boardwire.Client) -> None:
     with local.open_batch("faraway", environments=1) as batch:
         batch.reset()
         with batch.search(places=262_144) as search:
             assert search.places == 262_144
-        told = "`places` must be at most 262144, those of the worlds included; got `262145`"
-        with pytest.raises(errors.InvalidRequest, match=told):
+        message = "`places` must be at most 262144, those of the worlds included; got `262145`"
+        with pytest.raises(errors.InvalidRequest, match=message):
             batch.search(places=262_145)
 
 
-def test_nobody_looks_ahead_who_owes_no_decision(client: boardwire.Client) -> None:
+def test_a_seat_without_a_pending_decision_cannot_search(client: boardwire.Client) -> None:
     match = client.create_match("golden_compass", players=["agent", "agent"], seed=1)
     seats = [match.join(index) for index in (0, 1)]
-    shown = seats[0].observe(wait=False)
-    while len(shown.pending) > 1:
-        seat = seats[min(shown.pending)]
+    obs = seats[0].observe(wait=False)
+    while len(obs.pending) > 1:
+        seat = seats[min(obs.pending)]
         seat.act(lowest(seat.observe(wait=False).mask[None])[0], wait=False)
-        shown = seats[0].observe(wait=False)
-    idle = next(seat for seat in seats if seat.index not in shown.pending)
+        obs = seats[0].observe(wait=False)
+    idle = next(seat for seat in seats if seat.index not in obs.pending)
     with pytest.raises(errors.NotYourTurn):
         idle.search(1)
     seats[0].resign()
@@ -188,8 +190,8 @@ def test_nobody_looks_ahead_who_owes_no_decision(client: boardwire.Client) -> No
         idle.search(1)
 
 
-def is_there(search: boardwire.Search) -> bool:
-    """Whether the server still has it."""
+def exists(search: boardwire.Search) -> bool:
+    """Returns whether the server still has the search."""
     try:
         search.rollout([0])
     except errors.Gone:
@@ -197,22 +199,22 @@ def is_there(search: boardwire.Search) -> bool:
     return True
 
 
-def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwire.Client) -> None:
+def test_a_search_belongs_to_its_seat_and_ends_with_its_connection(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "agent"], seed=1)
     first, second = (match.join(index) for index in (0, 1))
     with boardwire.connect(client.address) as other:
         search = other.seat(first.match_id, first.token).search(1)
-        stranger = second.search(1)
-        stranger.id = search.id
-        with pytest.raises(errors.AccessDenied) as told:
-            stranger.rollout([0])
-        assert told.value.reason == "SEARCH_OWNER_ONLY"
+        foreign = second.search(1)
+        foreign.id = search.id
+        with pytest.raises(errors.AccessDenied) as caught:
+            foreign.rollout([0])
+        assert caught.value.reason == "SEARCH_OWNER_ONLY"
         own = first.search(1)
         own.id = search.id
         own.rollout([0])
-    # The server notices the end of the connection a little later.
+    # The server notices the end of the connection after a delay.
     deadline = time.monotonic() + 60
-    while is_there(own):
+    while exists(own):
         assert time.monotonic() < deadline
     with pytest.raises(errors.Gone) as gone:
         own.rollout([0])
@@ -220,7 +222,7 @@ def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwir
     search.close()
 
 
-def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Client) -> None:
+def test_a_request_id_repeats_a_search_for_its_seat_only(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "agent"], seed=5)
     seats = [match.join(0), match.join(1)]
     request = {"match_id": match.id, "worlds": 3, "seed": 7, "request_id": str(uuid.uuid4())}
@@ -229,12 +231,12 @@ def test_a_repeated_search_is_the_same_and_of_the_same_seat(client: boardwire.Cl
         return client._connection.call("SearchService/CreateSearch", request, timeout=60, token=seat.token)
 
     first, again = create(seats[0]), create(seats[0])
-    assert first == again, "a lost response is sent again"
-    # The other seat must not be shown worlds of the first.
-    with pytest.raises(errors.InvalidRequest) as told:
+    assert first == again, "a retry must get the same response"
+    # Determinizations of a seat would reveal its information to the other seat.
+    with pytest.raises(errors.InvalidRequest) as caught:
         create(seats[1])
-    assert told.value.reason == "REQUEST_ID_REUSED"
+    assert caught.value.reason == "REQUEST_ID_REUSED"
     request["worlds"] = 2
-    with pytest.raises(errors.InvalidRequest) as told:
+    with pytest.raises(errors.InvalidRequest) as caught:
         create(seats[0])
-    assert told.value.reason == "REQUEST_ID_REUSED"
+    assert caught.value.reason == "REQUEST_ID_REUSED"
