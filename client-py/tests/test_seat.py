@@ -1,4 +1,4 @@
-"""Matches and seats against the real server, by single calls and on a stream."""
+"""Seats on the real server, by single calls and on a stream."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from boardwire import _core, errors
 from boardwire._connection import MESSAGE_BYTES
 from boardwire_v1 import match_pb2
 
-#: The same seat, by single calls or on a stream.
-Carry = Callable[[boardwire.Seat], boardwire.Seat]
-CARRIERS = pytest.mark.parametrize("carry", [by_single_calls, lambda seat: seat], ids=["calls", "stream"])
+#: Returns the same seat over one of the transports.
+Transport = Callable[[boardwire.Seat], boardwire.Seat]
+TRANSPORTS = pytest.mark.parametrize("over", [by_single_calls, lambda seat: seat], ids=["calls", "stream"])
 
 
-def first(seen: boardwire.Observation) -> int:
-    """The first legal action."""
-    return int(seen.mask.nonzero()[0][0])
+def first(obs: boardwire.Observation) -> int:
+    """Returns the first legal action."""
+    return int(obs.mask.nonzero()[0][0])
 
 
-def test_every_game_describes_itself(client: boardwire.Client) -> None:
+def test_each_game_has_a_consistent_description(client: boardwire.Client) -> None:
     for game in client.games():
         for seats in range(game.min_seats, game.max_seats + 1):
             spec = client.game(game.id, seats=seats)
@@ -50,132 +50,132 @@ def test_every_game_describes_itself(client: boardwire.Client) -> None:
                 assert not table.values.flags.writeable
 
 
-@CARRIERS
-def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_each_game_is_played_to_its_end(client: boardwire.Client, over: Transport) -> None:
     for game in client.games():
         for seats in range(game.min_seats, game.max_seats + 1):
             players = ["agent"] + ["random"] * (seats - 1)
-            with client.create_match(game.id, players=players, seed=5) as match, carry(match.join(0)) as seat:
-                seen = seat.observe()
-                while not seen.over:
-                    assert seen.mask.any()
-                    assert 0 in seen.pending
-                    assert seen.reward == 0
-                    fields = match.spec.decode(seen.view)
+            with client.create_match(game.id, players=players, seed=5) as match, over(match.join(0)) as seat:
+                obs = seat.observe()
+                while not obs.over:
+                    assert obs.mask.any()
+                    assert 0 in obs.pending
+                    assert obs.reward == 0
+                    fields = match.spec.decode(obs.view)
                     assert all(
                         (values <= match.spec.fields[name].max).all() for name, values in fields.items()
                     )
-                    seen = seat.act(first(seen))
-                assert seen.terminated is True
-                assert seen.truncated is False
-                assert not seen.mask.any()
-                assert len(seen.scores) == len(seen.ranks) == seats
+                    obs = seat.act(first(obs))
+                assert obs.terminated is True
+                assert obs.truncated is False
+                assert not obs.mask.any()
+                assert len(obs.scores) == len(obs.ranks) == seats
                 assert seat.info().state == "over"
 
 
-@CARRIERS
-def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_the_caller_owns_the_arrays(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
-    with match, carry(match.join(0)) as seat:
-        one, other = seat.observe(wait=False), seat.observe(wait=False)
-        one.view[:] = 255
-        one.mask[:] = 1
-        assert not np.array_equal(one.view, other.view)
+    with match, over(match.join(0)) as seat:
+        changed, other = seat.observe(wait=False), seat.observe(wait=False)
+        changed.view[:] = 255
+        changed.mask[:] = 1
+        assert not np.array_equal(changed.view, other.view)
         np.testing.assert_array_equal(other.view, seat.observe(wait=False).view)
 
 
-@CARRIERS
-def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_repeated_act_counts_once(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
-    with match, carry(match.join(0)) as seat:
-        seen = seat.observe()
-        answer = seat.act(first(seen))
-        seat.last = seen
-        again = seat.act(first(seen))
-        assert (again.ply, again.decision) == (answer.ply, answer.decision)
+    with match, over(match.join(0)) as seat:
+        obs = seat.observe()
+        response = seat.act(first(obs))
+        seat.last = obs
+        again = seat.act(first(obs))
+        assert (again.ply, again.decision) == (response.ply, response.decision)
 
 
-@CARRIERS
-def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_rejected_action_changes_nothing(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
-    with match, carry(match.join(0)) as seat:
-        seen = seat.observe()
-        illegal = int((seen.mask == 0).nonzero()[0][0])
+    with match, over(match.join(0)) as seat:
+        obs = seat.observe()
+        illegal = int((obs.mask == 0).nonzero()[0][0])
         for wrong in (illegal, len(match.spec.actions), -1):
             with pytest.raises(boardwire.BoardwireError, match=str(wrong)):
                 seat.act(wrong)
-        np.testing.assert_array_equal(seat.observe(wait=False).view, seen.view)
-        assert seat.act(first(seen)).decision == 1
+        np.testing.assert_array_equal(seat.observe(wait=False).view, obs.view)
+        assert seat.act(first(obs)).decision == 1
 
 
-@CARRIERS
-def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_text_and_explanations_are_optional(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
-    with match, carry(match.join(0)) as seat:
+    with match, over(match.join(0)) as seat:
         assert seat.observe(wait=False).text == ""
-        seen = seat.observe(text=True)
-        assert seen.text
-        while not seen.over:
-            seen = seat.act(first(seen), explain=True)
-        assert seen.outcome is not None
-        totals = [sum(line.points for line in lines) for lines in seen.outcome.explanations]
-        assert totals == list(seen.scores)
+        obs = seat.observe(text=True)
+        assert obs.text
+        while not obs.over:
+            obs = seat.act(first(obs), explain=True)
+        assert obs.outcome is not None
+        totals = [sum(line.points for line in lines) for lines in obs.outcome.explanations]
+        assert totals == list(obs.scores)
 
 
-@CARRIERS
-def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_the_seed_determines_resets(client: boardwire.Client, over: Transport) -> None:
     def openings() -> list[bytes]:
         match = client.create_match("faraway", players=["agent", "random"], seed=1)
-        with match, carry(match.join(0)) as seat:
+        with match, over(match.join(0)) as seat:
             views = [seat.observe(), seat.reset(), seat.reset(seed=1), seat.reset()]
-            assert [seen.episode for seen in views] == [0, 1, 2, 3]
-            return [seen.view.tobytes() for seen in views]
+            assert [obs.episode for obs in views] == [0, 1, 2, 3]
+            return [obs.view.tobytes() for obs in views]
 
     once, again = openings(), openings()
     assert once == again
     assert once[0] == once[2]
-    assert len(set(once)) == 2, "the seed fixes the episodes after it"
+    assert len(set(once)) == 2, "the seed must determine the later episodes"
 
 
-@CARRIERS
-def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_seat_is_usable_after_a_timeout(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "agent"], seed=1)
-    with match, carry(match.join(0)) as seat, carry(match.join(1)) as other:
-        seen = seat.observe()
+    with match, over(match.join(0)) as seat, over(match.join(1)) as other:
+        obs = seat.observe()
         with pytest.raises(boardwire.errors.CallTimeout):
-            seat.act(first(seen), timeout=0.5)
+            seat.act(first(obs), timeout=0.5)
         assert seat.observe(wait=False).decision == 1
         while 0 not in seat.observe(wait=False).pending:
             other.act(first(other.observe(wait=False)), wait=False)
         assert seat.observe().mask.any()
 
 
-@CARRIERS
-def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_closing_the_match_ends_a_wait(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "agent"])
-    with carry(match.join(0)) as seat:
+    with over(match.join(0)) as seat:
         seat.act(first(seat.observe()), wait=False)
         closing = threading.Thread(target=match.close)
         closing.start()
-        with pytest.raises(boardwire.errors.Gone) as told:
+        with pytest.raises(boardwire.errors.Gone) as caught:
             seat.observe()
-        assert told.value.reason == "MATCH_CLOSED"
+        assert caught.value.reason == "MATCH_CLOSED"
         closing.join()
     assert match.info().state == "closed"
 
 
-def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -> None:
+def test_two_seats_reset_together_and_the_host_resets_alone(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "agent"], seed=3, reward="win") as match:
         seats = [match.join(0), match.join(1)]
         match.reset(seed=9)
-        seen = [seat.observe() for seat in seats]
-        assert [one.episode for one in seen] == [1, 1]
+        opening = [seat.observe() for seat in seats]
+        assert [obs.episode for obs in opening] == [1, 1]
         while not seats[0].observe(wait=False).over:
             for seat in seats:
-                if (now := seat.observe(wait=False)).mask.any():
-                    seat.act(first(now), wait=False)
+                if (obs := seat.observe(wait=False)).mask.any():
+                    seat.act(first(obs), wait=False)
         ended = [seat.observe(wait=False) for seat in seats]
-        assert sum(one.reward for one in ended) == pytest.approx(1)
+        assert sum(obs.reward for obs in ended) == pytest.approx(1)
         other = threading.Thread(target=seats[1].reset)
         other.start()
         assert seats[0].reset().episode == 2
@@ -183,48 +183,48 @@ def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -
 
 
 def play_out(seat: boardwire.Seat) -> boardwire.Observation:
-    """Chooses first actions until the episode is over."""
-    seen = seat.observe()
-    while not seen.over:
-        seen = seat.act(first(seen))
-    return seen
+    """Plays first legal actions until the episode is over."""
+    obs = seat.observe()
+    while not obs.over:
+        obs = seat.act(first(obs))
+    return obs
 
 
-@CARRIERS
-def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], episodes=2)
-    with carry(match.join(0)) as seat:
-        with pytest.raises(errors.NotPossibleNow) as told:
+    with over(match.join(0)) as seat:
+        with pytest.raises(errors.NotPossibleNow) as caught:
             seat.reset()
-        assert told.value.reason == "EPISODE_NOT_OVER"
+        assert caught.value.reason == "EPISODE_NOT_OVER"
         play_out(seat)
         assert seat.reset().episode == 1
         assert play_out(seat).outcome == seat.observe().outcome
         info = match.info()
         assert (info.episodes, info.state, info.close_reason) == (2, "closed", "finished")
-        with pytest.raises(errors.Gone) as gone:
+        with pytest.raises(errors.Gone) as closed:
             seat.reset()
-        assert gone.value.reason == "MATCH_CLOSED"
+        assert closed.value.reason == "MATCH_CLOSED"
         assert client.replay(match.id, episode=0).seed_opening is not None
 
 
-@CARRIERS
-def test_a_seat_waits_for_the_host_that_begins_episodes(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_reset_waits_for_the_host_that_begins_episodes(client: boardwire.Client, over: Transport) -> None:
     with client.create_match("faraway", players=["agent", "random"], host_begins=True) as match:
         assert match.info().host_begins
-        with carry(match.join(0)) as seat:
+        with over(match.join(0)) as seat:
             play_out(seat)
-            asking = threading.Thread(target=seat.reset)
-            asking.start()
+            resetting = threading.Thread(target=seat.reset)
+            resetting.start()
             while match.info().waiting_for:
                 pass
             assert match.info().episode == 0
             match.reset(seed=9)
-            asking.join()
+            resetting.join()
             assert match.info().seed_source == "given"
 
 
-def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
+def test_a_match_has_the_options_and_the_reward_of_its_request(client: boardwire.Client) -> None:
     match = client.create_match(
         "faraway",
         players=["agent", "greedy"],
@@ -246,32 +246,32 @@ def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
         assert seat.observe().mask.sum() > 1
 
 
-def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire.Client) -> None:
+def test_a_match_can_replace_illegal_actions(client: boardwire.Client) -> None:
     match = client.create_match(
         "faraway", players=["agent", "random"], seed=1, illegal_actions="seeded_legal"
     )
     with match, match.join(0) as seat:
-        seen = seat.observe()
-        answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
-        assert answer.substituted is True
-        assert answer.decision == 1
+        obs = seat.observe()
+        response = seat.act(int((obs.mask == 0).nonzero()[0][0]))
+        assert response.substituted is True
+        assert response.decision == 1
 
 
 def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "random"], illegal_actions="forfeit")
     with match:
         seat = match.join(0)
-        seen = seat.observe()
-        answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
-        assert answer.terminated
-        assert answer.reward == -1
-        assert answer.ranks == (2, 1)
-        assert answer.scores == ()
-        assert answer.outcome is not None
-        assert answer.outcome.forfeits == ("illegal_action", None)
+        obs = seat.observe()
+        end = seat.act(int((obs.mask == 0).nonzero()[0][0]))
+        assert end.terminated
+        assert end.reward == -1
+        assert end.ranks == (2, 1)
+        assert end.scores == ()
+        assert end.outcome is not None
+        assert end.outcome.forfeits == ("illegal_action", None)
 
 
-def test_words_that_do_not_exist_are_refused_here(client: boardwire.Client) -> None:
+def test_the_client_rejects_unknown_settings_and_seats(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="rank, win, margin, score"):
         client.create_match("faraway", players=["random"], reward="glory")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="reject"):
@@ -281,22 +281,22 @@ def test_words_that_do_not_exist_are_refused_here(client: boardwire.Client) -> N
         match.join(0)
 
 
-def test_every_match_is_listed_across_pages(client: boardwire.Client) -> None:
-    made = [client.create_match("faraway", players=["random", "random"]) for _ in range(150)]
+def test_lists_of_matches_span_pages(client: boardwire.Client) -> None:
+    matches = [client.create_match("faraway", players=["random", "random"]) for _ in range(150)]
     listed = {info.id for info in client.matches()}
-    assert {match.id for match in made} <= listed
-    for match in made:
+    assert {match.id for match in matches} <= listed
+    for match in matches:
         match.close()
 
 
-def test_secrets_are_not_printed(client: boardwire.Client) -> None:
+def test_repr_contains_no_token(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         assert match.host_token not in repr(match)
         assert seat.token not in repr(seat)
 
 
-def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boardwire.Client) -> None:
+def test_only_the_host_gives_seeds_unless_the_match_allows_seats(client: boardwire.Client) -> None:
     for seat_may_seed in (False, True):
         match = client.create_match("faraway", players=["agent", "random"], seat_may_seed=seat_may_seed)
         with match, client.join(match.invitations[0]) as guest:
@@ -305,20 +305,20 @@ def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boa
                 assert guest.reset(seed=3).episode == 1
                 assert match.info().seed_source == "given"
             else:
-                with pytest.raises(boardwire.errors.AccessDenied) as told:
+                with pytest.raises(boardwire.errors.AccessDenied) as caught:
                     guest.reset(seed=3)
-                assert told.value.reason == "HOST_ONLY"
+                assert caught.value.reason == "HOST_ONLY"
                 assert guest.reset().episode == 1
                 assert match.info().seed_source == "drawn"
 
 
-def test_another_seed_may_follow_a_reset_that_was_not_seen(
+def test_a_reset_can_follow_an_interrupted_reset(
     client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seat = client.create_match("faraway", players=["agent", "random"], seed=1).join(0)
     seat.reset(4)
     with monkeypatch.context() as patched:
-        # The host has reset by now; the seat is interrupted before it looks.
+        # The match was reset, and the interrupt comes before the seat observes it.
         patched.setattr(seat, "observe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             seat.reset(5)
@@ -327,52 +327,52 @@ def test_another_seed_may_follow_a_reset_that_was_not_seen(
     np.testing.assert_array_equal(found.view, expected.view)
 
 
-def test_a_stream_opened_after_the_end_says_that_the_match_is_closed(client: boardwire.Client) -> None:
+def test_a_stream_opened_after_the_end_raises_match_closed(client: boardwire.Client) -> None:
     match = create_match(client)
     seat = match.join(0)
     match.close()
-    with pytest.raises(errors.Gone) as told:
+    with pytest.raises(errors.Gone) as caught:
         seat.observe(wait=False)
-    assert told.value.reason == "MATCH_CLOSED"
-    with pytest.raises(errors.Gone) as told:
+    assert caught.value.reason == "MATCH_CLOSED"
+    with pytest.raises(errors.Gone) as caught:
         seat.observe()
-    assert told.value.reason == "MATCH_CLOSED"
+    assert caught.value.reason == "MATCH_CLOSED"
 
 
 def interrupted(**_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Client) -> None:
+def test_a_private_match_needs_a_token(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], private=True) as match:
         assert match.id not in [listed.id for listed in client.matches()]
         assert match.info().private
         assert match.join(0).info().id == match.id
-        with pytest.raises(boardwire.errors.AccessDenied) as told:
+        with pytest.raises(boardwire.errors.AccessDenied) as caught:
             client.seat(match.id, "guessed")
-        assert told.value.reason == "TOKEN_WRONG"
+        assert caught.value.reason == "TOKEN_WRONG"
 
 
-@CARRIERS
-def test_a_seat_that_resigns_is_last_and_may_say_so_again(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_seat_that_resigns_is_last_and_can_repeat_it(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["random", "agent", "random"], seed=1, reward="rank")
-    with match, carry(match.join(1)) as seat:
+    with match, over(match.join(1)) as seat:
         for _ in range(2):
-            seen = seat.resign()
-            assert (seen.terminated, seen.ranks, seen.scores) == (True, (1, 3, 1), ())
-            assert seen.outcome is not None
-            assert seen.outcome.forfeits == (None, "resigned", None)
-        assert seen.reward == -1
+            obs = seat.resign()
+            assert (obs.terminated, obs.ranks, obs.scores) == (True, (1, 3, 1), ())
+            assert obs.outcome is not None
+            assert obs.outcome.forfeits == (None, "resigned", None)
+        assert obs.reward == -1
         assert seat.reset().episode == 1
 
 
-@CARRIERS
-def test_an_episode_that_is_over_cannot_be_resigned(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_a_finished_episode_cannot_be_resigned(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
-    with match, carry(match.join(0)) as seat:
-        seen = seat.observe()
-        while not seen.over:
-            seen = seat.act(first(seen))
+    with match, over(match.join(0)) as seat:
+        obs = seat.observe()
+        while not obs.over:
+            obs = seat.act(first(obs))
         with pytest.raises(boardwire.errors.EpisodeOver):
             seat.resign()
 
@@ -383,31 +383,31 @@ def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> No
         match.resign(1)
         match.resign(1, episode=0)
         for seat, rank in zip(seats, (1, 2), strict=True):
-            seen = seat.observe(wait=False)
-            assert seen.outcome is not None
-            assert seen.outcome.forfeits == (None, "host")
-            assert seen.ranks[seat.index or 0] == rank
+            obs = seat.observe(wait=False)
+            assert obs.outcome is not None
+            assert obs.outcome.forfeits == (None, "host")
+            assert obs.ranks[seat.index or 0] == rank
         assert match.info().state == "over"
-        # A seat's word does not undo the host's.
-        assert seats[1].resign().outcome == seen.outcome
+        # A later resignation of a seat changes nothing.
+        assert seats[1].resign().outcome == obs.outcome
 
 
-@CARRIERS
-def test_legal_actions_come_with_their_labels_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
+@TRANSPORTS
+def test_legal_actions_with_labels_are_optional(client: boardwire.Client, over: Transport) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
-    with match, carry(match.join(0)) as seat:
+    with match, over(match.join(0)) as seat:
         assert seat.observe().actions == ()
-        for seen in (
+        for obs in (
             seat.observe(wait=False, actions=True),
             seat.act(first(seat.observe(wait=False)), actions=True),
         ):
-            indices = [action.index for action in seen.actions]
-            assert indices == seen.mask.nonzero()[0].tolist()
-            assert [action.label for action in seen.actions] == [match.spec.actions[i].label for i in indices]
+            indices = [action.index for action in obs.actions]
+            assert indices == obs.mask.nonzero()[0].tolist()
+            assert [action.label for action in obs.actions] == [match.spec.actions[i].label for i in indices]
         assert seat.reset(actions=True).actions
 
 
-def test_matches_are_labelled_and_listed_by_game_state_and_label(client: boardwire.Client) -> None:
+def test_matches_are_listed_by_game_state_and_label(client: boardwire.Client) -> None:
     labels = {"run": "a7", "round": "1"}
     with (
         client.create_match("faraway", players=["random", "agent"], labels=labels) as one,
@@ -431,24 +431,24 @@ def test_matches_are_labelled_and_listed_by_game_state_and_label(client: boardwi
         client.create_match("faraway", players=["random", "agent"], labels={"Not A Name": ""})
 
 
-def test_a_match_tells_when_and_for_whom_it_waits_and_why_it_ended(client: boardwire.Client) -> None:
+def test_info_has_times_pending_seats_and_the_close_reason(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
         seat = match.join(0)
-        seen = seat.observe()
+        obs = seat.observe()
         before = match.info()
         assert before.players == ("agent", "random")
         assert (before.waiting_for, before.close_reason) == ((0,), None)
         now = datetime.now(timezone.utc)
         assert now - timedelta(minutes=5) < before.create_time <= before.last_action_time < now
-        seat.act(first(seen))
+        seat.act(first(obs))
         after = match.info()
         assert after.create_time == before.create_time
-        # Times are to the second.
+        # Times have a resolution of one second.
         assert after.last_action_time >= before.last_action_time
     assert match.info().close_reason == "host"
 
 
-def test_a_server_tells_what_it_is(client: boardwire.Client) -> None:
+def test_a_server_reports_its_version_and_limits(client: boardwire.Client) -> None:
     server = client.server()
     assert "boardwire.v1" in server.protocols
     assert server.version == boardwire.__version__
@@ -459,7 +459,7 @@ def test_a_server_tells_what_it_is(client: boardwire.Client) -> None:
         assert (limits.matches, limits.match_idle_timeout) == (3, 90)
 
 
-def test_an_invitation_or_its_code_lets_in(client: boardwire.Client) -> None:
+def test_an_invitation_or_its_code_joins_a_match(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "agent"]) as match:
         assert client.join(match.invitations[0]).index == 0
         assert client.join(match.invitations[1].code).index == 1
@@ -468,62 +468,62 @@ def test_an_invitation_or_its_code_lets_in(client: boardwire.Client) -> None:
 @pytest.mark.parametrize(
     "name", ["agent", "random", "greedy:16", "mc:160", "policy:lion", "policy:lion:argmax"]
 )
-def test_players_are_sent_as_messages_and_told_by_name(name: str) -> None:
+def test_players_are_messages_in_requests_and_names_in_responses(name: str) -> None:
     sent = match_pb2.MatchConfig.FromString(_core.encode("MatchConfig", {"players": [name]}))
     (message,) = sent.players
     assert message.WhichOneof("kind") == {"agent": "agent", "policy": "policy"}.get(name.split(":")[0], "bot")
     assert fields_of(sent)["players"] == (name,)
 
 
-def test_what_is_no_player_is_named_by_the_server(client: boardwire.Client) -> None:
+def test_an_error_names_the_invalid_player(client: boardwire.Client) -> None:
     for name in ("clever", "mc:many", "mc:0", "greedy:16:3", "policy:", "random:3", "mc:99999999999"):
         with pytest.raises(errors.InvalidRequest, match=f"`{name}`"):
             client.create_match("faraway", players=["agent", name])
 
 
-def test_codes_and_tokens_may_be_pasted_with_blanks_around_them(client: boardwire.Client) -> None:
+def test_codes_and_tokens_can_have_spaces_around_them(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = client.join(f" {match.invitations[0].code}\n")
         assert client.seat(match.id, f"\t{seat.token}\n").observe(wait=False).mask.any()
 
 
-def test_values_of_a_newer_server_are_unknown() -> None:
+def test_enum_values_of_a_newer_server_are_unknown() -> None:
     newer = match_pb2.MatchConfig(reward=99, players=[match_pb2.Player()])  # type: ignore[arg-type]
     assert (fields_of(newer)["reward"], fields_of(newer)["players"]) == ("unknown", ("unknown",))
     newer.reward = match_pb2.REWARD_KIND_WIN
     assert fields_of(newer)["reward"] == "win"
 
 
-def test_a_reset_by_the_host_has_the_time_limit_that_it_is_given(
+def test_a_reset_by_the_host_has_the_given_timeout(
     client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
-        limits: list[float] = []
+        timeouts: list[float] = []
         call = seat._connection.call
 
-        def noted(method: str, request: dict[str, Any], *, timeout: float, **more: Any) -> Any:
-            limits.append(timeout)
-            return call(method, request, timeout=60, **more)
+        def record(method: str, request: dict[str, Any], *, timeout: float, **kwargs: Any) -> Any:
+            timeouts.append(timeout)
+            return call(method, request, timeout=60, **kwargs)
 
-        monkeypatch.setattr(seat._connection, "call", noted)
-        # The observation may have come by its deadline.
+        monkeypatch.setattr(seat._connection, "call", record)
+        # The observation may arrive before its deadline.
         with contextlib.suppress(errors.CallTimeout):
             seat.reset(seed=1, timeout=0)
-        assert limits == [0]
+        assert timeouts == [0]
 
 
-def test_a_request_that_cannot_be_encoded_leaves_the_stream_usable(client: boardwire.Client) -> None:
+def test_a_stream_is_usable_after_a_request_that_cannot_be_encoded(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], seed=1) as match, match.join(0) as seat:
-        seen = seat.observe()
+        obs = seat.observe()
         for seed in (-1, 2**64):
             with pytest.raises(ValueError, match="seed is out of range"):
                 seat.reset(seed=seed)
         for action in (-1, 2**32):
-            with pytest.raises(errors.IllegalAction) as told:
+            with pytest.raises(errors.IllegalAction) as caught:
                 seat.act(action)
-            assert told.value.reason == "ACTION_OUT_OF_RANGE"
-            assert told.value.metadata["action"] == str(action)
+            assert caught.value.reason == "ACTION_OUT_OF_RANGE"
+            assert caught.value.metadata["action"] == str(action)
         with pytest.raises(ValueError, match="decision is out of range"):
             seat._stream.ask("act", {"match_id": match.id, "decision": -1}, 5.0)
-        assert seat.act(first(seen)).decision == 1
+        assert seat.act(first(obs)).decision == 1
