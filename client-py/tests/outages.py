@@ -36,7 +36,7 @@ def stream_of(batch: boardwire.Batch) -> BatchStream:
 
 def break_stream(batch: boardwire.Batch) -> None:
     """Ends the stream of a batch without the batch's knowledge."""
-    (stream_of(batch).disconnect())
+    stream_of(batch).disconnect()
 
 
 def create_match(client: boardwire.Client) -> boardwire.Match:

@@ -16,7 +16,7 @@ import boardwire.envs
 from boardwire import errors
 from boardwire.pettingzoo import aec_env, parallel_env
 
-ADDRESSES: list[dict[str, Any]] = [{}, {"address": "local:"}]
+ENGINES: list[dict[str, Any]] = [{}, {"address": "local:"}]
 #: Each game with the fewest and with the most seats.
 EDGES = [(game.id, seats) for game in GAMES for seats in (game.min_seats, game.max_seats)]
 #: Settings of environments.
@@ -43,7 +43,7 @@ def equal(results: list[Any]) -> bool:
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_parallel_environments_are_equal(game: str, seats: int, settings: dict[str, Any]) -> None:
     random = np.random.default_rng(seats)
-    envs = [parallel_env(game, seats=seats, **settings, **address) for address in ADDRESSES]
+    envs = [parallel_env(game, seats=seats, **settings, **engine) for engine in ENGINES]
     for seed in (3, None):
         results: list[Any] = [env.reset(seed=seed) for env in envs]
         steps = 0
@@ -72,7 +72,7 @@ def test_parallel_environments_are_equal(game: str, seats: int, settings: dict[s
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_aec_environments_are_equal(game: str, seats: int, settings: dict[str, Any]) -> None:
     random = np.random.default_rng(seats)
-    envs = [aec_env(game, seats=seats, max_cycles=9, **settings, **address) for address in ADDRESSES]
+    envs = [aec_env(game, seats=seats, max_cycles=9, **settings, **engine) for engine in ENGINES]
     for seed in (3, None):
         for env in envs:
             env.reset(seed=seed)
@@ -98,8 +98,7 @@ def test_single_environments_are_equal(game: str, seats: int, illegal: str) -> N
     random = np.random.default_rng(seats)
     kwargs: dict[str, Any] = {"seats": seats, "opponents": "random", "illegal_actions": illegal}
     envs = [
-        gymnasium.make(IDS[game], agent_seat=seats - 1, **kwargs, **address).unwrapped
-        for address in ADDRESSES
+        gymnasium.make(IDS[game], agent_seat=seats - 1, **kwargs, **engine).unwrapped for engine in ENGINES
     ]
     for seed in (3, None):
         results: list[Any] = [env.reset(seed=seed) for env in envs]
@@ -120,8 +119,8 @@ def test_single_environments_are_equal(game: str, seats: int, illegal: str) -> N
 @pytest.mark.parametrize("make", [boardwire.envs.BoardwireEnv, aec_env, parallel_env])
 def test_rendered_text_is_equal(make: Any) -> None:
     texts = []
-    for address in ADDRESSES:
-        env = make("rauha", render_mode="ansi", **address)
+    for engine in ENGINES:
+        env = make("rauha", render_mode="ansi", **engine)
         env.reset(seed=2)
         texts.append(env.render())
         env.close()

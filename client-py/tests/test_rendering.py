@@ -17,7 +17,7 @@ import boardwire.envs
 from boardwire import _spec
 from boardwire.pettingzoo import aec_env, parallel_env
 
-ADDRESSES = [pytest.param({}, marks=pytest.mark.slow), {"address": "local:"}]
+ENGINES = [pytest.param({}, marks=pytest.mark.slow), {"address": "local:"}]
 
 
 @pytest.fixture(autouse=True)
@@ -28,19 +28,19 @@ def _dummy_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
 @pytest.mark.parametrize("mode", ["rgb_array", "human"])
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_check_env_passes(mode: str, address: dict[str, Any]) -> None:
-    env = gymnasium.make("boardwire/Rauha-v0", seats=2, render_mode=mode, **address).unwrapped
+@pytest.mark.parametrize("kwargs", ENGINES)
+def test_check_env_passes(mode: str, kwargs: dict[str, Any]) -> None:
+    env = gymnasium.make("boardwire/Rauha-v0", seats=2, render_mode=mode, **kwargs).unwrapped
     check_env(env, skip_render_check=False)
     env.close()
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("kwargs", ENGINES)
 def test_rgb_array_changes_with_the_observation_and_keeps_its_size(
-    game: str, seats: int, address: dict[str, Any]
+    game: str, seats: int, kwargs: dict[str, Any]
 ) -> None:
-    env = boardwire.envs.BoardwireEnv(game, seats=seats, agent_seat=1, render_mode="rgb_array", **address)
+    env = boardwire.envs.BoardwireEnv(game, seats=seats, agent_seat=1, render_mode="rgb_array", **kwargs)
     _, info = env.reset(seed=3)
     pictures = []
     for _ in range(3):
@@ -57,9 +57,9 @@ def test_rgb_array_changes_with_the_observation_and_keeps_its_size(
 @pytest.mark.slow
 def test_a_server_and_this_process_draw_the_same_pixels() -> None:
     pictures = set()
-    addresses: list[dict[str, Any]] = [{}, {"address": "local:"}]
-    for address in addresses:
-        env = parallel_env("faraway", seats=3, render_mode="rgb_array", **address)
+    engines: list[dict[str, Any]] = [{}, {"address": "local:"}]
+    for kwargs in engines:
+        env = parallel_env("faraway", seats=3, render_mode="rgb_array", **kwargs)
         env.reset(seed=2)
         pixels = env.render()
         assert isinstance(pixels, np.ndarray)

@@ -1,4 +1,4 @@
-"""The private server: found, started, and gone with the process that started it."""
+"""The private server: the client finds and starts it, and it ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from boardwire._server import PrivateServer
 pytestmark = pytest.mark.slow
 
 
-def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:
+def test_each_client_starts_its_own_server_and_removes_its_folder() -> None:
     with boardwire.connect() as client, boardwire.connect() as other:
         assert client.address != other.address
         assert client.games() == other.games()
@@ -29,23 +29,25 @@ def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> N
     assert not folder.exists()
 
 
-def test_a_terminal_interrupts_the_program_and_not_its_server() -> None:
+def test_a_server_has_its_own_process_group() -> None:
     with boardwire.connect() as client:
         assert client._private is not None
         server = client._private._process.pid
-        # What is typed in a terminal, and what a notebook sends, goes to all of a group.
+        # Terminals and notebooks send an interrupt to the whole process group.
         assert os.getpgid(server) == server != os.getpgid(0)
 
 
-def test_the_binary_named_by_the_environment_comes_first(
+def test_the_environment_variable_for_the_binary_has_precedence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "exit 0")))
     assert find_binary() == tmp_path / "boardwire"
 
 
-def test_a_missing_binary_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BOARDWIRE_BINARY", str(tmp_path / "nothing"))
+def test_the_error_for_a_missing_binary_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(tmp_path / "missing"))
     with pytest.raises(boardwire.errors.StartError, match="BOARDWIRE_BINARY"):
         boardwire.connect()
     monkeypatch.delenv("BOARDWIRE_BINARY")
@@ -56,35 +58,37 @@ def test_a_missing_binary_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_p
         find_binary()
 
 
-def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_error_quotes_the_output_of_a_server_that_ends_at_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "echo no luck today >&2; exit 3")))
     with pytest.raises(boardwire.errors.StartError, match=r"\(3\); its output: no luck today"):
         boardwire.connect()
 
 
-def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_server_that_hangs_at_start_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(fake_server(tmp_path, "exec cat")))
     with pytest.raises(boardwire.errors.StartError, match="did not start"):
         PrivateServer(timeout=0.1)
 
 
-def test_wrong_arguments_are_quoted() -> None:
+def test_the_error_quotes_wrong_arguments() -> None:
     with pytest.raises(boardwire.errors.StartError, match="--no-such-flag"):
         boardwire.connect(server_args=["--no-such-flag"])
 
 
 @pytest.mark.parametrize("target", ["localhost", ":50051", "http://host", ""])
-def test_an_address_is_checked(target: str) -> None:
+def test_an_invalid_address_is_rejected(target: str) -> None:
     with pytest.raises(ValueError, match="an address is"):
         boardwire.connect(target)
 
 
-def test_arguments_are_for_private_servers() -> None:
+def test_server_arguments_need_a_private_server() -> None:
     with pytest.raises(ValueError, match="private server"):
         boardwire.connect("localhost:1", server_args=["--max-matches=1"])
 
 
-def test_nobody_at_an_address_is_a_lost_connection() -> None:
+def test_an_address_without_a_server_is_a_lost_connection() -> None:
     with (
         boardwire.connect("127.0.0.1:1") as client,
         pytest.raises(boardwire.errors.ConnectionLost, match=r"127\.0\.0\.1:1"),
@@ -92,22 +96,22 @@ def test_nobody_at_an_address_is_a_lost_connection() -> None:
         client.games()
 
 
-def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> None:
+def test_a_killed_server_is_a_lost_connection_with_its_exit_status() -> None:
     server = PrivateServer()
     with boardwire.Client(server) as client:
         match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
-        with seat as play:
-            seen = play.observe()
+        with seat as stream:
+            obs = stream.observe()
             server._process.kill()
             server._process.wait()
-            action = int(seen.mask.nonzero()[0][0])
-            for lost in (play, seat):
+            action = int(obs.mask.nonzero()[0][0])
+            for lost in (stream, seat):
                 with pytest.raises(boardwire.errors.ConnectionLost, match="ended with status -9"):
                     lost.act(action)
 
 
-KILLED = """
+PROGRAM = """
 import boardwire, os, signal, sys
 client = boardwire.connect()
 client.games()
@@ -120,27 +124,27 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches a process that is not its child")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
 @pytest.mark.parametrize("fork", [False, True])
-def test_the_server_goes_when_its_process_is_killed(fork: bool) -> None:
-    command = [sys.executable, "-c", KILLED.format(fork=fork)]
+def test_the_server_ends_when_its_process_is_killed(fork: bool) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(fork=fork)]
     parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     server_id, forked = map(int, parent.stdout.readline().split())
-    server = os.pidfd_open(server_id)
+    descriptor = os.pidfd_open(server_id)
     assert parent.stdin is not None
     parent.stdin.close()
     parent.wait()
-    # A descriptor of a process is readable once it has ended.
-    ended, _, _ = select.select([server], [], [], 20)
-    os.close(server)
+    # A process descriptor is readable after the process ended.
+    ended, _, _ = select.select([descriptor], [], [], 20)
+    os.close(descriptor)
     if forked:
         os.kill(forked, signal.SIGKILL)
     parent.stdout.close()
     assert ended
 
 
-def test_a_killed_client_is_no_trouble_for_the_server(client: boardwire.Client) -> None:
+def test_a_match_survives_a_killed_client(client: boardwire.Client) -> None:
     code = f"""
 import boardwire, os, signal
 client = boardwire.connect({client.address!r})
@@ -153,18 +157,18 @@ with match.join(0) as seat:
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL
     match_id, invitation, token = killed.stdout.split()
-    # The match goes on, and its seat is taken again by its token.
+    # The match continues, and the token gives access to its seat.
     seats = [client.seat(match_id, token), client.join(invitation)]
     for seat in seats:
-        seen = seat.observe()
-        seat.act(int(seen.mask.nonzero()[0][0]), wait=False)
+        obs = seat.observe()
+        seat.act(int(obs.mask.nonzero()[0][0]), wait=False)
     assert seats[0].observe(wait=False).ply == 2
 
 
-def test_a_private_server_starts_whatever_the_folder_of_temporary_files_is_called(
+def test_the_temporary_folder_can_have_any_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Below the usual one: pytest's own are too long for the path of a socket.
+    # Not `tmp_path`: its path is too long for a socket.
     folder = Path(tempfile.mkdtemp(suffix="100%41 #?ü"))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     with boardwire.connect() as client:
@@ -172,7 +176,7 @@ def test_a_private_server_starts_whatever_the_folder_of_temporary_files_is_calle
     folder.rmdir()
 
 
-def test_a_private_server_has_settings_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_of_other_servers_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
         ("BOARDWIRE_LISTEN", "0.0.0.0:1"),
         ("BOARDWIRE_CONFIG", "/nowhere"),
@@ -184,7 +188,7 @@ def test_a_private_server_has_settings_of_its_own(monkeypatch: pytest.MonkeyPatc
     with boardwire.connect() as client:
         limits = client.server().limits
         assert limits.matches > 1
-        # A laptop may sleep for a night.
+        # A laptop can sleep for a night.
         assert limits.batch_idle_timeout == limits.match_idle_timeout == 7 * 24 * 3600
     with boardwire.connect(server_args=["--idle-timeout=90"]) as client:
         assert client.server().limits.batch_idle_timeout == 90
@@ -193,12 +197,12 @@ def test_a_private_server_has_settings_of_its_own(monkeypatch: pytest.MonkeyPatc
         boardwire.connect()
 
 
-def test_a_private_server_is_understood_in_every_locale() -> None:
+def test_a_private_server_starts_in_each_locale() -> None:
     code = "import boardwire\nwith boardwire.connect() as client: print(len(client.games()))"
     folder = Path(tempfile.mkdtemp(suffix="ü"))
     for variables in ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "C.UTF-8"}):
         environment = {**os.environ, **variables, "TMPDIR": str(folder)}
         command = [sys.executable, "-c", code]
-        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert ran.stdout.strip() == "3", ran.stderr
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert result.stdout.strip() == "3", result.stderr
     folder.rmdir()

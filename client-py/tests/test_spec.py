@@ -1,4 +1,4 @@
-"""Views cut into fields and into tokens, on a description that has every kind of field."""
+"""Decodes views to fields and entities, with a description that has each kind of field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from boardwire_v1.observation_pb2 import Observation
 
 @pytest.fixture
 def spec() -> GameSpec:
-    """A table with every kind of field, wide values and a table with negative numbers."""
+    """A description with each kind of field, wide values and a component table."""
     place = pb.Axis(name="place", size=2, order=pb.AXIS_ORDER_NONE, table="cards")
     seat = pb.Axis(name="seat", size=2, order=pb.AXIS_ORDER_PLACES)
     row = pb.Axis(name="row", size=1, order=pb.AXIS_ORDER_PLACES)
@@ -56,7 +56,7 @@ def spec() -> GameSpec:
 VIEW = np.array([4, 1, 0, 0xF4, 1, 3, 0, 1, 1, 0, 1, 2], dtype=np.uint8)
 
 
-def test_decode_names_every_field(spec: GameSpec) -> None:
+def test_decode_returns_all_fields_by_name(spec: GameSpec) -> None:
     fields = spec.decode(VIEW)
     assert {name: values.tolist() for name, values in fields.items()} == {
         "round": 4,
@@ -71,7 +71,7 @@ def test_decode_names_every_field(spec: GameSpec) -> None:
     assert fields["hand"].dtype == np.uint8
 
 
-def test_fields_have_the_shape_of_their_named_axes(spec: GameSpec) -> None:
+def test_fields_have_the_shape_of_their_axes(spec: GameSpec) -> None:
     axes = [(axis.name, axis.order, axis.table, axis.of_seats) for axis in spec.fields["open"].axes]
     assert axes == [("row", "places", "", False), ("place", "none", "cards", False)]
     assert spec.fields["purse"].axes[0].of_seats
@@ -79,7 +79,7 @@ def test_fields_have_the_shape_of_their_named_axes(spec: GameSpec) -> None:
     assert (spec.fields["round"].shape, spec.fields["round"].size) == ((), 1)
 
 
-def test_actions_and_columns_say_what_they_are_about(spec: GameSpec) -> None:
+def test_actions_and_columns_name_their_tables(spec: GameSpec) -> None:
     assert [(each.label, each.verb, each.table, each.row) for each in spec.actions] == [
         ("pass", "pass", "", 0),
         ("play 2", "play", "cards", 2),
@@ -91,12 +91,12 @@ def test_actions_and_columns_say_what_they_are_about(spec: GameSpec) -> None:
     ]
 
 
-def test_the_publics_view_is_decoded_by_its_own_fields(spec: GameSpec) -> None:
+def test_public_views_have_their_own_fields(spec: GameSpec) -> None:
     fields = spec.decode_public(np.array([[9, 44, 1], [9, 7, 0]], dtype=np.uint8))
     assert {name: values.tolist() for name, values in fields.items()} == {"round": [300, 7]}
 
 
-def test_entities_name_rows_as_actions_do() -> None:
+def test_entities_and_actions_use_the_same_rows() -> None:
     seat, other, place = (
         pb.Axis(name=name, size=size, order=pb.AXIS_ORDER_PLACES)
         for name, size in (("seat", 2), ("other seat", 2), ("place", 3))
@@ -134,7 +134,7 @@ def test_entities_name_rows_as_actions_do() -> None:
     assert layout.slot.tolist() == [0, 0, 1, 1, 2, 2, 0, 0, 0]
 
 
-def test_entities_of_many_views_are_those_of_each(spec: GameSpec) -> None:
+def test_entities_of_several_views_equal_those_of_each_view(spec: GameSpec) -> None:
     views = np.stack([VIEW, VIEW[::-1]]).reshape(1, 2, 12) % 3
     tokens = spec.entities(views)
     assert tokens.row.shape == tokens.mask.shape == (1, 2, 3)
@@ -144,9 +144,9 @@ def test_entities_of_many_views_are_those_of_each(spec: GameSpec) -> None:
         np.testing.assert_array_equal(tokens.row[index], spec.entities(views[index]).row)
 
 
-def test_the_mask_has_a_byte_for_each_action(spec: GameSpec) -> None:
-    seen = _values.observation(fields_of(Observation(view=VIEW.tobytes(), mask=b"\x02")), spec)
-    assert seen.mask.tolist() == [0, 1]
-    assert seen.mask.dtype == np.int8
-    assert seen.view.flags.owndata
-    assert seen.view.flags.writeable
+def test_the_mask_has_one_value_per_action(spec: GameSpec) -> None:
+    obs = _values.observation(fields_of(Observation(view=VIEW.tobytes(), mask=b"\x02")), spec)
+    assert obs.mask.tolist() == [0, 1]
+    assert obs.mask.dtype == np.int8
+    assert obs.view.flags.owndata
+    assert obs.view.flags.writeable

@@ -1,4 +1,4 @@
-"""The vector environment, by the behaviour that Gymnasium's own vector environments have."""
+"""The vector environment behaves like the vector environments of Gymnasium."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ MODES = list(AutoresetMode)
 
 
 def make(game: str = "faraway", num_envs: int = 3, **kwargs: Any) -> Any:
-    """A vector environment."""
+    """Creates a vector environment."""
     return gymnasium.make_vec(IDS[game], num_envs=num_envs, **{"opponents": "random", **kwargs})
 
 
 def lowest(envs: Any) -> NDArray[np.int64]:
-    """The lowest legal action of each environment."""
+    """Returns the lowest legal action of each environment."""
     return np.asarray(envs.action_masks().argmax(axis=1), dtype=np.int64)
 
 
 def until_one_ends(envs: Any) -> tuple[Any, ...]:
-    """Plays lowest legal actions until an episode ends; gives what that step gave."""
+    """Plays lowest legal actions until an episode ends and returns the result of that step."""
     while True:
-        seen, reward, terminated, truncated, infos = envs.step(lowest(envs))
+        obs, reward, terminated, truncated, infos = envs.step(lowest(envs))
         if (terminated | truncated).any():
-            return seen, reward, terminated, truncated, infos
+            return obs, reward, terminated, truncated, infos
 
 
-def test_make_vec_takes_it_by_itself() -> None:
+def test_make_vec_creates_this_class() -> None:
     envs = make()
     assert isinstance(envs, boardwire.envs.BoardwireVectorEnv)
     assert envs.spec is not None
@@ -55,7 +55,7 @@ def test_make_vec_takes_it_by_itself() -> None:
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_observations_lie_in_their_spaces_and_follow_the_documented_types(game: str, seats: int) -> None:
+def test_observations_are_in_their_spaces_and_have_the_documented_types(game: str, seats: int) -> None:
     for (observation, mask), mode in zip(KINDS, [*MODES[:2], *MODES[:2]], strict=True):
         envs = make(
             game,
@@ -66,15 +66,15 @@ def test_observations_lie_in_their_spaces_and_follow_the_documented_types(game: 
             autoreset_mode=mode,
             skip_forced=True,
         )
-        seen, infos = envs.reset(seed=seats)
+        obs, infos = envs.reset(seed=seats)
         n, ended = envs.num_envs, 0
         while ended < 2 * n:
-            assert seen in envs.observation_space
+            assert obs in envs.observation_space
             assert infos["action_mask"].dtype == np.int8
             np.testing.assert_array_equal(infos["action_mask"], envs.action_masks())
             if mask == "observation":
-                np.testing.assert_array_equal(seen["action_mask"], infos["action_mask"])
-            seen, reward, terminated, truncated, infos = envs.step(lowest(envs))
+                np.testing.assert_array_equal(obs["action_mask"], infos["action_mask"])
+            obs, reward, terminated, truncated, infos = envs.step(lowest(envs))
             assert (reward.dtype, terminated.dtype, truncated.dtype) == (np.float64, np.bool_, np.bool_)
             assert reward.shape == terminated.shape == truncated.shape == (n,)
             assert not infos["substituted"].any()
@@ -90,20 +90,20 @@ def test_observations_lie_in_their_spaces_and_follow_the_documented_types(game: 
 
 
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_it_shows_what_single_environments_show(observation: str, mask: str) -> None:
+def test_rows_equal_single_environments(observation: str, mask: str) -> None:
     kwargs: dict[str, Any] = {"observation": observation, "mask": mask}
     envs = make(num_envs=2, **kwargs)
     singles = [gymnasium.make(IDS["faraway"], opponents="random", **kwargs).unwrapped for _ in range(2)]
-    shown = [single.reset(seed=7 + number)[0] for number, single in enumerate(singles)]
-    seen, _ = envs.reset(seed=7)
+    expected = [single.reset(seed=7 + number)[0] for number, single in enumerate(singles)]
+    obs, _ = envs.reset(seed=7)
     over = np.zeros(2, np.bool_)
     while not over.any():
-        assert data_equivalence(list(iterate(envs.observation_space, seen)), shown)
+        assert data_equivalence(list(iterate(envs.observation_space, obs)), expected)
         actions = lowest(envs)
-        seen, reward, terminated, truncated, _ = envs.step(actions)
+        obs, reward, terminated, truncated, _ = envs.step(actions)
         over = terminated | truncated
         steps = [single.step(int(action)) for single, action in zip(singles, actions, strict=True)]
-        shown = [step[0] for step in steps]
+        expected = [step[0] for step in steps]
         assert reward.tolist() == [step[1] for step in steps]
         assert over.tolist() == [step[2] or step[3] for step in steps]
     for env in (envs, *singles):
@@ -112,13 +112,13 @@ def test_it_shows_what_single_environments_show(observation: str, mask: str) -> 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_mode_is_declared_in_metadata(mode: AutoresetMode) -> None:
-    for given in (mode, mode.value):
-        envs = make(autoreset_mode=given)
-        # Some wrappers look here and some there.
+    for argument in (mode, mode.value):
+        envs = make(autoreset_mode=argument)
+        # Some wrappers read the metadata, others read the attribute.
         assert envs.metadata["autoreset_mode"] is envs.autoreset_mode is mode
 
 
-def test_next_step_resets_ignore_the_action_and_give_neither_reward_nor_flags() -> None:
+def test_next_step_resets_ignore_the_action_and_have_no_reward_and_no_flags() -> None:
     envs = make(num_envs=4, autoreset_mode=AutoresetMode.NEXT_STEP)
     envs.reset(seed=5)
     _, reward, terminated, truncated, infos = until_one_ends(envs)
@@ -141,13 +141,13 @@ def test_next_step_resets_ignore_the_action_and_give_neither_reward_nor_flags() 
 
 
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_same_step_resets_give_the_last_observation_aside(observation: str, mask: str) -> None:
+def test_same_step_resets_return_the_last_observation_in_infos(observation: str, mask: str) -> None:
     kwargs: dict[str, Any] = {"num_envs": 4, "observation": observation, "mask": mask}
     envs = make(autoreset_mode=AutoresetMode.SAME_STEP, **kwargs)
     other = make(autoreset_mode=AutoresetMode.DISABLED, **kwargs)
     envs.reset(seed=5)
     other.reset(seed=5)
-    seen, reward, terminated, truncated, infos = until_one_ends(envs)
+    obs, reward, terminated, truncated, infos = until_one_ends(envs)
     ended, end_reward, *flags, end_infos = until_one_ends(other)
     over = terminated | truncated
     np.testing.assert_array_equal(reward, end_reward)
@@ -164,22 +164,22 @@ def test_same_step_resets_give_the_last_observation_aside(observation: str, mask
     np.testing.assert_array_equal(infos["final_info"]["scores"][over], end_infos["scores"][over])
     assert "scores" not in infos
     assert infos["action_mask"].any(axis=1).all()
-    begun, _ = other.reset(options={"reset_mask": over})
-    assert data_equivalence(begun, seen)
+    opening, _ = other.reset(options={"reset_mask": over})
+    assert data_equivalence(opening, obs)
     envs.close()
     other.close()
 
 
-def test_disabled_waits_for_a_reset_of_just_those_that_ended() -> None:
+def test_disabled_mode_needs_a_reset_of_the_finished_rows() -> None:
     envs = make(num_envs=4, autoreset_mode=AutoresetMode.DISABLED, observation="ids")
     envs.reset(seed=8)
-    seen, _, terminated, truncated, _ = until_one_ends(envs)
+    obs, _, terminated, truncated, _ = until_one_ends(envs)
     over = terminated | truncated
     with pytest.raises(boardwire.errors.EpisodeOver):
         envs.step(lowest(envs))
-    begun, infos = envs.reset(options={"reset_mask": over})
-    for name in seen:
-        np.testing.assert_array_equal(begun[name][~over], seen[name][~over])
+    opening, infos = envs.reset(options={"reset_mask": over})
+    for name in obs:
+        np.testing.assert_array_equal(opening[name][~over], obs[name][~over])
     assert infos["action_mask"].any(axis=1).all()
     assert (infos["ply"][over] < 2).all()
     envs.step(lowest(envs))
@@ -195,7 +195,7 @@ def test_disabled_waits_for_a_reset_of_just_those_that_ended() -> None:
         (np.zeros(3, np.bool_), ValueError),
     ],
 )
-def test_reset_masks_that_are_none_are_refused(mask: Any, error: type[Exception]) -> None:
+def test_invalid_reset_masks_are_rejected(mask: Any, error: type[Exception]) -> None:
     envs = make()
     envs.reset(seed=1)
     with pytest.raises(error):
@@ -207,12 +207,12 @@ SEEDS = [7, np.int64(7), [1, 2, 3], np.array([1, 2, 3]), [1, None, 3]]
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=repr)
-def test_seeds_fix_all_episodes_from_there_on(seed: Any) -> None:
+def test_a_seed_determines_all_later_episodes(seed: Any) -> None:
     def play(envs: Any, seed: Any) -> list[bytes]:
         envs.reset(seed=3)
-        shown = [pickle.dumps(envs.reset(seed=seed)[0])]
-        shown += [pickle.dumps(envs.step(lowest(envs))) for _ in range(120)]
-        return shown
+        results = [pickle.dumps(envs.reset(seed=seed)[0])]
+        results += [pickle.dumps(envs.step(lowest(envs))) for _ in range(120)]
+        return results
 
     one, other = make(), make()
     first = play(one, seed)
@@ -227,27 +227,27 @@ def test_seeds_fix_all_episodes_from_there_on(seed: Any) -> None:
     other.close()
 
 
-def test_one_seed_is_that_of_the_first_environment_and_the_others_count_up() -> None:
+def test_one_seed_is_for_the_first_row_and_later_rows_count_up() -> None:
     def play(seed: Any, num_envs: int, **kwargs: Any) -> NDArray[np.float32]:
         envs = make(num_envs=num_envs, observation="features", **kwargs)
-        shown = [envs.reset(seed=seed)[0]]
-        shown += [envs.step(lowest(envs))[0] for _ in range(80)]
+        observations = [envs.reset(seed=seed)[0]]
+        observations += [envs.step(lowest(envs))[0] for _ in range(80)]
         envs.close()
-        return np.stack(shown, axis=1)
+        return np.stack(observations, axis=1)
 
     whole = play(7, 4)
     np.testing.assert_array_equal(play([7, 8, 9, 10], 4), whole)
     np.testing.assert_array_equal(play(7, 2), whole[:2])
-    # The same seeds in other places: the same first episodes.
+    # The same seeds in other rows give the same first episodes.
     np.testing.assert_array_equal(play([9, 8, 7, 7], 4)[:, :10], whole[[2, 1, 0, 0], :10])
 
 
-def test_a_reset_of_some_takes_their_seeds_and_leaves_the_others_alone() -> None:
+def test_a_partial_reset_uses_the_seeds_of_its_rows_and_changes_no_other_row() -> None:
     envs = make(num_envs=3, observation="features")
-    all_of_them, _ = envs.reset(seed=7)
+    opening, _ = envs.reset(seed=7)
     before, *_ = envs.step(lowest(envs))
     after, _ = envs.reset(seed=7, options={"reset_mask": np.array([False, True, True])})
-    np.testing.assert_array_equal(after[1:], all_of_them[1:])
+    np.testing.assert_array_equal(after[1:], opening[1:])
     np.testing.assert_array_equal(after[0], before[0])
     envs.close()
 
@@ -256,21 +256,21 @@ def test_a_reset_of_some_takes_their_seeds_and_leaves_the_others_alone() -> None
     ("seed", "error"),
     [([1, 2], ValueError), (-3, gymnasium.error.Error), ("seven", TypeError), (1.5, TypeError)],
 )
-def test_seeds_that_cannot_be_are_refused_and_change_nothing(seed: Any, error: type[Exception]) -> None:
+def test_invalid_seeds_are_rejected_and_change_nothing(seed: Any, error: type[Exception]) -> None:
     envs = make()
     envs.reset(seed=1)
-    shown = envs.step(lowest(envs))[0]
+    expected = envs.step(lowest(envs))[0]
     with pytest.raises(error):
         envs.reset(seed=seed)
     twin = make()
     twin.reset(seed=1)
-    assert data_equivalence(twin.step(lowest(twin))[0], shown)
+    assert data_equivalence(twin.step(lowest(twin))[0], expected)
     assert data_equivalence(twin.step(lowest(twin))[0], envs.step(lowest(envs))[0])
     envs.close()
     twin.close()
 
 
-def test_environments_differ_and_resets_go_on() -> None:
+def test_rows_and_successive_resets_differ() -> None:
     envs = make(observation="features")
     first, _ = envs.reset(seed=1)
     second, _ = envs.reset()
@@ -278,40 +278,40 @@ def test_environments_differ_and_resets_go_on() -> None:
     envs.close()
 
 
-def test_steps_need_a_reset_and_a_closed_environment_may_be_reset() -> None:
+def test_steps_need_a_reset_and_a_closed_environment_can_be_reset() -> None:
     envs = make(observation="ids")
-    for early in (lambda: envs.step([0, 0, 0]), envs.action_masks):
+    for call in (lambda: envs.step([0, 0, 0]), envs.action_masks):
         with pytest.raises(gymnasium.error.ResetNeeded):
-            early()
-    begun, _ = envs.reset(seed=1)
+            call()
+    opening, _ = envs.reset(seed=1)
     envs.close()
     envs.close()
     again, _ = envs.reset(seed=1)
-    assert all((again[name] == values).all() for name, values in begun.items())
+    assert all((again[name] == values).all() for name, values in opening.items())
     batch = envs._table.batch
     envs.close()
     with pytest.raises(boardwire.errors.Gone):
         batch.reset()
 
 
-def test_a_reset_that_failed_leaves_nothing_to_show_or_play(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_failed_reset_only_a_full_reset_works(monkeypatch: pytest.MonkeyPatch) -> None:
     envs = make()
-    begun, _ = envs.reset(seed=1)
+    opening, _ = envs.reset(seed=1)
     with monkeypatch.context() as broken:
         broken.setattr(boardwire.Batch, "reset", Mock(side_effect=boardwire.errors.CallTimeout("late")))
         with pytest.raises(boardwire.errors.CallTimeout):
             envs.reset(options={"reset_mask": np.array([True, False, True])})
-    for early in (lambda: envs.step([0, 0, 0]), envs.action_masks):
+    for call in (lambda: envs.step([0, 0, 0]), envs.action_masks):
         with pytest.raises(gymnasium.error.ResetNeeded):
-            early()
+            call()
     with pytest.raises(boardwire.errors.Gone, match="reset all environments"):
         envs.reset(options={"reset_mask": np.array([True, False, True])})
-    np.testing.assert_array_equal(envs.reset(seed=1)[0], begun)
+    np.testing.assert_array_equal(envs.reset(seed=1)[0], opening)
     envs.close()
 
 
-def test_environments_that_are_forgotten_close_no_batch() -> None:
-    # Gymnasium before 1.3 closes them, in a forked process too, which has only inherited them.
+def test_deleting_an_environment_does_not_close_its_batch() -> None:
+    # Gymnasium before 1.3 closes deleted environments, and a forked process inherits environments.
     envs = make()
     envs.reset(seed=1)
     envs.__del__()
@@ -320,7 +320,7 @@ def test_environments_that_are_forgotten_close_no_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "words"),
+    ("kwargs", "message"),
     [
         ({"agent_seat": 2}, "`agent_seat` must be from 0 to 1"),
         ({"opponents": ["random", "random"]}, "must name 1 players"),
@@ -330,12 +330,12 @@ def test_environments_that_are_forgotten_close_no_batch() -> None:
         ({"num_envs": 0}, "at least 1"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_constructors_reject_invalid_arguments(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         boardwire.envs.BoardwireVectorEnv("faraway", **kwargs)
 
 
-def test_illegal_actions_are_replaced_or_refused() -> None:
+def test_illegal_actions_are_replaced_or_rejected() -> None:
     envs = make(illegal_actions="reject")
     _, infos = envs.reset(seed=1)
     illegal = (infos["action_mask"] == 0).argmax(axis=1)
@@ -350,14 +350,14 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     assert f"action {illegal[0]} ({label}) of environment 0 was illegal" in str(warned[0].message)
     assert len(warned) == 1
     assert warned[0].filename == __file__
-    # Once is enough.
+    # A second warning would be an error.
     envs.step((envs.action_masks() == 0).argmax(axis=1))
     envs.close()
 
 
-# Both warn once of what they replace.
+# Both warn once when they replace an action.
 @pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
-def test_what_was_replaced_at_the_end_is_told_where_gymnasium_tells_it() -> None:
+def test_substituted_flags_at_the_end_have_the_layout_of_gymnasium() -> None:
     kwargs: dict[str, Any] = {"opponents": "random", "disable_env_checker": True}
     singles = gymnasium.vector.SyncVectorEnv(
         [lambda: gymnasium.make(IDS["faraway"], **kwargs)] * 3, autoreset_mode=AutoresetMode.SAME_STEP
@@ -367,16 +367,16 @@ def test_what_was_replaced_at_the_end_is_told_where_gymnasium_tells_it() -> None
     singles.reset(seed=7)
     over = np.zeros(3, np.bool_)
     while not over.any():
-        # The first two choose what is not legal all the time.
+        # The first two rows always play an illegal action.
         actions = np.where([True, True, False], (envs.action_masks() == 0).argmax(axis=1), lowest(envs))
         _, _, terminated, truncated, infos = envs.step(actions)
-        _, _, *ends, found = singles.step(actions)
+        _, _, *ends, single_infos = singles.step(actions)
         over = terminated | truncated
         np.testing.assert_array_equal([terminated, truncated], ends)
         for name in ("substituted", "_substituted"):
-            np.testing.assert_array_equal(infos[name], found[name])
+            np.testing.assert_array_equal(infos[name], single_infos[name])
     for name in ("substituted", "_substituted"):
-        np.testing.assert_array_equal(infos["final_info"][name], found["final_info"][name])
+        np.testing.assert_array_equal(infos["final_info"][name], single_infos["final_info"][name])
     assert infos["final_info"]["substituted"].any()
     np.testing.assert_array_equal(infos["substituted"], [True, True, False] & ~over)
     envs.close()
@@ -384,11 +384,11 @@ def test_what_was_replaced_at_the_end_is_told_where_gymnasium_tells_it() -> None
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_gymnasiums_wrappers_stack_on_it(mode: AutoresetMode) -> None:
+def test_wrappers_of_gymnasium_work(mode: AutoresetMode) -> None:
     envs: Any = make(observation="features", autoreset_mode=mode)
     envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
     if mode is AutoresetMode.NEXT_STEP:
-        # The only mode that Gymnasium's own wrappers of observations take.
+        # Observation wrappers of Gymnasium support only this mode.
         envs = gymnasium.wrappers.vector.RescaleObservation(envs, np.float32(0), np.float32(1))
     envs = gymnasium.wrappers.vector.DictInfoToList(envs)
     envs.reset(seed=2)

@@ -1,4 +1,4 @@
-"""Connections: addresses, time-outs, proxies, and what a server or something in its place answers."""
+"""Connections: addresses, timeouts, lost connections, and large or wrong messages."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from boardwire_v1 import batch_pb2
 
 def test_steps_are_not_copied(address: str) -> None:
     with boardwire.connect(address) as client, client.open_batch("faraway", environments=3, seed=1) as batch:
-        kept = [batch.reset()]
-        assert isinstance(kept[0], _core.Step)
-        images = [kept[0].view.copy()]
+        steps = [batch.reset()]
+        assert isinstance(steps[0], _core.Step)
+        copies = [steps[0].view.copy()]
         for _ in range(20):
-            kept.append(batch.step(kept[-1].mask.argmax(axis=1)))
-            images.append(kept[-1].view.copy())
-        # Every step has memory of its own, for as long as anything of it is held.
-        views = [step.view for step in kept]
-        del kept
-        for view, image in zip(views, images, strict=True):
+            steps.append(batch.step(steps[-1].mask.argmax(axis=1)))
+            copies.append(steps[-1].view.copy())
+        # Each step owns its memory, which lives as long as any of its arrays.
+        views = [step.view for step in steps]
+        del steps
+        for view, copy in zip(views, copies, strict=True):
             assert not view.flags.owndata
             assert not view.flags.writeable
-            np.testing.assert_array_equal(view, image)
+            np.testing.assert_array_equal(view, copy)
 
 
-def test_a_connection_that_broke_while_no_call_waited_is_opened_again(address: str) -> None:
+def test_the_next_call_reopens_a_broken_connection(address: str) -> None:
     with proxy_of(address) as proxy, boardwire.connect(proxy.address) as client:
         client.games()
         proxy.cut_after(responses=0)
@@ -61,23 +61,23 @@ def test_a_connection_that_broke_while_no_call_waited_is_opened_again(address: s
 
 
 @pytest.mark.slow
-def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
-    place = ListeningServer("127.0.0.1:0")
-    with boardwire.connect(place.address) as client:
+def test_a_server_that_stops_raises_only_connection_lost() -> None:
+    server = ListeningServer("127.0.0.1:0")
+    with boardwire.connect(server.address) as client:
         seat = create_match(client).join(0)
         batch = client.open_batch("faraway", environments=1)
-        seen, shown = seat.observe(wait=False), batch.reset()
-        assert place._process.stdin is not None
-        place._process.stdin.close()
+        obs, batch_step = seat.observe(wait=False), batch.reset()
+        assert server._process.stdin is not None
+        server._process.stdin.close()
 
-        # Until it has stopped it answers: each call goes on from the answer before.
+        # The server responds until it has stopped, so each call continues from the previous response.
         def act() -> None:
-            nonlocal seen
-            seen = seat.reset() if seen.over else seat.act(int(seen.mask.argmax()))
+            nonlocal obs
+            obs = seat.reset() if obs.over else seat.act(int(obs.mask.argmax()))
 
         def step() -> None:
-            nonlocal shown
-            shown = batch.step(shown.mask.argmax(axis=1))
+            nonlocal batch_step
+            batch_step = batch.step(batch_step.mask.argmax(axis=1))
 
         calls: list[Callable[[], object]] = [act, step, client.games]
         raised: set[type[errors.BoardwireError]] = set()
@@ -85,17 +85,17 @@ def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
         deadline = time.monotonic() + 60
         while not all(failed):
             assert time.monotonic() < deadline
-            for at, call in enumerate(calls):
+            for index, call in enumerate(calls):
                 try:
                     call()
                 except errors.BoardwireError as error:
                     raised.add(type(error))
-                    failed[at] = True
+                    failed[index] = True
         assert all(issubclass(kind, errors.ConnectionLost) for kind in raised), raised
-    place.stop()
+    server.stop()
 
 
-def test_what_is_too_large_is_refused_before_it_is_sent(client: boardwire.Client) -> None:
+def test_a_too_large_message_is_rejected_before_it_is_sent(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=1) as batch:
         batch.reset()
         with pytest.raises(errors.BoardwireError, match="67108864 bytes") as caught:
@@ -103,7 +103,7 @@ def test_what_is_too_large_is_refused_before_it_is_sent(client: boardwire.Client
         assert caught.value.code == "RESOURCE_EXHAUSTED"
 
 
-def test_a_closed_connection_ends_though_a_child_holds_its_socket(address: str) -> None:
+def test_closing_ends_a_connection_whose_socket_a_child_inherited(address: str) -> None:
     with proxy_of(address) as proxy:
         client = boardwire.connect(proxy.address)
         client.games()
@@ -123,7 +123,7 @@ def test_a_closed_connection_ends_though_a_child_holds_its_socket(address: str) 
             os.waitpid(child, 0)
 
 
-def test_closing_a_client_ends_what_waits(address: str) -> None:
+def test_closing_a_client_ends_its_waiting_calls(address: str) -> None:
     client = boardwire.connect(address)
     match = client.create_match("faraway", players=["agent", "agent"])
     seat = match.join(0)
@@ -141,9 +141,9 @@ def test_closing_a_client_ends_what_waits(address: str) -> None:
     for thread in threads:
         thread.start()
     time.sleep(0.3)
-    run_close = threading.Thread(target=client.close)
-    run_close.start()
-    for thread in (run_close, *threads):
+    closing = threading.Thread(target=client.close)
+    closing.start()
+    for thread in (closing, *threads):
         thread.join(60)
         assert not thread.is_alive()
     assert [type(error) for error in raised] == [errors.ConnectionLost] * 2
@@ -162,29 +162,29 @@ def test_threads_share_a_connection(address: str) -> None:
         assert list(threads.map(play, [3] * 24)) == [play(3)] * 24
 
 
-def test_a_child_opens_a_connection_of_its_own(client: boardwire.Client) -> None:
+def test_a_child_opens_its_own_connection(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2, seed=1) as batch:
         step = batch.step(batch.reset().mask.argmax(axis=1))
 
         def child() -> bool:
-            # Neither the parent's streams nor its channel are used, nor closed with what holds them.
-            shown = client.open_batch("faraway", environments=2, seed=1).reset()
-            return bool(shown.mask.any())
+            # The child neither uses nor closes the streams and the channel of the parent.
+            opening = client.open_batch("faraway", environments=2, seed=1).reset()
+            return bool(opening.mask.any())
 
         assert in_child(child) == b"True"
         assert in_child(lambda: os._exit(0)) == b""
         assert batch.step(step.mask.argmax(axis=1)).mask.any()
 
 
-class Strange(grpc.GenericRpcHandler):
-    """A server whose batches are of other tables than it says."""
+class InconsistentServer(grpc.GenericRpcHandler):
+    """A server whose steps have other lengths than its batch."""
 
     def __init__(self, client: boardwire.Client) -> None:
-        """Describes games as a true server does."""
+        """Takes the client of a real server, which describes the games."""
         self._client = client
 
     def service(self, call: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
-        """Answers what opening a batch and resetting it take."""
+        """Handles the calls that open and reset a batch."""
         name = call.method.rpartition("/")[2]
         if name == "GetGame":
             return grpc.unary_unary_rpc_method_handler(
@@ -192,11 +192,11 @@ class Strange(grpc.GenericRpcHandler):
                     "CatalogService/GetGame", _core.decode("GetGameRequest", request), timeout=10
                 ),
                 None,
-                lambda answer: _core.encode("GetGameResponse", answer),
+                lambda response: _core.encode("GetGameResponse", response),
             )
         if name == "OpenBatch":
             spec = self._client.game("faraway")
-            about = batch_pb2.Batch(
+            batch = batch_pb2.Batch(
                 id="b",
                 config=batch_pb2.BatchConfig(
                     game="faraway",
@@ -207,34 +207,34 @@ class Strange(grpc.GenericRpcHandler):
                 agents=2,
                 spec_digest=spec.digest,
             )
-            opened = batch_pb2.OpenBatchResponse(batch=about, token="t").SerializeToString()
+            opened = batch_pb2.OpenBatchResponse(batch=batch, token="t").SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _, __: opened)
-        return grpc.stream_stream_rpc_method_handler(self._answers)
+        return grpc.stream_stream_rpc_method_handler(self._responses)
 
     @staticmethod
-    def _answers(requests: Iterator[bytes], _: grpc.ServicerContext) -> Iterator[bytes]:
+    def _responses(requests: Iterator[bytes], _: grpc.ServicerContext) -> Iterator[bytes]:
         for request in requests:
             tag = batch_pb2.RunBatchRequest.FromString(request).tag
             rows = batch_pb2.Step(seat=b"\0", view=b"\0\0\0")
             yield batch_pb2.RunBatchResponse(tag=tag, step=rows).SerializeToString()
 
 
-def test_columns_of_other_lengths_are_no_arrays(client: boardwire.Client) -> None:
-    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[Strange(client)])
+def test_columns_of_wrong_lengths_are_an_error(client: boardwire.Client) -> None:
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[InconsistentServer(client)])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
         with (
-            boardwire.connect(f"127.0.0.1:{port}") as strange,
+            boardwire.connect(f"127.0.0.1:{port}") as connected,
             pytest.raises(errors.ServerFault, match="its columns have other lengths"),
         ):
-            strange.open_batch("faraway", environments=1).reset()
+            connected.open_batch("faraway", environments=1).reset()
     finally:
         server.stop(0)
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("text", "reason"),
     [
         ("nowhere", "no port"),
         ("", "no port"),
@@ -255,13 +255,13 @@ def test_columns_of_other_lengths_are_no_arrays(client: boardwire.Client) -> Non
         ("unix:", "the path is empty"),
     ],
 )
-def test_what_cannot_be_an_address_is_refused_at_once(given: str, why: str) -> None:
-    with pytest.raises(ValueError, match=f"an address is 'host:port' or 'unix:/path', not .*{why}"):
-        boardwire.connect(given)
+def test_an_invalid_address_is_rejected_at_once(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"an address is 'host:port' or 'unix:/path', not .*{reason}"):
+        boardwire.connect(text)
 
 
-def test_an_address_is_shown_as_it_was_understood() -> None:
-    for given, shown in (
+def test_a_client_has_the_parsed_address() -> None:
+    for text, parsed in (
         ("localhost:1", "localhost:1"),
         ("[::1]:65535", "[::1]:65535"),
         ("games.example.org:443", "games.example.org:443"),
@@ -269,13 +269,13 @@ def test_an_address_is_shown_as_it_was_understood() -> None:
         ("unix:///tmp/socket", "unix:/tmp/socket"),
         ("unix:socket", "unix:socket"),
     ):
-        with boardwire.connect(given) as client:
-            assert client.address == shown
+        with boardwire.connect(text) as client:
+            assert client.address == parsed
 
 
 @pytest.mark.parametrize("timeout", [None, float("inf"), 1e10, 1e300])
 @pytest.mark.parametrize("local", [False, True])
-def test_a_time_may_be_without_end(address: str, timeout: float | None, local: bool) -> None:
+def test_a_timeout_can_be_infinite(address: str, timeout: float | None, local: bool) -> None:
     with boardwire.connect("local:" if local else address, timeout=timeout) as client:
         assert client.games()
         with client.open_batch("faraway", environments=2) as batch:
@@ -297,8 +297,7 @@ def test_a_time_may_be_without_end(address: str, timeout: float | None, local: b
             match.join(0) as seat,
         ):
             seat.reveal(timeout=timeout)
-            seen = seat.observe(timeout=timeout)
-            seen = seat.act(seen.mask.argmax(), timeout=timeout)
+            seat.act(seat.observe(timeout=timeout).mask.argmax(), timeout=timeout)
             seat.search(1, timeout=timeout).close()
             assert next(iter(match.watch(timeout=timeout))).view.any()
             assert seat.resign(timeout=timeout).over
@@ -306,7 +305,7 @@ def test_a_time_may_be_without_end(address: str, timeout: float | None, local: b
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan")])
-def test_a_time_that_is_over_waits_for_nothing(address: str, timeout: float) -> None:
+def test_a_timeout_of_zero_or_less_raises_at_once(address: str, timeout: float) -> None:
     with (
         proxy_of(address) as proxy,
         boardwire.connect(proxy.address, timeout=timeout) as client,
@@ -316,27 +315,27 @@ def test_a_time_that_is_over_waits_for_nothing(address: str, timeout: float) -> 
         client.games()
 
 
-def test_a_close_that_took_too_long_can_be_tried_again(address: str) -> None:
+def test_a_close_can_be_repeated_after_a_timeout(address: str) -> None:
     with proxy_of(address) as proxy, boardwire.connect(proxy.address, timeout=0.2) as client:
         batch = client.open_batch("faraway", environments=1)
         batch.reset()
         with proxy.hold_responses(), pytest.raises(errors.CallTimeout):
             batch.close()
         batch.close()
-        with pytest.raises(errors.Gone) as told:
+        with pytest.raises(errors.Gone) as caught:
             batch.reset()
-        assert told.value.reason == "BATCH_UNKNOWN"
+        assert caught.value.reason == "BATCH_UNKNOWN"
 
 
 class Peer(threading.Thread):
-    """Something in the place of a server, for one connection after another.
+    """A program at the address of a server. It handles one connection after another.
 
     Attributes:
-        address: Where it listens.
+        address: The address on which it listens.
     """
 
     def __init__(self, serve: Callable[[socket.socket], None]) -> None:
-        """Answers each connection by `serve`."""
+        """Takes the function that handles each connection."""
         super().__init__(daemon=True)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
@@ -344,7 +343,7 @@ class Peer(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Serves until it is closed."""
+        """Handles connections until it is closed."""
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self._listener.accept()
@@ -352,12 +351,12 @@ class Peer(threading.Thread):
                     self._serve(connection)
 
     def close(self) -> None:
-        """Listens no longer."""
+        """Stops listening."""
         self._listener.close()
 
 
 def http2(answer: Callable[[h2.connection.H2Connection, int], None]) -> Callable[[socket.socket], None]:
-    """Answers each request of a connection by HTTP/2."""
+    """Returns a function that handles a connection and answers its HTTP/2 requests."""
 
     def serve(sock: socket.socket) -> None:
         connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
@@ -373,7 +372,7 @@ def http2(answer: Callable[[h2.connection.H2Connection, int], None]) -> Callable
 
 
 def status(code: str) -> Callable[[h2.connection.H2Connection, int], None]:
-    """Answers with a page of HTML, as proxies do."""
+    """Responds with an HTML page, as proxies do."""
 
     def answer(connection: h2.connection.H2Connection, stream: int) -> None:
         connection.send_headers(stream, [(":status", code), ("content-type", "text/html")])
@@ -383,16 +382,16 @@ def status(code: str) -> Callable[[h2.connection.H2Connection, int], None]:
 
 
 def reset(code: h2.errors.ErrorCodes) -> Callable[[h2.connection.H2Connection, int], None]:
-    """Ends a stream."""
+    """Resets the stream of the request."""
     return lambda connection, stream: connection.reset_stream(stream, code)
 
 
 def go_away(connection: h2.connection.H2Connection, stream: int) -> None:
-    """Ends a connection."""
+    """Ends the connection with a GOAWAY frame."""
     connection.close_connection(h2.errors.ErrorCodes.NO_ERROR, last_stream_id=0)
 
 
-@pytest.mark.parametrize("awaits", [False, True])
+@pytest.mark.parametrize("use_asyncio", [False, True])
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
@@ -412,8 +411,8 @@ def go_away(connection: h2.connection.H2Connection, stream: int) -> None:
     ],
     ids=["400", "401", "403", "404", "429", "502", "503", "504", "500", "refused", "reset", "calm", "away"],
 )
-def test_what_answers_in_the_place_of_a_server_is_an_error_of_the_tree(
-    answer: Callable[[h2.connection.H2Connection, int], None], code: str, awaits: bool
+def test_http2_errors_of_other_servers_are_mapped_to_codes(
+    answer: Callable[[h2.connection.H2Connection, int], None], code: str, use_asyncio: bool
 ) -> None:
     async def games(address: str) -> None:
         async with boardwire.aio.connect(address, timeout=20) as client:
@@ -422,13 +421,13 @@ def test_what_answers_in_the_place_of_a_server_is_an_error_of_the_tree(
     peer = Peer(http2(answer))
     try:
         with pytest.raises(boardwire.BoardwireError) as caught:
-            asyncio.run(games(peer.address)) if awaits else boardwire.connect(peer.address).games()
+            asyncio.run(games(peer.address)) if use_asyncio else boardwire.connect(peer.address).games()
         assert caught.value.code == code, caught.value
     finally:
         peer.close()
 
 
-def test_who_does_not_speak_http2_is_told_apart_from_who_is_not_there() -> None:
+def test_an_error_says_when_a_server_does_not_speak_http2() -> None:
     def page(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
@@ -442,67 +441,65 @@ def test_who_does_not_speak_http2_is_told_apart_from_who_is_not_there() -> None:
         peer.close()
 
 
-def tunnel(to: str, asked: list[bytes], answer: bytes) -> Callable[[socket.socket], None]:
-    """A proxy that notes what it is asked for, and passes bytes to a server if that is its answer."""
+def tunnel(to: str, requests: list[bytes], answer: bytes) -> Callable[[socket.socket], None]:
+    """Returns a proxy that records its requests, and forwards bytes if it answers with 200."""
 
     def serve(client: socket.socket) -> None:
-        asked.append(client.recv(1 << 16))
+        requests.append(client.recv(1 << 16))
         client.sendall(answer)
         if b" 200 " not in answer:
             return
         host, port = to.rsplit(":", 1)
         with socket.create_connection((host, int(port))) as server:
-            back = threading.Thread(target=passed, args=(server, client))
+            back = threading.Thread(target=forward, args=(server, client))
             back.start()
-            passed(client, server)
+            forward(client, server)
             back.join()
 
     return serve
 
 
-def passed(source: socket.socket, sink: socket.socket) -> None:
-    """Passes bytes to their end."""
+def forward(source: socket.socket, sink: socket.socket) -> None:
+    """Forwards bytes until the source ends."""
     with contextlib.suppress(OSError):
         while data := source.recv(1 << 16):
             sink.sendall(data)
         sink.shutdown(socket.SHUT_WR)
 
 
-def test_a_proxy_leads_elsewhere_and_never_to_this_machine(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[bytes] = []
-    proxy = Peer(tunnel(address, asked, b"HTTP/1.1 200 OK\r\n\r\n"))
+def test_a_proxy_is_used_for_remote_addresses_only(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[bytes] = []
+    proxy = Peer(tunnel(address, requests, b"HTTP/1.1 200 OK\r\n\r\n"))
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, f"http://ada:word@{proxy.address}")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
     try:
-        for near in (address, address.replace("127.0.0.1", "localhost")):
-            with boardwire.connect(near) as client:
+        for local in (address, address.replace("127.0.0.1", "localhost")):
+            with boardwire.connect(local) as client:
                 assert client.games()
         with boardwire.connect() as client:
             assert client.games()
-        assert not asked
+        assert not requests
         with boardwire.connect("games.example:50051") as client:
             assert client.games()
-        assert asked[0].startswith(b"CONNECT games.example:50051 ")
-        assert b"Basic YWRhOndvcmQ=" in asked[0]
+        assert requests[0].startswith(b"CONNECT games.example:50051 ")
+        assert b"Basic YWRhOndvcmQ=" in requests[0]
         monkeypatch.setenv("no_proxy", "games.example")
         with pytest.raises(errors.ConnectionLost, match="failed to connect"):
             boardwire.connect("games.example:50051", timeout=5).games()
-        assert len(asked) == 1
+        assert len(requests) == 1
     finally:
         proxy.close()
 
 
-def test_a_proxy_that_refuses_or_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_the_proxy_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
     proxy = Peer(tunnel("", [], b"HTTP/1.1 502 Bad Gateway\r\n\r\n"))
-    for place in (proxy.address, "127.0.0.1:9"):
-        monkeypatch.setenv("http_proxy", f"http://ada:secret@{place}")
-        with pytest.raises(errors.ConnectionLost, match=f"by the proxy http://{place}") as caught:
+    for proxy_address in (proxy.address, "127.0.0.1:9"):
+        monkeypatch.setenv("http_proxy", f"http://ada:secret@{proxy_address}")
+        with pytest.raises(errors.ConnectionLost, match=f"by the proxy http://{proxy_address}") as caught:
             boardwire.connect("games.example:50051", timeout=20).games()
         assert "secret" not in str(caught.value)
     proxy.close()
