@@ -1,4 +1,4 @@
-"""Accounts as the binary makes them."""
+"""Accounts that `boardwire token` creates."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from boardwire._process import find_binary
 
 
 def account(file: Path, name: str, quotas: str = "") -> str:
-    """Adds an account to a file; gives its token."""
-    made = subprocess.run([find_binary(), "token", name], capture_output=True, text=True, check=True)
+    """Adds an account to a file and returns its token."""
+    result = subprocess.run([find_binary(), "token", name], capture_output=True, text=True, check=True)
     with file.open("a") as accounts:
-        accounts.write(f"{made.stdout}{quotas}\n")
-    token = made.stderr.split()[-1]
-    assert token not in made.stdout
+        accounts.write(f"{result.stdout}{quotas}\n")
+    token = result.stderr.split()[-1]
+    assert token not in result.stdout
     return token

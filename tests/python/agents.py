@@ -1,4 +1,4 @@
-"""Agents for processes of their own."""
+"""An agent that tests run in other processes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import boardwire
 
 
 def play_seat(address: str, code: str, seed: int) -> dict[str, Any]:
-    """Plays one seat at random in a process of its own; gives all that the seat was answered."""
+    """Plays one seat with random actions and returns what the seat observed."""
     random = np.random.default_rng(seed)
     views, texts = [], []
     with boardwire.connect(address) as client, client.join(code) as seat:
-        seen = seat.observe(text=True)
-        while not seen.over:
-            views.append(seen.view)
-            texts.append(seen.text)
-            seen = seat.act(random.choice(seen.mask.nonzero()[0]), text=True)
+        obs = seat.observe(text=True)
+        while not obs.over:
+            views.append(obs.view)
+            texts.append(obs.text)
+            obs = seat.act(random.choice(obs.mask.nonzero()[0]), text=True)
         return {
             "views": views,
             "texts": texts,
-            "scores": seen.scores,
-            "reward": seen.reward,
+            "scores": obs.scores,
+            "reward": obs.reward,
         }

@@ -1,8 +1,8 @@
-"""Boardwire's randomness in plain Python, from its description alone: nothing here asks a server.
+"""The random numbers of Boardwire in plain Python, written from their documentation. No server is used.
 
-A seed is a `u64`; its key is its 8 bytes, low first, and 24 zero bytes. The generator is ChaCha8 with a key,
-a 64-bit block counter from 0 and the number of the stream as 64-bit nonce. `below` is Lemire's
-multiply-shift on one 32-bit word with rejection; `draw` takes the `below(len)`-th smallest.
+A seed is a `u64`. Its key is its 8 bytes in little-endian order and 24 zero bytes. The generator is ChaCha8
+with a key, a 64-bit block counter from 0 and the number of the stream as 64-bit nonce. `below` is Lemire's
+multiply-shift on one 32-bit word with rejection. `draw` removes the `below(len)`-th smallest member.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _rotated(value: int, by: int) -> int:
 
 
 def block(key: bytes, counter: int, stream: int, rounds: int = 8) -> list[int]:
-    """One block of the ChaCha stream cipher: 16 words."""
+    """Returns one block of the ChaCha stream cipher: 16 words."""
     start = [
         *_CONSTANT,
         *struct.unpack("<8I", key),
@@ -52,14 +52,14 @@ def block(key: bytes, counter: int, stream: int, rounds: int = 8) -> list[int]:
 
 
 class Dice:
-    """One stream of a seed, or of a whole key of 32 bytes.
+    """One stream of a seed or of a key of 32 bytes.
 
     Attributes:
-        words: How many words it has used.
+        words: The number of used words.
     """
 
     def __init__(self, seed: int | bytes, stream: int) -> None:
-        """Begins at the stream's first word."""
+        """Starts at the first word of the stream."""
         key = seed if isinstance(seed, bytes) else struct.pack("<Q24x", seed)
         self._stream = self._blocks(key, stream)
         self.words = 0
@@ -72,12 +72,12 @@ class Dice:
             counter += 1
 
     def word(self) -> int:
-        """The next word."""
+        """Returns the next word."""
         self.words += 1
         return next(self._stream)
 
     def below(self, n: int) -> int:
-        """A number in `range(n)`."""
+        """Returns a number in `range(n)`."""
         product = self.word() * n
         if product & _WORD < n:
             threshold = (1 << 32) % n
@@ -85,25 +85,25 @@ class Dice:
                 product = self.word() * n
         return product >> 32
 
-    def draw(self, among: set[int]) -> int:
-        """Takes a member out of a set."""
-        member = sorted(among)[self.below(len(among))]
-        among.remove(member)
+    def draw(self, members: set[int]) -> int:
+        """Removes a member from a set and returns it."""
+        member = sorted(members)[self.below(len(members))]
+        members.remove(member)
         return member
 
     def shuffle(self, items: MutableSequence[int]) -> None:
-        """Puts items into another order."""
+        """Shuffles a list in place."""
         for i in range(len(items) - 1, 0, -1):
             j = self.below(i + 1)
             items[i], items[j] = items[j], items[i]
 
     def seed(self) -> int:
-        """Two words, the low half first."""
+        """Returns a 64-bit seed of two words, the low half first."""
         return self.word() | self.word() << 32
 
 
 def commitment(match_id: str, episode: int, spec_digest: str, key: bytes, salt: bytes) -> bytes:
-    """What a match shows of an episode's key from its start on."""
+    """Returns the commitment to the key of an episode, which a match publishes at its start."""
     committed = match_id.encode() + episode.to_bytes(4, "little") + bytes.fromhex(spec_digest) + key + salt
     digest: bytes = blake3(committed).digest()
     return digest
@@ -112,9 +112,9 @@ def commitment(match_id: str, episode: int, spec_digest: str, key: bytes, salt: 
 def faraway_deal(
     seed: int | bytes, seats: int, *, advanced: bool = False
 ) -> tuple[list[list[int]], list[int]]:
-    """The opening hands, seat by seat, and the display; both ascending.
+    """Returns the sorted opening hands of all seats and the sorted display.
 
-    In the advanced variant the display comes only after the choices of what is set aside: it is empty.
+    In the advanced variant the display is empty: it is dealt after the seats set regions aside.
     """
     regions, dice = set(range(1, 69)), Dice(seed, 0)
     hands = [sorted(dice.draw(regions) for _ in range(5 if advanced else 3)) for _ in range(seats)]

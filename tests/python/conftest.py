@@ -1,4 +1,4 @@
-"""The fixtures of every test."""
+"""Fixtures that all tests share."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ __all__ = ["address", "client"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of this folder as slow: nearly all start servers."""
+    """Marks the tests of this folder as slow. Nearly all of them start servers."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("slow")

@@ -1,4 +1,4 @@
-"""An agent that keeps the protocol, but for one thing: what the conformance kit has to find.
+"""An agent that follows the protocol with one flaw, which `boardwire agent-check` must find.
 
 Usage: flawed_agent.py FLAW ADDRESS CODE
 """
@@ -25,12 +25,12 @@ def main() -> int:
             play(flaw, client, code)
     except errors.Gone:
         pass
-    except errors.NotFound as refused:
+    except errors.NotFound as error:
         if flaw != "silent":
-            print(f"agent: {refused}", file=sys.stderr)
+            print(f"agent: {error}", file=sys.stderr)
         return 0 if flaw == "content" else 1
-    except errors.BoardwireError as refused:
-        print(f"agent: {refused}", file=sys.stderr)
+    except errors.BoardwireError as error:
+        print(f"agent: {error}", file=sys.stderr)
         return 1
     if flaw == "endless":
         time.sleep(60)
@@ -40,7 +40,7 @@ def main() -> int:
 def play(flaw: str, client: boardwire.Client, code: str) -> None:
     """Joins and plays episode after episode."""
 
-    def insist(call: Callable[[], _T]) -> _T:
+    def retry(call: Callable[[], _T]) -> _T:
         while True:
             try:
                 return call()
@@ -49,31 +49,31 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
                     raise
 
     if flaw == "talkative":
-        # No flaw: more than a pipe holds, so somebody has to listen.
+        # Not a flaw. The output is larger than the buffer of a pipe, so the checker must read it.
         print("is playing\n" * 20_000, file=sys.stderr, flush=True)
     if flaw == "joins twice":
-        # The client repeats a join by itself, under the same id; without that each has an id of its own.
+        # The client repeats a join with the same request id. Without its retries, each join has a new id.
         vars(_client)["ATTEMPTS"] = 1
         _client._UNANSWERED = ()
-    seat = insist(lambda: client.join(code))
-    patience = 1.0 if flaw == "impatient" else None
-    seen = insist(lambda: seat.observe(timeout=patience))
+    seat = retry(lambda: client.join(code))
+    wait_timeout = 1.0 if flaw == "impatient" else None
+    obs = retry(lambda: seat.observe(timeout=wait_timeout))
     while True:
-        if seen.over and flaw == "one episode":
+        if obs.over and flaw == "one episode":
             return
-        go_on = seat.reset if seen.over else partial(seat.act, choose(flaw, seen), timeout=patience)
+        next_call = seat.reset if obs.over else partial(seat.act, choose(flaw, obs), timeout=wait_timeout)
         try:
-            seen = insist(go_on)
+            obs = retry(next_call)
         except errors.StaleRequest:
             if flaw == "stubborn":
                 raise
-            seen = insist(lambda: seat.observe())
+            obs = retry(seat.observe)
 
 
-def choose(flaw: str, seen: Observation) -> int:
-    """The policy: the legal actions in turn."""
-    legal = seen.mask.nonzero()[0]
-    return int(legal[0 if flaw == "lowest" else seen.decision % len(legal)])
+def choose(flaw: str, obs: Observation) -> int:
+    """Returns one legal action after another, or always the lowest."""
+    legal = obs.mask.nonzero()[0]
+    return int(legal[0 if flaw == "lowest" else obs.decision % len(legal)])
 
 
 if __name__ == "__main__":

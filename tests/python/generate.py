@@ -1,7 +1,7 @@
-"""Generates the messages and stubs of the protocol for tests that call a server by plain gRPC.
+"""Generates the messages and stubs of the protocol for tests that use plain gRPC.
 
-Run by `make proto`. Generated code refuses runtimes older than itself, so the tools are not the newest; they
-live in a virtual environment of their own, made on demand.
+`make proto` runs it. Generated code rejects runtimes older than itself, so the tools are not the newest. They
+have their own virtual environment, created on demand.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ TOOLS = ("grpcio-tools==1.71.2", "mypy-protobuf==3.6.0")
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROTO = ROOT / "proto"
-#: The package of tests. The protocol's own name is that of the client's package.
+#: The name of the generated package. The name of the protocol, `boardwire`, is that of the client.
 NAME = "boardwire_v1"
 HEAD = '"""Generated from proto/boardwire/v1 by tests/python/generate.py."""\n'
 
 
 def tools() -> Path:
-    """Makes the virtual environment of the tools unless it is there; gives the folder of its scripts."""
+    """Creates the virtual environment of the tools if necessary, and returns the folder of its scripts."""
     folder = ROOT / ".venv-proto"
     scripts = folder / "bin"
-    mark = folder / "boardwire-tools.txt"
-    wanted = "\n".join(TOOLS)
-    if not mark.exists() or mark.read_text() != wanted:
+    stamp = folder / "boardwire-tools.txt"
+    versions = "\n".join(TOOLS)
+    if not stamp.exists() or stamp.read_text() != versions:
         venv.create(folder, with_pip=True, clear=True)
         subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", *TOOLS], check=True)
-        mark.write_text(wanted)
+        stamp.write_text(versions)
     return scripts
 
 
 def generate(out: Path) -> None:
-    """Writes the package into a folder."""
+    """Writes the package to a folder."""
     scripts, target = tools(), out / NAME
     with tempfile.TemporaryDirectory() as folder:
         command: list[str | Path] = [
@@ -55,15 +55,15 @@ def generate(out: Path) -> None:
         subprocess.run(command, check=True)
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
-        for made in Path(folder, "boardwire", "v1").iterdir():
-            text = made.read_text()
-            # A file without services gets an empty stub from the gRPC plugins.
-            if "_pb2_grpc" in made.name and "class " not in made.with_suffix(".py").read_text():
+        for generated in Path(folder, "boardwire", "v1").iterdir():
+            text = generated.read_text()
+            # The gRPC plugins write an empty stub for a file without services.
+            if "_pb2_grpc" in generated.name and "class " not in generated.with_suffix(".py").read_text():
                 continue
             text = re.sub(r"^from boardwire\.v1 import", f"from {NAME} import", text, flags=re.M)
             text = re.sub(r"^import boardwire\.v1\.", f"import {NAME}.", text, flags=re.M)
             text = re.sub(r"\bboardwire\.v1\.([a-z_]+_pb2)", rf"{NAME}.\1", text)
-            (target / made.name).write_text(text)
+            (target / generated.name).write_text(text)
     (target / "__init__.py").write_text(HEAD)
 
 

@@ -1,4 +1,4 @@
-"""Servers that keep their matches in a journal, to be killed and started again."""
+"""Servers with a journal, which tests kill and restart."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def start(
     """Starts a server on `folder/socket` with its journal in `folder/journal`, and waits until it listens.
 
     Args:
-        folder: Where both are.
+        folder: The folder of both.
         args: More arguments of `boardwire serve`.
-        journal: Another journal.
-        file_bytes: How large its files may become, as if the disk were full then.
+        journal: The path of another journal.
+        file_bytes: The largest size of its files. Larger writes fail, as on a full disk.
     """
 
     def limit() -> None:
@@ -41,13 +41,13 @@ def start(
 
 
 def make_room(server: subprocess.Popen[str]) -> None:
-    """Lets the files of a server grow again."""
+    """Removes the limit of the file size."""
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 @contextlib.contextmanager
 def served(folder: Path, *args: str, file_bytes: int | None = None) -> Iterator[subprocess.Popen[str]]:
-    """The same, killed in the end."""
+    """Starts a server like `start`, and kills it at the end of the context."""
     server = start(folder, *args, file_bytes=file_bytes)
     try:
         yield server
@@ -56,6 +56,6 @@ def served(folder: Path, *args: str, file_bytes: int | None = None) -> Iterator[
 
 
 def kill(server: subprocess.Popen[str]) -> None:
-    """Kills a server as a loss of power would, but for what the operating system still writes."""
+    """Kills a server. The operating system still writes its buffered files, unlike after a power loss."""
     server.kill()
     server.communicate()

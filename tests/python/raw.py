@@ -1,4 +1,4 @@
-"""What calls by plain messages are made of."""
+"""Conversions between protobuf messages and the values of the client."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from boardwire import _core
 from boardwire_v1.match_pb2 import Player
 from boardwire_v1.match_service_pb2 import PlayResponse
 
-#: The parameter of each bot that has one.
+#: The parameter of each configurable bot.
 PARAMETERS = {"greedy": "worlds", "mc": "playouts"}
 
 
 def player(name: str) -> Player:
-    """Who plays: `agent`, or a bot such as `mc:160`."""
+    """Returns the message of a player: `agent`, or a bot such as `mc:160`."""
     if name == "agent":
         return Player(agent=Player.Agent())
     kind, _, value = name.partition(":")
@@ -27,16 +27,16 @@ def player(name: str) -> Player:
 
 
 def players(names: Iterable[str]) -> list[Player]:
-    """Who plays at each seat."""
+    """Returns the messages of the players at all seats."""
     return [player(name) for name in names]
 
 
 def fields_of(message: Message) -> dict[str, Any]:
-    """The fields of a message, as the client's own calls take them."""
+    """Returns the fields of a message in the form that calls of the client take."""
     return _core.decode(type(message).__name__, message.SerializeToString())
 
 
 def refusal(status: Status) -> boardwire.BoardwireError:
-    """The exception for a status, as streams refuse by it."""
+    """Returns the exception for a status in a stream."""
     error: boardwire.BoardwireError = fields_of(PlayResponse(error=status))["error"]
     return error

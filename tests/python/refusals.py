@@ -1,4 +1,4 @@
-"""What provokes the errors of tables and matches, and how tests note what provokes an error."""
+"""A function for each error of games and matches that provokes it, and their register."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from boardwire_v1 import match_service_pb2 as pb
 from journals import served
 from raw import fields_of, players, refusal
 
-#: What provokes an error, by its name in the table.
+#: The function that provokes each error, by its name in the table.
 PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
 
 
 def provokes(reason: str) -> Callable[[Any], Any]:
-    """Notes that a function provokes an error."""
+    """Registers a function that provokes an error."""
 
-    def note(function: Any) -> Any:
+    def register(function: Any) -> Any:
         PROVOKED[reason] = function
         return function
 
-    return note
+    return register
 
 
 def call(
@@ -39,48 +39,48 @@ def call(
     request: Any,
     token: str = "",
 ) -> Any:
-    """A call as no well-behaved client makes it."""
+    """Makes a call that the methods of the client would not make."""
     return client._connection.call(method, fields_of(request), timeout=60, token=token)
 
 
-def over_grpcio(client: boardwire.Client) -> grpc.Channel:
-    """Another connection to the server, on which any call can be made in any way."""
+def grpc_channel(client: boardwire.Client) -> grpc.Channel:
+    """Opens another connection to the server, for any call with any bytes."""
     return grpc.insecure_channel(client.address, options=[("grpc.default_authority", "localhost")])
 
 
-def observing(client: boardwire.Client) -> Any:
-    """The method `Observe` over such a connection."""
-    return match_service_pb2_grpc.MatchServiceStub(over_grpcio(client)).Observe
+def observe_method(client: boardwire.Client) -> Any:
+    """Returns the method `Observe` of such a connection."""
+    return match_service_pb2_grpc.MatchServiceStub(grpc_channel(client)).Observe
 
 
 def bearer(token: str) -> tuple[tuple[str, str], ...]:
-    """The metadata of who has a token."""
+    """Returns the metadata that carries a token."""
     return (("authorization", f"Bearer {token}"),)
 
 
-def refused(status: grpc.RpcError) -> boardwire.BoardwireError:
-    """The exception for a call that has failed so."""
+def error_of(status: grpc.RpcError) -> boardwire.BoardwireError:
+    """Returns the exception for the status of a failed call."""
     assert isinstance(status, grpc.Call)
     (details,) = (value for name, value in status.trailing_metadata() if name == "grpc-status-details-bin")
     return refusal(Status.FromString(details))
 
 
-def begun(
+def started_match(
     client: boardwire.Client, *others: str, **kwargs: Any
 ) -> tuple[boardwire.Match, boardwire.Seat, boardwire.Observation]:
-    """A match that has begun, with the seat that has something to decide."""
+    """Creates a match with a seat that has a pending decision."""
     match = client.create_match("faraway", players=["agent", *(others or ["random"])], seed=1, **kwargs)
     seat = match.join(0)
     return match, seat, seat.observe()
 
 
-def legal(seen: boardwire.Observation) -> int:
-    """The first legal action."""
-    return int(seen.mask.nonzero()[0][0])
+def first_legal(obs: boardwire.Observation) -> int:
+    """Returns the first legal action."""
+    return int(obs.mask.nonzero()[0][0])
 
 
 def accounts_of(folder: Path) -> list[str]:
-    """What lets a server serve one account alone."""
+    """Returns the arguments of a server with one account."""
     file = folder / "accounts.toml"
     account(file, "ada")
     return ["--auth-token-file", str(file)]
@@ -88,9 +88,9 @@ def accounts_of(folder: Path) -> list[str]:
 
 def play_out(seat: boardwire.Seat) -> None:
     """Plays first legal actions to the end."""
-    seen = seat.observe()
-    while not seen.over:
-        seen = seat.act(legal(seen))
+    obs = seat.observe()
+    while not obs.over:
+        obs = seat.act(first_legal(obs))
 
 
 @provokes("GAME_UNKNOWN")
@@ -120,7 +120,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("FIELD_INVALID")
 def _(client: boardwire.Client) -> None:
-    match, seat, _ = begun(client)
+    match, seat, _ = started_match(client)
     call(
         client,
         "MatchService/Reset",
@@ -131,12 +131,12 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("MATCH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
-    client.seat("nowhere", "token")
+    client.seat("unknown", "token")
 
 
 @provokes("INVITATION_UNKNOWN")
 def _(client: boardwire.Client) -> None:
-    client.join("nobody")
+    client.join("unknown")
 
 
 @provokes("DECISION_LATE")
@@ -144,11 +144,11 @@ def _(client: boardwire.Client) -> None:
     clock = boardwire.Clock(limit=0.01, on_timeout="first_legal")
     match = client.create_match("faraway", players=["agent", "random"], clock=clock)
     seat = match.join(0)
-    seen = seat.observe()
+    obs = seat.observe()
     while not seat.observe(wait=False).timed_out:
         time.sleep(0.01)
-    seat.last = seen
-    seat.act(int(seen.mask.nonzero()[0][0]))
+    seat.last = obs
+    seat.act(int(obs.mask.nonzero()[0][0]))
 
 
 @provokes("NOT_DEALT")
@@ -159,14 +159,14 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("DEAL_WITHHELD")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--opening-timeout", "1"]) as hurried:
-        match = hurried.create_match("faraway", players=["agent", "random"], fair_deals=True)
+    with boardwire.connect(server_args=["--opening-timeout", "1"]) as short_timeout:
+        match = short_timeout.create_match("faraway", players=["agent", "random"], fair_deals=True)
         match.join(0).observe()
 
 
 @provokes("FRAMES_GONE")
 def _(client: boardwire.Client) -> None:
-    match = begun(client)[0]
+    match = started_match(client)[0]
     for _ in range(6):
         match.resign(0)
         match.reset()
@@ -175,12 +175,12 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("INVITATION_USED")
 def _(client: boardwire.Client) -> None:
-    begun(client)[0].join(0)
+    started_match(client)[0].join(0)
 
 
 @provokes("TOKEN_MISSING")
 def _(client: boardwire.Client) -> None:
-    match = begun(client)[0]
+    match = started_match(client)[0]
     call(client, "MatchService/Observe", pb.ObserveRequest(match_id=match.id))
 
 
@@ -188,28 +188,28 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        boardwire.connect(server_args=accounts_of(Path(folder))) as nobody,
+        boardwire.connect(server_args=accounts_of(Path(folder))) as anonymous,
     ):
-        nobody.games()
+        anonymous.games()
 
 
 @provokes("CALLER_TOKEN_WRONG")
 def _(client: boardwire.Client) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        boardwire.connect(server_args=accounts_of(Path(folder)), token="guessed") as nobody,
+        boardwire.connect(server_args=accounts_of(Path(folder)), token="guessed") as stranger,
     ):
-        nobody.games()
+        stranger.games()
 
 
 @provokes("TOKEN_WRONG")
 def _(client: boardwire.Client) -> None:
-    client.seat(begun(client)[0].id, "guessed").observe(wait=False)
+    client.seat(started_match(client)[0].id, "guessed").observe(wait=False)
 
 
 @provokes("HOST_ONLY")
 def _(client: boardwire.Client) -> None:
-    match, seat, _ = begun(client)
+    match, seat, _ = started_match(client)
     call(
         client,
         "MatchService/CloseMatch",
@@ -220,52 +220,52 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("SEAT_ONLY")
 def _(client: boardwire.Client) -> None:
-    match = begun(client)[0]
+    match = started_match(client)[0]
     client.seat(match.id, match.host_token).observe(wait=False)
 
 
 @provokes("NOT_YOUR_TURN")
 def _(client: boardwire.Client) -> None:
-    _, seat, seen = begun(client, "agent")
-    seat.act(legal(seen), wait=False)
-    seat.act(legal(seen), wait=False)
+    _, seat, obs = started_match(client, "agent")
+    seat.act(first_legal(obs), wait=False)
+    seat.act(first_legal(obs), wait=False)
 
 
 @provokes("ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
-    _, seat, seen = begun(client)
-    seat.act(int((seen.mask == 0).nonzero()[0][0]))
+    _, seat, obs = started_match(client)
+    seat.act(int((obs.mask == 0).nonzero()[0][0]))
 
 
 @provokes("ACTION_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
-    match, seat, _ = begun(client)
+    match, seat, _ = started_match(client)
     seat.act(len(match.spec.actions))
 
 
 @provokes("DECISION_STALE")
 def _(client: boardwire.Client) -> None:
-    _, seat, seen = begun(client)
-    seat.act(legal(seen))
-    seat.last = seen
-    seat.act(int(seen.mask.nonzero()[0][1]))
+    _, seat, obs = started_match(client)
+    seat.act(first_legal(obs))
+    seat.last = obs
+    seat.act(int(obs.mask.nonzero()[0][1]))
 
 
 @provokes("EPISODE_OVER")
 def _(client: boardwire.Client) -> None:
-    _, seat, _ = begun(client)
+    _, seat, _ = started_match(client)
     play_out(seat)
     seat.act(0)
 
 
 @provokes("EPISODE_NOT_OVER")
 def _(client: boardwire.Client) -> None:
-    begun(client, "agent")[1].reset()
+    started_match(client, "agent")[1].reset()
 
 
 @provokes("MATCH_CLOSED")
 def _(client: boardwire.Client) -> None:
-    match, seat, _ = begun(client)
+    match, seat, _ = started_match(client)
     match.close()
     seat.observe(wait=False)
 
@@ -279,27 +279,27 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("MATCH_EXPIRED")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--match-idle-timeout", "1"]) as forgetful:
-        seat = begun(forgetful)[1]
-        # A list is no use of a match.
-        while next(forgetful.matches()).state != "closed":
+    with boardwire.connect(server_args=["--match-idle-timeout", "1"]) as short_timeout:
+        seat = started_match(short_timeout)[1]
+        # Listing a match does not count as its use.
+        while next(short_timeout.matches()).state != "closed":
             pass
         seat.observe(wait=False)
 
 
 @provokes("SEAT_BUSY")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-waiting-calls", "1"]) as strict:
-        match, seat, seen = begun(strict, "agent")
-        seat.act(legal(seen), wait=False)
+    with boardwire.connect(server_args=["--max-waiting-calls", "1"]) as small:
+        match, seat, obs = started_match(small, "agent")
+        seat.act(first_legal(obs), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        observe = observing(strict)
+        observe = observe_method(small)
         calls = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
         while not any(waiting.done() for waiting in calls):
             pass
         status = next(waiting for waiting in calls if waiting.done()).exception()
         assert isinstance(status, grpc.RpcError)
-        raise refused(status)
+        raise error_of(status)
 
 
 @provokes("REQUEST_ID_REUSED")
@@ -328,19 +328,19 @@ def _(client: boardwire.Client) -> None:
         boardwire.connect(f"unix:{folder}/socket") as full,
     ):
         while True:
-            begun(full)
+            started_match(full)
 
 
 @provokes("SHUTTING_DOWN")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect() as doomed:
-        match, seat, seen = begun(doomed, "agent")
-        seat.act(legal(seen), wait=False)
-        channel, server = over_grpcio(doomed), doomed._private
+    with boardwire.connect() as stopping:
+        match, seat, obs = started_match(stopping, "agent")
+        seat.act(first_legal(obs), wait=False)
+        channel, server = grpc_channel(stopping), stopping._private
         stub = match_service_pb2_grpc.MatchServiceStub(channel)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         waiting = stub.Observe.future(request, metadata=bearer(seat.token))
-        # Answered on the same connection, so the server has the call before it by now.
+        # A later call on the same connection has a response, so the server has received `Observe`.
         info = pb.GetMatchRequest(match_id=match.id)
         stub.GetMatch(info, timeout=60)
         assert server is not None
@@ -348,4 +348,4 @@ def _(client: boardwire.Client) -> None:
         server._process.stdin.close()
         status = waiting.exception()
         assert isinstance(status, grpc.RpcError)
-        raise refused(status)
+        raise error_of(status)

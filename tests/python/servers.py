@@ -1,4 +1,4 @@
-"""Servers to play against: the real binary, on sockets of its own."""
+"""Servers for tests: the real binary on its own sockets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def client() -> Iterator[boardwire.Client]:
 
 @contextlib.contextmanager
 def tcp_server(*arguments: str) -> Iterator[str]:
-    """A server on a free TCP port, as its operator would start it; gives the address."""
+    """Starts a server on a free TCP port, as an operator does, and returns its address."""
     command = [
         str(find_binary()),
         "serve",
@@ -34,7 +34,7 @@ def tcp_server(*arguments: str) -> Iterator[str]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield server.stdout.readline().removeprefix("listening on ").strip()
-        # Leaving closes its input, which ends it.
+        # Leaving the block closes its stdin, which ends it.
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The conformance kit passes an agent that keeps the protocol, and finds each thing that one does wrong."""
+"""`boardwire agent-check` passes an agent that follows the protocol, and finds each flaw of others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def examine(flaw: str, only: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("flaw", "only", "said"),
+    ("flaw", "only", "expected"),
     [
         ("none", "rauha", "12 of 12 passed"),
         ("none", "the invitation is invalid", "1 of 1 passed"),
@@ -42,13 +42,13 @@ def examine(flaw: str, only: str) -> subprocess.CompletedProcess[str]:
         ("content", "the invitation is invalid", "and the agent ended with 0"),
     ],
 )
-def test_each_flaw_is_found(flaw: str, only: str, said: str) -> None:
-    examined = examine(flaw, only)
-    assert said in examined.stdout, examined.stdout + examined.stderr
-    assert (examined.returncode == 0) == (flaw in ("none", "talkative"))
+def test_each_flaw_is_found(flaw: str, only: str, expected: str) -> None:
+    result = examine(flaw, only)
+    assert expected in result.stdout, result.stdout + result.stderr
+    assert (result.returncode == 0) == (flaw in ("none", "talkative"))
 
 
-def test_what_cannot_be_examined_is_an_error() -> None:
-    nothing = examine("none", "chess")
-    assert (nothing.returncode, nothing.stdout) == (1, "")
-    assert "has `chess` in its name" in nothing.stderr
+def test_a_selection_without_checks_is_an_error() -> None:
+    result = examine("none", "chess")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "has `chess` in its name" in result.stderr

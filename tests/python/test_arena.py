@@ -1,4 +1,4 @@
-"""`boardwire arena`: repeatable to the last figure, interrupted and continued, clear in refusals."""
+"""`boardwire arena`: results repeat exactly, an interrupted arena continues, and errors are clear."""
 
 from __future__ import annotations
 
@@ -17,40 +17,42 @@ from boardwire._process import find_binary
 
 
 def arena(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs it."""
+    """Runs `boardwire arena`."""
     command = [str(find_binary()), "arena", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-def figures(*arguments: str) -> dict[str, Any]:
-    """What it finds, but for how fast it was."""
-    ended = arena(*arguments, "--json")
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    del found["decisions_per_second"]
-    return found
+def results_of(*arguments: str) -> dict[str, Any]:
+    """Runs an arena and returns its results without the speed."""
+    process = arena(*arguments, "--json")
+    assert process.returncode == 0, process.stderr
+    results: dict[str, Any] = json.loads(process.stdout)
+    del results["decisions_per_second"]
+    return results
 
 
-def test_deals_are_played_every_way_round_and_repeat() -> None:
-    found = figures("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3")
-    assert (found["deals"], found["matches"], found["seats"]) == (14, 42, 3)
-    greedy, rest = found["bots"]
+def test_each_deal_is_played_at_all_seats_and_repeats() -> None:
+    results = results_of("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3")
+    assert (results["deals"], results["matches"], results["seats"]) == (14, 42, 3)
+    greedy, rest = results["bots"]
     assert (greedy["bot"], greedy["seats"], rest["bot"], rest["seats"]) == ("greedy", 42, "random", 84)
     assert greedy["share"] + 2 * rest["share"] == pytest.approx(1)
     assert greedy["interval"][0] < greedy["share"] < 1
     assert greedy["rating"] > rest["rating"]
-    assert figures("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3") == found
+    assert (
+        results_of("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3") == results
+    )
 
 
 def test_an_arena_continues_and_its_replays_can_be_verified(tmp_path: Path) -> None:
     common = ["faraway", "--seats", "greedy,random", "--seed", "5"]
-    kept = ["--replays", str(tmp_path)]
-    assert figures(*common, "--matches", "8", *kept) == figures(*common, "--matches", "8")
-    # A deal is played again if one of its replays is missing, and the others are left alone.
+    replays = ["--replays", str(tmp_path)]
+    assert results_of(*common, "--matches", "8", *replays) == results_of(*common, "--matches", "8")
+    # The arena repeats a deal if one of its replays is missing, and does not write the other files.
     missing, old = (tmp_path / f"deal-00000000{deal}-way-1.json" for deal in (2, 1))
     missing.unlink()
     written = old.stat().st_mtime_ns
-    assert figures(*common, "--matches", "20", *kept) == figures(*common, "--matches", "20")
+    assert results_of(*common, "--matches", "20", *replays) == results_of(*common, "--matches", "20")
     assert old.stat().st_mtime_ns == written
     files = sorted(file.name for file in tmp_path.glob("deal-*"))
     assert files == [f"deal-{deal:09}-way-{way}.json" for deal in range(10) for way in range(2)]
@@ -60,47 +62,47 @@ def test_an_arena_continues_and_its_replays_can_be_verified(tmp_path: Path) -> N
         )
         assert verified.returncode == 0, verified.stderr
     missing.write_text("{}")
-    torn = arena(*common, "--matches", "20", *kept)
-    assert (torn.returncode, torn.stdout) == (1, "")
-    assert f"{missing}: delete it, and the deal is played again" in torn.stderr
+    damaged = arena(*common, "--matches", "20", *replays)
+    assert (damaged.returncode, damaged.stdout) == (1, "")
+    assert f"{missing}: delete it, and the deal is played again" in damaged.stderr
 
 
-def test_it_goes_on_until_intervals_are_narrow() -> None:
-    found = figures("faraway", "--seats", "random,random", "--until-width", "0.9")
-    assert found["deals"] == 30, "it ends with the fewest deals that prove anything"
-    narrow = figures("faraway", "--seats", "greedy:1,random", "--until-width", "0.08")
+def test_an_arena_runs_until_intervals_are_narrow() -> None:
+    results = results_of("faraway", "--seats", "random,random", "--until-width", "0.9")
+    assert results["deals"] == 30, "30 deals are the minimum"
+    narrow = results_of("faraway", "--seats", "greedy:1,random", "--until-width", "0.08")
     assert all(high - low <= 0.08 for low, high in (bot["interval"] for bot in narrow["bots"]))
     assert narrow["deals"] > 30
-    fewer = figures("faraway", "--seats", "greedy:1,random", "--matches", str(2 * narrow["deals"] - 2))
+    fewer = results_of("faraway", "--seats", "greedy:1,random", "--matches", str(2 * narrow["deals"] - 2))
     assert any(high - low > 0.08 for low, high in (bot["interval"] for bot in fewer["bots"]))
 
 
-def test_a_field_meets_in_pairs_and_is_rated() -> None:
-    found = figures("faraway", "--field", "random,greedy:1,mc:40", "--at", "2", "--matches", "120")
-    assert (found["deals"], found["matches"]) == (20, 120)
-    ratings = [bot["rating"] for bot in found["bots"]]
+def test_players_of_a_field_meet_in_pairs_and_get_ratings() -> None:
+    results = results_of("faraway", "--field", "random,greedy:1,mc:40", "--at", "2", "--matches", "120")
+    assert (results["deals"], results["matches"]) == (20, 120)
+    ratings = [bot["rating"] for bot in results["bots"]]
     assert sum(ratings) == pytest.approx(0, abs=1e-6)
     assert ratings[0] < ratings[1] < ratings[2]
 
 
-def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
+def test_an_interrupted_arena_keeps_its_finished_deals(tmp_path: Path) -> None:
     command = [str(find_binary()), "arena", "faraway", "--matches", "100000000", "--replays", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        due = time.monotonic() + 60
+        deadline = time.monotonic() + 60
         while not (tmp_path / "deal-000000012-way-0.json").exists():
-            assert time.monotonic() < due
+            assert time.monotonic() < deadline
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        said, _ = running.communicate(timeout=60)
+        output, _ = running.communicate(timeout=60)
     assert running.returncode == 1
-    assert "interrupted: with --replays the same command continues" in said
-    deals = int(said.split(" deals with 2 line-ups each")[0].rsplit(" ", 1)[1])
-    found = figures("faraway", "--matches", str(2 * deals), "--replays", str(tmp_path))
-    assert found["deals"] == deals
+    assert "interrupted: with --replays the same command continues" in output
+    deals = int(output.split(" deals with 2 line-ups each")[0].rsplit(" ", 1)[1])
+    results = results_of("faraway", "--matches", str(2 * deals), "--replays", str(tmp_path))
+    assert results["deals"] == deals
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "expected"),
     [
         (["chess"], 1, "chess"),
         (["faraway", "--seats", "clever,random"], 2, "mc:PLAYOUTS"),
@@ -119,86 +121,86 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
         (["faraway", "--seats", "agent:me,greedy", "--listen", "nowhere"], 1, "cannot listen on nowhere"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: list[str], code: int, said: str) -> None:
-    ended = arena(*arguments)
-    assert (ended.returncode, ended.stdout) == (code, "")
-    assert said in ended.stderr
+def test_invalid_arguments_are_errors(arguments: list[str], code: int, expected: str) -> None:
+    process = arena(*arguments)
+    assert (process.returncode, process.stdout) == (code, "")
+    assert expected in process.stderr
 
 
-#: What plays the lowest of the legal actions in turn.
+#: The command of an agent that chooses legal actions in turn.
 AGENT = f"{sys.executable} {Path(__file__).with_name('agent.py')}"
 
 
-def test_agents_play_the_deals_that_bots_play(tmp_path: Path) -> None:
-    bots = figures("faraway", "--field", "greedy,random", "--at", "2", "--matches", "8", "--seed", "5")
+def test_agents_and_bots_play_the_same_deals(tmp_path: Path) -> None:
+    bots = results_of("faraway", "--field", "greedy,random", "--at", "2", "--matches", "8", "--seed", "5")
     field = ["--field", "greedy,random,agent:me", "--at", "2", "--agent", f"me={AGENT}"]
-    figures("faraway", *field, "--matches", "24", "--seed", "5", "--replays", str(tmp_path))
-    # The first two ways round are those of greedy and random.
+    results_of("faraway", *field, "--matches", "24", "--seed", "5", "--replays", str(tmp_path))
+    # The first two line-ups are greedy and random at both seats.
     files = [tmp_path / f"deal-{deal:09}-way-{way}.json" for deal in range(4) for way in range(2)]
     scores = [json.loads(file.read_text())["frames"][-1]["outcome"]["scores"] for file in files]
-    greedy = [own[match % 2] for match, own in enumerate(scores)]
+    greedy = [scores_of_match[match % 2] for match, scores_of_match in enumerate(scores)]
     assert sum(greedy) / len(greedy) == bots["bots"][0]["mean_score"]
 
 
-def test_an_arena_plays_on_another_server(address: str) -> None:
+def test_an_arena_on_another_server_gives_the_same_results(address: str) -> None:
     field = ["rauha", "--field", "greedy,random,agent:me", "--at", "2", "--agent", f"me={AGENT}"]
     common = [*field, "--matches", "12", "--seed", "5"]
-    assert figures(*common, "--server", address) == figures(*common)
+    assert results_of(*common, "--server", address) == results_of(*common)
 
 
-def test_agents_repeat_and_go_on_after_a_cut(tmp_path: Path) -> None:
+def test_an_arena_with_agents_repeats_and_continues(tmp_path: Path) -> None:
     common = ["faraway", "--seats", "agent:me,random,agent:me", "--agent", f"me={AGENT}", "--seed", "2"]
-    whole = figures(*common, "--matches", "9")
-    assert (whole["deals"], whole["matches"]) == (3, 9)
-    assert [bot["bot"] for bot in whole["bots"]] == ["agent:me", "random"]
-    figures(*common, "--matches", "3", "--replays", str(tmp_path))
-    assert figures(*common, "--matches", "9", "--replays", str(tmp_path)) == whole
+    uninterrupted = results_of(*common, "--matches", "9")
+    assert (uninterrupted["deals"], uninterrupted["matches"]) == (3, 9)
+    assert [bot["bot"] for bot in uninterrupted["bots"]] == ["agent:me", "random"]
+    results_of(*common, "--matches", "3", "--replays", str(tmp_path))
+    assert results_of(*common, "--matches", "9", "--replays", str(tmp_path)) == uninterrupted
 
 
 def test_agents_do_not_know_the_seed(tmp_path: Path) -> None:
-    """An agent that knows the seed can deal the hidden cards."""
+    """An agent that knows the seed can compute the hidden cards."""
     common = ["faraway", "--seats", "agent:me,random", "--agent", f"me={AGENT}"]
-    kept = ["--replays", str(tmp_path)]
-    seeds = {figures(*common, "--matches", "2")["seed"] for _ in range(2)}
-    drawn = figures(*common, "--matches", "2", *kept)["seed"]
-    assert len(seeds | {0, drawn}) == 4
-    assert figures(*common, "--matches", "4", *kept)["seed"] == drawn
+    replays = ["--replays", str(tmp_path)]
+    seeds = {results_of(*common, "--matches", "2")["seed"] for _ in range(2)}
+    stored_seed = results_of(*common, "--matches", "2", *replays)["seed"]
+    assert len(seeds | {0, stored_seed}) == 4
+    assert results_of(*common, "--matches", "4", *replays)["seed"] == stored_seed
 
 
-def test_an_invited_agent_may_play() -> None:
+def test_an_agent_can_join_by_an_invitation() -> None:
     command = [str(find_binary()), "arena", "faraway", "--seats", "agent:me,random", "--matches", "6"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         agents: list[subprocess.Popen[bytes]] = []
         while len(agents) < 2:
             line = running.stderr.readline()
-            assert line, "it has ended"
+            assert line, "the arena ended early"
             if line.startswith("invitation for agent:me: "):
                 agents.append(subprocess.Popen([*AGENT.split(), *line.split(": ")[1].split()]))
-        said, _ = running.communicate(timeout=60)
+        output, _ = running.communicate(timeout=60)
         assert [agent.wait(timeout=60) for agent in agents] == [0, 0]
     assert running.returncode == 0
-    assert "6 matches of faraway at 2 seats" in said
+    assert "6 matches of faraway at 2 seats" in output
 
 
-def test_another_arenas_folder_is_left_alone(tmp_path: Path) -> None:
-    figures("faraway", "--matches", "2", "--replays", str(tmp_path))
+def test_an_arena_rejects_the_folder_of_another_arena(tmp_path: Path) -> None:
+    results_of("faraway", "--matches", "2", "--replays", str(tmp_path))
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     for other in (["faraway", "--seed", "1"], ["rauha"], ["faraway", "--seats", "random,greedy"]):
-        ended = arena(*other, "--matches", "2", "--replays", str(tmp_path))
-        assert ended.returncode == 1
-        assert "belongs to another arena" in ended.stderr
-        assert "name another folder" in ended.stderr
+        process = arena(*other, "--matches", "2", "--replays", str(tmp_path))
+        assert process.returncode == 1
+        assert "belongs to another arena" in process.stderr
+        assert "name another folder" in process.stderr
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_search_bots_play_matches_and_batches(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "mc:4"], seed=2) as match:
         seat = match.join(0)
-        seen = seat.observe()
-        while not seen.over:
-            seen = seat.act(seen.mask.argmax())
-        assert seen.ranks == (2, 1)
+        obs = seat.observe()
+        while not obs.over:
+            obs = seat.act(obs.mask.argmax())
+        assert obs.ranks == (2, 1)
     with client.open_batch("rauha", environments=3, opponents={1: "mc:2"}, seed=2) as batch:
         step = batch.reset()
         for _ in range(4):

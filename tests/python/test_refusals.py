@@ -1,4 +1,4 @@
-"""Every error that can be provoked from outside, end to end: code, reason, and the names of its metadata."""
+"""Code, reason and metadata names of each error that a client can provoke."""
 
 from __future__ import annotations
 
@@ -16,60 +16,70 @@ from single_calls import by_single_calls
 import boardwire
 from boardwire_v1 import batch_pb2 as batch_pb
 from boardwire_v1 import match_service_pb2 as pb
-from refusals import PROVOKED, bearer, begun, call, legal, observing, over_grpcio, provokes, refused
+from refusals import (
+    PROVOKED,
+    bearer,
+    call,
+    error_of,
+    first_legal,
+    grpc_channel,
+    observe_method,
+    provokes,
+    started_match,
+)
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
-ROWS = {row["reason"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
+ERRORS = {row["reason"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
 
 
-def opened(client: boardwire.Client, **kwargs: Any) -> tuple[boardwire.Batch, boardwire.BatchStep]:
-    """A batch at its first decisions."""
+def opened_batch(client: boardwire.Client, **kwargs: Any) -> tuple[boardwire.Batch, boardwire.BatchStep]:
+    """Opens a batch and returns it with its first step."""
     batch = client.open_batch("faraway", environments=3, opponents={1: "random"}, seed=1, **kwargs)
     return batch, batch.reset()
 
 
 @provokes("BATCH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
-    batch, step = opened(client)
+    batch, step = opened_batch(client)
     batch.close()
     batch.step(step.mask.argmax(axis=1))
 
 
 @provokes("BATCH_OWNER_ONLY")
 def _(client: boardwire.Client) -> None:
-    mine, _ = opened(client)
-    theirs, step = opened(client)
-    theirs.id = theirs._carrier.about["id"] = mine.id
-    theirs.step(step.mask.argmax(axis=1))
+    batch, _ = opened_batch(client)
+    other, step = opened_batch(client)
+    other.id = other._carrier.about["id"] = batch.id
+    other.step(step.mask.argmax(axis=1))
 
 
 @provokes("BATCHES_FULL")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-batches", "1"]) as small, opened(small)[0]:
-        opened(small)
+    with boardwire.connect(server_args=["--max-batches", "1"]) as small, opened_batch(small)[0]:
+        opened_batch(small)
 
 
 @provokes("ENVIRONMENTS_FULL")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-environments", "5"]) as small, opened(small)[0]:
-        opened(small)
+    with boardwire.connect(server_args=["--max-environments", "5"]) as small, opened_batch(small)[0]:
+        opened_batch(small)
 
 
 @provokes("BATCH_ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
-    batch, step = opened(client)
+    batch, step = opened_batch(client)
     batch.step((step.mask == 0).argmax(axis=1))
 
 
 @provokes("BATCH_ACTION_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
-    batch, _ = opened(client)
+    batch, _ = opened_batch(client)
     batch.step([len(batch.spec.actions)] * 3)
 
 
 @provokes("ENVIRONMENT_OVER")
 def _(client: boardwire.Client) -> None:
-    batch, step = opened(client, autoreset="disabled")
+    batch, step = opened_batch(client, autoreset="disabled")
     while not step.over.any():
         step = batch.step(step.mask.argmax(axis=1))
     batch.step(step.mask.argmax(axis=1))
@@ -77,33 +87,33 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("SEARCH_UNKNOWN")
 def _(client: boardwire.Client) -> None:
-    search = begun(client)[1].search(1)
+    search = started_match(client)[1].search(1)
     search.close()
     search.rollout([0])
 
 
 @provokes("SEARCH_OWNER_ONLY")
 def _(client: boardwire.Client) -> None:
-    mine, theirs = (begun(client)[1].search(1) for _ in range(2))
-    theirs.id = mine.id
-    theirs.rollout([0])
+    search, other = (started_match(client)[1].search(1) for _ in range(2))
+    other.id = search.id
+    other.rollout([0])
 
 
 @provokes("WORLD_ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
-    search = begun(client)[1].search(1)
+    search = started_match(client)[1].search(1)
     search.advance([0], (search.shown.mask == 0).argmax(axis=1))
 
 
 @provokes("WORLD_ACTION_OUT_OF_RANGE")
 def _(client: boardwire.Client) -> None:
-    search = begun(client)[1].search(1)
+    search = started_match(client)[1].search(1)
     search.advance([0], [len(search.spec.actions)])
 
 
 @provokes("WORLD_OVER")
 def _(client: boardwire.Client) -> None:
-    search = begun(client)[1].search(1)
+    search = started_match(client)[1].search(1)
     step = search.shown
     for _ in range(search.spec.max_plies + 1):
         step = search.advance([0], step.mask.argmax(axis=1))
@@ -111,7 +121,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("SEQUENCE_STALE")
 def _(client: boardwire.Client) -> None:
-    batch, step = opened(client)
+    batch, step = opened_batch(client)
     actions = step.mask.argmax(axis=1).astype(np.uint8).tobytes()
     request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=actions, sequence=99)
     call(client, "BatchService/StepBatch", request, batch.token)
@@ -119,24 +129,24 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("SNAPSHOT_INVALID")
 def _(client: boardwire.Client) -> None:
-    opened(client)[0].load(b"remembered")
+    opened_batch(client)[0].load(b"invalid")
 
 
 MATCHES = "/boardwire.v1.MatchService"
 
 
 def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) -> None:
-    """A call of any method with any bytes."""
-    method: Any = over_grpcio(client).stream_stream(path)
+    """Calls any method with any bytes."""
+    method: Any = grpc_channel(client).stream_stream(path)
     try:
         list(method(iter(messages), timeout=60, **kwargs))
     except grpc.RpcError as status:
-        raise refused(status) from None
+        raise error_of(status) from None
 
 
 @provokes("TOKEN_TOO_LONG")
 def _(client: boardwire.Client) -> None:
-    client.seat(begun(client)[0].id, "guessed" * 1000).observe(wait=False)
+    client.seat(started_match(client)[0].id, "guessed" * 1000).observe(wait=False)
 
 
 @provokes("SERVICE_UNKNOWN")
@@ -182,29 +192,29 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("TIMED_OUT")
 def _(client: boardwire.Client) -> None:
-    _, seat, seen = begun(client, "agent")
-    seat.act(legal(seen), wait=False)
+    _, seat, obs = started_match(client, "agent")
+    seat.act(first_legal(obs), wait=False)
     seat.observe(timeout=0.05)
 
 
 @provokes("BYTES_FULL")
 def _(client: boardwire.Client) -> None:
-    # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16. Once one of these
-    # is refused, those that wait fill the rest.
+    # One caller may use three quarters: three connections of 64 KiB and nine calls of 16 KiB. When one of
+    # these is rejected, the waiting calls fill the rest.
     with boardwire.connect(server_args=["--max-bytes", str(448 << 10)]) as small:
-        match, seat, seen = begun(small, "agent")
-        seat.act(legal(seen), wait=False)
+        match, seat, obs = started_match(small, "agent")
+        seat.act(first_legal(obs), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        observe = observing(small)
+        observe = observe_method(small)
         waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(16)]
         try:
-            end = time.monotonic() + 60
-            while time.monotonic() < end and not any(waits.done() for waits in waiting):
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not any(future.done() for future in waiting):
                 time.sleep(0.01)
             match.info()
         finally:
-            for waits in waiting:
-                waits.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 @provokes("RATE_EXCEEDED")
@@ -214,21 +224,21 @@ def _(client: boardwire.Client) -> None:
             call(small, "MatchService/ListMatches", pb.ListMatchesRequest())
 
 
-def test_every_error_is_provoked_but_broken_invariants() -> None:
-    assert set(ROWS) - set(PROVOKED) == {"INTERNAL", "BOT_FAILED"}
+def test_each_error_except_broken_invariants_is_provoked() -> None:
+    assert set(ERRORS) - set(PROVOKED) == {"INTERNAL", "BOT_FAILED"}
 
 
 @pytest.mark.parametrize("reason", PROVOKED)
 def test_an_error_has_the_code_reason_and_metadata_of_its_row(client: boardwire.Client, reason: str) -> None:
     with pytest.raises(boardwire.BoardwireError) as caught:
         PROVOKED[reason](client)
-    row, failure = ROWS[reason], caught.value
-    assert (failure.code, failure.reason) == (row["code"], row["reason"])
-    assert set(failure.metadata) == set(filter(None, row["metadata"].split(",")))
-    assert failure.message
+    row, error = ERRORS[reason], caught.value
+    assert (error.code, error.reason) == (row["code"], row["reason"])
+    assert set(error.metadata) == set(filter(None, row["metadata"].split(",")))
+    assert error.message
     if reason not in ("TOKEN_WRONG", "TOKEN_MISSING"):
-        for value in failure.metadata.values():
-            assert value in failure.message
+        for value in error.metadata.values():
+            assert value in error.message
 
 
 @pytest.mark.parametrize(
@@ -241,7 +251,7 @@ def test_an_error_has_the_code_reason_and_metadata_of_its_row(client: boardwire.
         "ENVIRONMENT_OVER",
     ],
 )
-def test_a_stream_of_steps_refuses_as_single_calls_do(
+def test_a_batch_stream_and_single_calls_give_equal_errors(
     client: boardwire.Client, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(boardwire.BoardwireError) as streamed:
@@ -249,8 +259,8 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
 
     def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
         request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
-        answer = call(client, "BatchService/StepBatch", request, batch.token)
-        rows: boardwire.BatchStep = stream_of(batch)._shape.step(answer["step"])
+        response = call(client, "BatchService/StepBatch", request, batch.token)
+        rows: boardwire.BatchStep = stream_of(batch)._shape.step(response["step"])
         return rows
 
     monkeypatch.setattr(boardwire.Batch, "step", step)
@@ -265,7 +275,7 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
     "reason",
     ["TOKEN_WRONG", "SEAT_ONLY", "NOT_YOUR_TURN", "ACTION_ILLEGAL", "ACTION_OUT_OF_RANGE"],
 )
-def test_a_stream_refuses_in_the_same_words(
+def test_a_play_stream_and_single_calls_give_equal_errors(
     client: boardwire.Client, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(boardwire.BoardwireError) as streamed:
