@@ -1,4 +1,4 @@
-"""Clocks, as agents meet them. What they count is tested in the server, where time can stand still."""
+"""Clocks as agents see them. Tests in the server, with simulated time, check how they count."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from boardwire import Clock
 GAMES = ["faraway", "rauha", "golden_compass"]
 
 
-def lowest(seen: boardwire.Observation) -> int:
-    """The lowest legal action."""
-    return int(seen.mask.nonzero()[0][0])
+def lowest(obs: boardwire.Observation) -> int:
+    """Returns the lowest legal action."""
+    return int(obs.mask.nonzero()[0][0])
 
 
-def test_everybody_sees_the_clocks(client: boardwire.Client) -> None:
+def test_info_and_observations_have_the_clocks(client: boardwire.Client) -> None:
     clock = Clock(limit=2, bank=30, increment=0.5, strikes=1, on_timeout="greedy")
     with client.create_match("faraway", players=["agent", "random"], clock=clock) as match:
         assert match.info().clocks == (clock, None)
         seat = match.join(0)
-        seen = seat.observe()
-        own, bots = seen.clocks
-        assert (own is not None, bots) == (True, None)
+        obs = seat.observe()
+        own, clock_of_bot = obs.clocks
+        assert clock_of_bot is None
         assert own is not None
         assert (own.running, own.strikes) == (True, 1)
         assert 20 < own.bank <= 30
         assert own.left == pytest.approx(own.bank + 2, abs=2)
-        seen = seat.act(lowest(seen))
-        assert not seen.timed_out
+        obs = seat.act(lowest(obs))
+        assert not obs.timed_out
         frames = [frame for frame in seat.replay().frames if frame.seat == 0]
         assert frames[0].took is not None
         assert 0 < frames[0].took < 10
@@ -38,38 +38,37 @@ def test_everybody_sees_the_clocks(client: boardwire.Client) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("on_timeout", ["first_legal", "seeded_legal", "greedy"])
-def test_a_late_decision_is_made_for_the_seat(client: boardwire.Client, game: str, on_timeout: str) -> None:
+def test_the_server_makes_a_late_decision(client: boardwire.Client, game: str, on_timeout: str) -> None:
     clock = Clock(limit=0.15, on_timeout=on_timeout)
     with client.create_match(game, players=["agent", "agent"], clock={0: clock}) as match:
         assert match.info().clocks == (clock, None)
         late, other = match.join(0), match.join(1)
-        seen = late.observe(wait=False)
-        while 0 not in seen.pending:
+        obs = late.observe(wait=False)
+        while 0 not in obs.pending:
             other.act(lowest(other.observe(wait=False)), wait=False)
-            seen = late.observe(wait=False)
-        decision = seen.decision
-        # Its time, and what might be on the wire.
+            obs = late.observe(wait=False)
+        decision = obs.decision
         deadline = time.monotonic() + 30
         while not late.observe(wait=False).timed_out:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        late.last = seen
-        with pytest.raises(boardwire.errors.StaleRequest) as told:
-            late.act(lowest(seen))
-        assert told.value.metadata["decision"] == str(decision)
+        late.last = obs
+        with pytest.raises(boardwire.errors.StaleRequest) as caught:
+            late.act(lowest(obs))
+        assert caught.value.metadata["decision"] == str(decision)
         assert late.observe(wait=False).decision > decision
         causes = [frame.played.cause for frame in late.replay().frames if frame.seat == 0 and frame.played]
         assert "timed_out" in causes
 
 
-def test_who_is_late_forfeits(client: boardwire.Client) -> None:
+def test_a_late_seat_forfeits(client: boardwire.Client) -> None:
     with client.create_match("rauha", players=["agent", "agent"], clock=Clock(limit=0.05)) as match:
         seats = [match.join(0), match.join(1)]
-        over = seats[1].observe()
-        while not over.over:
-            over = seats[1].act(lowest(over))
-        assert over.outcome is not None
-        assert "time" in over.outcome.forfeits
+        obs = seats[1].observe()
+        while not obs.over:
+            obs = seats[1].act(lowest(obs))
+        assert obs.outcome is not None
+        assert "time" in obs.outcome.forfeits
 
 
 @pytest.mark.parametrize(
@@ -82,12 +81,12 @@ def test_who_is_late_forfeits(client: boardwire.Client) -> None:
         (Clock(limit=1, on_timeout="chess"), "bot"),
     ],
 )
-def test_clocks_that_cannot_be_are_refused(client: boardwire.Client, clock: Clock, expected: str) -> None:
+def test_invalid_clocks_are_rejected(client: boardwire.Client, clock: Clock, expected: str) -> None:
     with pytest.raises(boardwire.errors.InvalidRequest, match=expected):
         client.create_match("faraway", players=["agent", "random"], clock=clock)
 
 
-def test_clocks_are_for_seats_that_are_there(client: boardwire.Client) -> None:
+def test_clocks_of_missing_seats_are_rejected(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="from 0 to 1; got 2"):
         client.create_match("faraway", players=["agent", "agent"], clock={2: Clock(limit=1)})
 
@@ -99,16 +98,16 @@ def test_a_match_without_clocks_has_none(client: boardwire.Client) -> None:
         assert match.join(0).observe(wait=False).clocks == ()
 
 
-def test_a_clock_without_time_left_is_still_shown(client: boardwire.Client) -> None:
+def test_an_expired_clock_is_still_in_observations(client: boardwire.Client) -> None:
     clock = Clock(limit=0.05)
     with client.create_match("faraway", players=["agent", "agent"], clock={0: clock}) as match:
         late = match.join(0)
         match.join(1)
         deadline = time.monotonic() + 30
-        while not (seen := late.observe(wait=False)).over:
-            assert seen.clocks[0] is not None
-            assert seen.clocks[1] is None
+        while not (obs := late.observe(wait=False)).over:
+            assert obs.clocks[0] is not None
+            assert obs.clocks[1] is None
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        assert seen.clocks[0] is not None
-        assert seen.clocks[0].bank == 0
+        assert obs.clocks[0] is not None
+        assert obs.clocks[0].bank == 0

@@ -1,4 +1,4 @@
-"""The reader of a command's output may stop reading: that is an error like any other."""
+"""A command whose output pipe is closed ends with an error."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import boardwire
 from boardwire._process import find_binary
 
 
-def into_nothing(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command whose output nobody reads."""
+def run_with_closed_stdout(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command whose stdout is a closed pipe."""
     reader, writer = os.pipe()
     os.close(reader)
     command = [str(find_binary()), *map(str, arguments)]
-    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(writer)
-    return ended
+    return process
 
 
 @pytest.mark.parametrize(
@@ -34,23 +34,28 @@ def into_nothing(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     ],
     ids=" ".join,
 )
-def test_a_reader_may_stop_reading(arguments: list[str]) -> None:
-    ended = into_nothing(*arguments)
-    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, "boardwire: Broken pipe (os error 32)")
+def test_a_closed_stdout_is_an_error(arguments: list[str]) -> None:
+    process = run_with_closed_stdout(*arguments)
+    assert (process.returncode, process.stderr.splitlines()[-1]) == (
+        1,
+        "boardwire: Broken pipe (os error 32)",
+    )
 
 
 @pytest.mark.parametrize("command", ["man", "proto"])
-def test_files_are_written_whose_names_nobody_reads(command: str, tmp_path: Path) -> None:
-    ended = into_nothing(command, "--out", tmp_path)
-    assert (ended.returncode, ended.stderr) == (1, "boardwire: Broken pipe (os error 32)\n")
+def test_files_are_written_despite_a_closed_stdout(command: str, tmp_path: Path) -> None:
+    process = run_with_closed_stdout(command, "--out", tmp_path)
+    assert (process.returncode, process.stderr) == (1, "boardwire: Broken pipe (os error 32)\n")
     assert list(tmp_path.iterdir())
 
 
-def test_answers_that_nobody_reads(client: boardwire.Client, address: str, tmp_path: Path) -> None:
+def test_verify_and_health_report_a_closed_stdout(
+    client: boardwire.Client, address: str, tmp_path: Path
+) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         seat.resign()
         seat.replay().save(tmp_path / "match.json")
         for arguments in (["verify", tmp_path / "match.json"], ["health", address]):
-            ended = into_nothing(*arguments)
-            assert (ended.returncode, ended.stderr) == (1, "boardwire: Broken pipe (os error 32)\n")
+            process = run_with_closed_stdout(*arguments)
+            assert (process.returncode, process.stderr) == (1, "boardwire: Broken pipe (os error 32)\n")

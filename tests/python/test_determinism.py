@@ -1,4 +1,4 @@
-"""An independent hand predicts what the server deals."""
+"""An independent implementation predicts the deals of the server."""
 
 from __future__ import annotations
 
@@ -20,61 +20,57 @@ def test_chacha8_agrees_with_the_published_vector() -> None:
     assert b"".join(word.to_bytes(4, "little") for word in words[:2]) == bytes.fromhex("3e00ef2f895f40d6")
 
 
-def test_draws_stay_in_range_and_take_out_what_they_give() -> None:
-    dice, among = Dice(7, 0), set(range(1, 11))
-    drawn = [dice.draw(among) for _ in range(10)]
+def test_draws_remove_members_without_repetition() -> None:
+    dice, members = Dice(7, 0), set(range(1, 11))
+    drawn = [dice.draw(members) for _ in range(10)]
     assert sorted(drawn) == list(range(1, 11))
-    assert not among
+    assert not members
 
 
 @pytest.mark.parametrize("seats", range(2, 7))
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**63 + 5, 2**64 - 1])
 @pytest.mark.parametrize("variant", ["basic", "advanced"])
-def test_faraway_opens_with_the_deal_predicted(
+def test_the_deal_of_faraway_is_predicted(
     client: boardwire.Client, seed: int, seats: int, variant: str
 ) -> None:
     hands, display = faraway_deal(seed, seats, advanced=variant == "advanced")
     options = {"variant": variant}
     with client.create_match("faraway", players=["agent"] * seats, options=options, seed=seed) as match:
         for index, hand in enumerate(hands):
-            seen = match.spec.decode(match.join(index).observe(wait=False).view)
-            assert [card for card in seen["hand"].tolist() if card] == hand
-            assert [card for card in seen["display"].tolist() if card] == display
+            fields = match.spec.decode(match.join(index).observe(wait=False).view)
+            assert [card for card in fields["hand"].tolist() if card] == hand
+            assert [card for card in fields["display"].tolist() if card] == display
 
 
-def test_the_same_seed_and_actions_give_the_same_bytes(
-    client: boardwire.Client,
-) -> None:
+def test_the_same_seed_and_actions_give_the_same_bytes(client: boardwire.Client) -> None:
     def play() -> list[bytes]:
         with client.create_match("faraway", players=["agent", "greedy", "random"], seed=11) as match:
             seat = match.join(0)
-            seen = seat.observe()
-            views = [seen.view.tobytes()]
-            while not seen.over:
-                seen = seat.act(int(seen.mask.nonzero()[0][-1]))
-                views.append(seen.view.tobytes())
+            obs = seat.observe()
+            views = [obs.view.tobytes()]
+            while not obs.over:
+                obs = seat.act(int(obs.mask.nonzero()[0][-1]))
+                views.append(obs.view.tobytes())
             return views
 
     assert play() == play()
 
 
-def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
-    client: boardwire.Client,
-) -> None:
+def test_a_drawn_seed_has_a_commitment_and_is_revealed_at_the_end(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         before = match.info()
         assert (before.seed_opening, before.seed_source) == (None, "drawn")
         assert len(before.seed_commitment) == 32
         seat = match.join(0)
-        seen = seat.observe()
-        first = seen.view
-        while not seen.over:
-            seen = seat.act(int(seen.mask.nonzero()[0][0]))
+        obs = seat.observe()
+        first = obs.view
+        while not obs.over:
+            obs = seat.act(int(obs.mask.nonzero()[0][0]))
         after = match.info()
     assert after.state == "over"
     assert after.seed_commitment == before.seed_commitment
     assert after.seed_opening is not None
-    # The key shown is the one that was dealt from, and that was committed to.
+    # The revealed key determines the deal.
     assert after.seed_opening.seed is None
     assert len(after.seed_opening.key) == 32
     assert any(after.seed_opening.key[8:])
@@ -82,7 +78,7 @@ def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
     assert [card for card in match.spec.decode(first)["hand"].tolist() if card] == hands[0]
 
 
-def test_a_commitment_is_a_hash_that_anybody_can_compute(client: boardwire.Client) -> None:
+def test_a_commitment_is_a_hash_of_public_values(client: boardwire.Client) -> None:
     match = client.create_match("faraway", players=["agent", "random"], seed=7)
     before, after = match.info(), match.close()
     assert after.seed_opening is not None

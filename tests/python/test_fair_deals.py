@@ -1,4 +1,4 @@
-"""Deals in which everybody has a hand, checked by the agents: with the server's program, and without it."""
+"""Fair deals: all agents contribute to the key, and verify it with and without the server binary."""
 
 from __future__ import annotations
 
@@ -18,43 +18,45 @@ from chance import faraway_deal
 
 
 def sha256(data: bytes) -> bytes:
-    """What all hashes here are."""
+    """Returns the hash that the protocol of fair deals uses."""
     return hashlib.sha256(data).digest()
 
 
 def check(replay: boardwire.Replay, seat: int, secret: bytes) -> bytes:
-    """Checks what a seat knows of a deal against its replay, with nothing of Boardwire's; gives the key.
+    """Verifies a fair deal as a seat, as `docs/protocol.md` describes, and returns the key.
 
-    It is all that `docs/protocol.md` says of them.
+    Uses no code of Boardwire.
     """
     deal, opening = replay.fair, replay.seed_opening
     assert deal is not None
     assert opening is not None
-    assert deal.seat_secrets[seat] == secret, "what I have contributed is not among it"
+    assert deal.seat_secrets[seat] == secret, "the replay lacks the secret of this seat"
     agents = [index for index, player in enumerate(replay.players) if player == "agent"]
     for index in agents:
-        assert sha256(deal.seat_secrets[index]) == deal.seat_commitments[index], f"seat {index} was not bound"
-    bound = opening.server_secret
+        assert sha256(deal.seat_secrets[index]) == deal.seat_commitments[index], (
+            f"seat {index} changed its secret"
+        )
+    digest = opening.server_secret
     for _ in range(replay.episode + 1):
-        bound = sha256(bound)
-    assert bound == deal.server_commitment, "the server was not bound"
+        digest = sha256(digest)
+    assert digest == deal.server_commitment, "the server changed its secret"
     parts = [bytes([index]) + deal.seat_secrets[index] for index in agents]
     episode = replay.episode.to_bytes(4, "little")
     start = b"boardwire fair deal" + replay.match_id.encode() + episode + opening.server_secret
     key = sha256(start + b"".join(parts))
-    assert key == opening.key, "the key does not follow"
+    assert key == opening.key, "the key does not follow from the secrets"
     return key
 
 
 def play(seat: boardwire.Seat) -> None:
-    """Plays an episode by the lowest legal action."""
-    seen = seat.observe()
-    while not seen.over:
-        seen = seat.act(int(seen.mask.nonzero()[0][0]))
+    """Plays lowest legal actions to the end of the episode."""
+    obs = seat.observe()
+    while not obs.over:
+        obs = seat.act(int(obs.mask.nonzero()[0][0]))
 
 
-def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Client, tmp_path: Path) -> None:
-    """Each agent in a thread of its own, with nothing but an invitation."""
+def test_agents_verify_their_deals(client: boardwire.Client, tmp_path: Path) -> None:
+    """Each agent runs in its own thread and has only an invitation."""
     players = ["agent", "greedy", "agent"]
     checked: list[bytes] = []
 
@@ -77,8 +79,9 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
             assert [card for card in first["hand"].tolist() if card] == hands[seat.index]
             replay.save(path := tmp_path / f"{seat.index}-{episode}.json")
             command = [str(find_binary()), "verify", str(path)]
-            told = subprocess.run(command, capture_output=True, text=True, timeout=60)
-            assert (told.returncode, "server and seats 0, 2 drew the key" in told.stdout) == (0, True), told
+            process = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert process.returncode == 0, process
+            assert "server and seats 0, 2 drew the key" in process.stdout
             checked.append(key)
             if episode == 0:
                 seat.reset()
@@ -88,7 +91,7 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
         assert (info.state, info.waiting_for, info.seed_commitment) == ("gathering", (0, 2), b"")
         assert info.fair is not None
         assert info.fair.seat_commitments == (b"", b"", b"")
-        agents = [threading.Thread(target=agent, args=(given.code,)) for given in match.invitations]
+        agents = [threading.Thread(target=agent, args=(invitation.code,)) for invitation in match.invitations]
         for thread in agents:
             thread.start()
         for thread in agents:
@@ -97,7 +100,7 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
     assert len(set(checked)) == 2
 
 
-def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> None:
+def test_the_deal_waits_for_all_secrets(client: boardwire.Client) -> None:
     with client.create_match("rauha", players=["agent", "agent"], fair_deals=True) as match:
         first = match.join(0)
         with pytest.raises(boardwire.errors.NotPossibleNow, match="seats 1 must call JoinMatch"):
@@ -116,25 +119,25 @@ def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> No
         assert match.info().state == "playing"
 
 
-def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_were(
+def test_a_seat_sends_its_secret_after_all_commitments_and_checks_them_later(
     client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    methods: list[str] = []
     call = Connection.call
 
-    def noted(self: Connection, method: Any, request: Any, **more: Any) -> Any:
-        asked.append(method)
-        return call(self, method, request, **more)
+    def record(self: Connection, method: Any, request: Any, **kwargs: Any) -> Any:
+        methods.append(method)
+        return call(self, method, request, **kwargs)
 
-    monkeypatch.setattr(Connection, "call", noted)
+    monkeypatch.setattr(Connection, "call", record)
     with client.create_match("faraway", players=["agent", "agent"], fair_deals=True) as match:
         seat = match.join(0)
         with pytest.raises(boardwire.errors.CallTimeout, match=r"not all agents joined within 0\.2 seconds"):
             seat.reveal(timeout=0.2)
-        assert "MatchService/OpenDeal" not in asked
+        assert "MatchService/OpenDeal" not in methods
         other = match.join(1)
         seat.reveal()
-        assert asked.count("MatchService/OpenDeal") == 1
+        assert methods.count("MatchService/OpenDeal") == 1
         other.reveal()
         assert seat.bound is not None
         assert seat.replay().fair is not None
@@ -143,7 +146,7 @@ def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_we
             seat.replay()
 
 
-def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
+def test_an_episode_with_a_fair_deal_cannot_be_reset(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"], fair_deals=True) as match:
         seat = match.join(0)
         seat.reveal()
@@ -155,7 +158,7 @@ def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
         assert seat.reset().episode == 1
 
 
-def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
+def test_reveal_needs_a_match_with_fair_deals(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
         with pytest.raises(boardwire.errors.InvalidRequest, match="since the server deals alone"):
@@ -164,19 +167,19 @@ def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
         client.create_match("faraway", players=["agent", "random"], fair_deals=True, seed=1)
 
 
-def test_a_seat_is_given_to_another_agent(client: boardwire.Client) -> None:
+def test_the_host_can_give_a_seat_to_another_agent(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
-        lost, first = match.join(0), match.invitations[0]
+        replaced, first = match.join(0), match.invitations[0]
         assert first.seat == 0
-        seen = lost.observe()
-        given = match.invite(0)
-        with pytest.raises(boardwire.errors.AccessDenied) as told:
-            lost.observe(wait=False)
-        assert told.value.reason == "TOKEN_WRONG"
+        obs = replaced.observe()
+        second = match.invite(0)
+        with pytest.raises(boardwire.errors.AccessDenied) as caught:
+            replaced.observe(wait=False)
+        assert caught.value.reason == "TOKEN_WRONG"
         with pytest.raises(boardwire.errors.NotFound) as unknown:
             client.join(first)
         assert unknown.value.reason == "INVITATION_UNKNOWN"
-        found = client.join(given)
-        assert (found.observe(wait=False).decision, match.invitations) == (seen.decision, (given,))
+        seat = client.join(second)
+        assert (seat.observe(wait=False).decision, match.invitations) == (obs.decision, (second,))
         with pytest.raises(boardwire.errors.InvalidRequest, match="seat"):
             match.invite(1)

@@ -1,4 +1,4 @@
-"""The four calls of docs/agents.md, as a shell makes them."""
+"""The four shell commands in docs/agents.md."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 BUF = Path(sys.executable).with_name("buf")
 
 
-def test_a_shell_plays_by_the_four_calls_of_the_page(address: str) -> None:
+def test_the_four_commands_of_the_page_play_a_decision(address: str) -> None:
     section = PAGE.read_text().split("## Four calls")[1].split("```")[1]
     commands = re.findall(r"^buf curl .*?(?<!\\)\n", section, re.M | re.S)
     assert len(commands) == 4
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for command in commands:
-        words = shlex.split(command.replace("\\\n", " ").replace("127.0.0.1:50051", address))
-        for placeholder, value in found.items():
-            words = [word.replace(placeholder, value) for word in words]
-        answered = subprocess.run([str(BUF), *words[1:]], capture_output=True, text=True, timeout=60)
-        assert answered.returncode == 0, answered.stderr
-        answer = json.loads(answered.stdout)
-        if "invitations" in answer:
-            found = {"CODE": answer["invitations"][0]["code"]}
-        elif "token" in answer:
-            found = {"TOKEN": answer["token"], '"ID"': json.dumps(answer["match"]["id"])}
+        arguments = shlex.split(command.replace("\\\n", " ").replace("127.0.0.1:50051", address))
+        for placeholder, value in values.items():
+            arguments = [argument.replace(placeholder, value) for argument in arguments]
+        process = subprocess.run([str(BUF), *arguments[1:]], capture_output=True, text=True, timeout=60)
+        assert process.returncode == 0, process.stderr
+        response = json.loads(process.stdout)
+        if "invitations" in response:
+            values = {"CODE": response["invitations"][0]["code"]}
+        elif "token" in response:
+            values = {"TOKEN": response["token"], '"ID"': json.dumps(response["match"]["id"])}
         else:
-            assert answer["observation"]["actions"], answer
-            found["ACTION"] = str(answer["observation"]["actions"][0].get("index", 0))
-    assert answer["observation"]["decision"] == 1
+            assert response["observation"]["actions"], response
+            values["ACTION"] = str(response["observation"]["actions"][0].get("index", 0))
+    assert response["observation"]["decision"] == 1

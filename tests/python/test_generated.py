@@ -1,4 +1,4 @@
-"""Generated files are fresh: the messages of the protocol, and the pages of the games."""
+"""Generated code and generated pages of games are fresh."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from generate import HERE, NAME, ROOT, generate
 
 def test_generated_code_is_fresh(tmp_path: Path) -> None:
     generate(tmp_path)
-    fresh, kept = tmp_path / NAME, HERE / NAME
+    fresh, committed = tmp_path / NAME, HERE / NAME
     names = {path.name for path in fresh.glob("*.py*")}
-    assert names == {path.name for path in kept.glob("*.py*")}
-    _, stale, missing = filecmp.cmpfiles(fresh, kept, names, shallow=False)
+    assert names == {path.name for path in committed.glob("*.py*")}
+    _, stale, missing = filecmp.cmpfiles(fresh, committed, names, shallow=False)
     assert (stale, missing) == ([], []), "run `make proto`"
 
 
-def test_the_pages_of_the_games_are_fresh() -> None:
+def test_pages_of_games_are_fresh() -> None:
     spec = importlib.util.spec_from_file_location("games", ROOT / "tools/docs/games.py")
     assert spec is not None
     assert spec.loader is not None
