@@ -1,7 +1,7 @@
-"""Every Python program on a README or page of the documentation runs as it stands.
+"""Each Python program on a README or page runs as printed.
 
-A program that needs a package which the tests do without says so in its first line, for the reader to see:
-`# needs torch`. It is run where the package is installed. `127.0.0.1:50051` stands for a running server.
+The first line of a program names packages that the other tests do not need: `# needs torch`. Such a program
+runs only if the packages are installed. `127.0.0.1:50051` stands for a running server.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Folders whose pages are not ours.
-FOREIGN = {"node_modules", "target"}
+#: Folders with pages of other projects.
+EXCLUDED = {"node_modules", "target"}
 SERVER = "127.0.0.1:50051"
-SECONDS = 120
+TIMEOUT = 120
 
 
 class Program(NamedTuple):
-    """A block of Python on a page."""
+    """A code block on a page."""
 
     place: str
     text: str
 
     @property
     def needs(self) -> list[str]:
-        """The packages that it says it needs beyond those of the tests."""
+        """The packages that its first line names."""
         named = re.match(r"# needs (.*)\n", self.text)
         return re.split(r",? and |, ", named[1]) if named else []
 
 
 def pages() -> Iterator[Path]:
-    """All pages of the repository."""
+    """Yields all pages of the repository."""
     for folder, inner, files in os.walk(ROOT):
-        inner[:] = sorted(name for name in inner if name not in FOREIGN and not name.startswith("."))
+        inner[:] = sorted(name for name in inner if name not in EXCLUDED and not name.startswith("."))
         yield from (Path(folder, name) for name in sorted(files) if name.endswith(".md"))
 
 
 def fences(page: Path) -> Iterator[tuple[str, Program]]:
-    """The blocks of a page, with the language that they say they are in."""
+    """Yields the code blocks of a page with their languages."""
     text = page.read_text()
     for block in re.finditer(r"^( *)```(\w+)\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE):
         line = text.count("\n", 0, block.start()) + 1
@@ -57,13 +57,13 @@ BLOCKS = [block for page in pages() for block in fences(page)]
 PROGRAMS = [program for language, program in BLOCKS if language == "python"]
 
 
-def test_pages_are_found_and_name_python_by_one_word() -> None:
-    homes = {program.place.split(":")[0] for program in PROGRAMS}
-    assert {"README.md", "client-py/README.md", "docs/python.md", "docs/tutorial.md"} <= homes
+def test_code_blocks_of_python_use_one_name_for_the_language() -> None:
+    found = {program.place.split(":")[0] for program in PROGRAMS}
+    assert {"README.md", "client-py/README.md", "docs/python.md", "docs/tutorial.md"} <= found
     assert not {language for language, _ in BLOCKS} & {"py", "py3", "python3", "pycon", "Python"}
 
 
-def test_a_program_says_what_it_needs_in_its_first_line() -> None:
+def test_the_first_line_names_needed_packages() -> None:
     assert Program("", "# needs torch and sb3_contrib\nimport torch\n").needs == ["torch", "sb3_contrib"]
     assert Program("", "import torch  # needs torch\n").needs == []
 
@@ -73,12 +73,12 @@ def test_a_program_runs_as_printed(program: Program, address: str, tmp_path: Pat
     for package in program.needs:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{program.place} needs {package}")
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "error", "-c", program.text.replace(SERVER, address)],
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=TIMEOUT,
         check=False,
         cwd=tmp_path,
     )
-    assert ran.returncode == 0, ran.stderr
+    assert process.returncode == 0, process.stderr

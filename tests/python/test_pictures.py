@@ -1,4 +1,4 @@
-"""The pictures of the docs are those that the pages of matches show today."""
+"""The pictures of the documentation are fresh and self-contained."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def pictures() -> dict[str, str]:
-    """What `make pictures` would write."""
+    """The pictures that `make pictures` would write."""
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools/pictures.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    drawn: dict[str, str] = module.pictures(find_binary())
-    return drawn
+    pictures: dict[str, str] = module.pictures(find_binary())
+    return pictures
 
 
-def test_pictures_are_those_of_today(pictures: dict[str, str]) -> None:
+def test_pictures_are_fresh(pictures: dict[str, str]) -> None:
     stale = [path for path, svg in pictures.items() if (ROOT / "docs" / path).read_text() != svg]
-    assert not stale, "make pictures writes them"
+    assert not stale, "run `make pictures`"
 
 
-def test_pictures_need_nothing_from_elsewhere_and_say_what_they_show(pictures: dict[str, str]) -> None:
+def test_pictures_have_titles_and_no_external_links(pictures: dict[str, str]) -> None:
     for path, svg in pictures.items():
         picture = ElementTree.fromstring(svg)
         title = picture.find("{http://www.w3.org/2000/svg}title")
@@ -42,20 +42,18 @@ def test_pictures_need_nothing_from_elsewhere_and_say_what_they_show(pictures: d
         assert all(link.startswith("#") for link in links), path
 
 
-def test_the_moving_match_shows_every_position_once(pictures: dict[str, str]) -> None:
-    film = ElementTree.fromstring(pictures["match.svg"])
-    moves = list(film.iter("{http://www.w3.org/2000/svg}animate"))
-    # In Faraway for two, 8 rounds: 2 choices in each, then who takes what, and the end.
-    assert len(moves) > 16
-    shown = []
-    for move in moves:
-        values, times = (
-            move.attrib["values"].split(";"),
-            [float(at) for at in move.attrib["keyTimes"].split(";")],
-        )
+def test_the_animation_displays_each_position_once(pictures: dict[str, str]) -> None:
+    animation = ElementTree.fromstring(pictures["match.svg"])
+    elements = list(animation.iter("{http://www.w3.org/2000/svg}animate"))
+    # Faraway with two seats has 8 rounds of at least 2 actions.
+    assert len(elements) > 16
+    intervals = []
+    for element in elements:
+        values = element.attrib["values"].split(";")
+        times = [float(time) for time in element.attrib["keyTimes"].split(";")]
         begin = times[values.index("inline")]
         later = times[values.index("inline") + 1 :]
-        shown.append((begin, later[0] if later else 1.0))
-    assert shown[0][0] == 0
-    assert shown[-1][1] == 1
-    assert all(end == begin for (_, end), (begin, _) in pairwise(shown))
+        intervals.append((begin, later[0] if later else 1.0))
+    assert intervals[0][0] == 0
+    assert intervals[-1][1] == 1
+    assert all(end == begin for (_, end), (begin, _) in pairwise(intervals))

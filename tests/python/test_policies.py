@@ -1,4 +1,4 @@
-"""Networks that play in the server: registered by its operator, named by everybody else."""
+"""Networks as bots: the operator of a server registers them, and clients use their names."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import boardwire
 from boardwire import GameSpec, errors
 from boardwire._process import find_binary
 
-FACTS = {"boardwire.encoding": "bytes", "boardwire.outputs": "logits"}
+METADATA = {"boardwire.encoding": "bytes", "boardwire.outputs": "logits"}
 
 
-def network(path: Path, spec: GameSpec, facts: dict[str, str] | None = None, factor: float = 1) -> Path:
-    """Writes a network of two layers with weights of its own, as an exporter would."""
+def network(path: Path, spec: GameSpec, metadata: dict[str, str] | None = None, factor: float = 1) -> Path:
+    """Writes an ONNX network of two layers with fixed random weights."""
     rng, actions, hidden = np.random.default_rng(3), len(spec.actions), 32
     arrays = {
         "scale": np.array(1 / 64, np.float32),
@@ -40,7 +40,9 @@ def network(path: Path, spec: GameSpec, facts: dict[str, str] | None = None, fac
         [numpy_helper.from_array(array, name) for name, array in arrays.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
-    helper.set_model_props(model, {"boardwire.spec": spec.digest, **FACTS} if facts is None else facts)
+    helper.set_model_props(
+        model, {"boardwire.spec": spec.digest, **METADATA} if metadata is None else metadata
+    )
     onnx.save(model, str(path))
     return path
 
@@ -57,16 +59,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def played(client: boardwire.Client, bot: str) -> tuple[int, ...]:
-    """The scores of a match against a bot, in which the lowest legal action is played."""
+    """Plays lowest legal actions against a bot and returns the scores."""
     match = client.create_match("faraway", players=["agent", bot], seed=7)
     with match.join(0) as seat:
-        seen = seat.observe()
-        while not seen.over:
-            seen = seat.act(int(seen.mask.argmax()))
-    return tuple(seen.scores)
+        obs = seat.observe()
+        while not obs.over:
+            obs = seat.act(int(obs.mask.argmax()))
+    return tuple(obs.scores)
 
 
-def test_a_policy_plays_matches_and_batches_again_by_its_seed(lion: Path) -> None:
+def test_the_seed_determines_matches_and_batches_against_a_policy(lion: Path) -> None:
     scores = []
     for _ in range(2):
         with boardwire.connect(server_args=["--policy", f"lion={lion}"]) as client:
@@ -84,63 +86,63 @@ def test_a_policy_plays_matches_and_batches_again_by_its_seed(lion: Path) -> Non
     assert any(scores[0][2])
 
 
-def test_who_names_a_policy_is_told_which_there_are(lion: Path) -> None:
+def test_an_error_for_an_unknown_policy_names_the_registered_ones(lion: Path) -> None:
     with boardwire.connect(server_args=["--policy", f"lion={lion}"]) as client:
-        for game, seats, bot, said in [
+        for game, seats, bot, message in [
             ("faraway", 2, "policy:tiger", "policy:lion"),
             ("faraway", 2, "policy:lion:best", "policy:lion"),
             ("faraway", 3, "policy:lion", "`policy:lion` reads"),
             ("rauha", 2, "policy:tiger", "no registered policy reads this table"),
             ("faraway", 2, "policies", "policy:NAME"),
         ]:
-            with pytest.raises(errors.InvalidRequest, match=said):
+            with pytest.raises(errors.InvalidRequest, match=message):
                 client.create_match(game, players=["agent", *[bot] * (seats - 1)])
-            with pytest.raises(errors.InvalidRequest, match=said):
+            with pytest.raises(errors.InvalidRequest, match=message):
                 client.open_batch(game, seats=seats, environments=2, opponents={1: bot})
 
 
-def test_a_file_that_cannot_play_is_refused_at_the_start(client: boardwire.Client, tmp_path: Path) -> None:
+def test_an_invalid_policy_file_is_rejected_at_the_start(client: boardwire.Client, tmp_path: Path) -> None:
     spec = client.game("faraway", seats=2)
     digest = {"boardwire.spec": spec.digest}
-    for name, facts, said in [
+    for name, metadata, message in [
         ("none", {}, "its metadata lacks `boardwire.spec`"),
         (
             "other",
-            {**digest, **FACTS, "boardwire.encoding": "features"},
+            {**digest, **METADATA, "boardwire.encoding": "features"},
             "`boardwire.encoding` must be `bytes`",
         ),
     ]:
-        path = network(tmp_path / f"{name}.onnx", spec, facts)
+        path = network(tmp_path / f"{name}.onnx", spec, metadata)
         for command in ["serve", "play faraway", "arena faraway"]:
-            ended = run(*command.split(), "--policy", f"{name}={path}")
-            assert (ended.returncode, ended.stdout) == (1, ""), command
-            assert f"policy {name}: {path}: {said}" in ended.stderr
-    ended = run("serve", "--policy", "lion")
-    assert ended.returncode == 2
-    assert "`lion` is not NAME=VALUE" in ended.stderr
+            process = run(*command.split(), "--policy", f"{name}={path}")
+            assert (process.returncode, process.stdout) == (1, ""), command
+            assert f"policy {name}: {path}: {message}" in process.stderr
+    process = run("serve", "--policy", "lion")
+    assert process.returncode == 2
+    assert "`lion` is not NAME=VALUE" in process.stderr
 
 
 def test_a_policy_plays_on_the_command_line(lion: Path, tmp_path: Path) -> None:
     registered = ["--policy", f"lion={lion}"]
-    shown = run("play", "faraway", "--seats", "policy:lion,greedy", *registered)
-    assert shown.returncode == 0, shown.stderr
-    assert "faraway with policy:lion, greedy, seed 0" in shown.stdout
-    kept = ["--replays", str(tmp_path / "deals")]
-    arena = ["arena", "faraway", "--seats", "policy:lion,random", "--matches", "20", *kept]
+    process = run("play", "faraway", "--seats", "policy:lion,greedy", *registered)
+    assert process.returncode == 0, process.stderr
+    assert "faraway with policy:lion, greedy, seed 0" in process.stdout
+    replays = ["--replays", str(tmp_path / "deals")]
+    arena = ["arena", "faraway", "--seats", "policy:lion,random", "--matches", "20", *replays]
     first = run(*arena, *registered)
     assert first.returncode == 0, first.stderr
     assert "policy:lion" in first.stdout
-    # Another network of the same name is another arena.
+    # The same name with another network makes another arena.
     lion.write_bytes(lion.read_bytes().replace(b"small", b"other"))
     second = run(*arena, *registered)
     assert second.returncode == 1
     assert "belongs to another arena" in second.stderr
 
 
-def test_a_policy_that_fails_ends_an_arena_whose_agents_have_not_come(
+def test_a_failing_policy_ends_an_arena_that_waits_for_agents(
     client: boardwire.Client, tmp_path: Path
 ) -> None:
     bad = network(tmp_path / "bad.onnx", client.game("faraway", seats=2), factor=np.nan)
-    ended = run("arena", "faraway", "--seats", "agent:me,policy:bad", "--policy", f"bad={bad}")
-    assert ended.returncode == 1
-    assert "policy `bad`: logit of action" in ended.stderr
+    process = run("arena", "faraway", "--seats", "agent:me,policy:bad", "--policy", f"bad={bad}")
+    assert process.returncode == 1
+    assert "policy `bad`: logit of action" in process.stderr
