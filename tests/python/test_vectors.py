@@ -1,4 +1,4 @@
-"""The client against `tests/vectors`, which everybody's client can be checked against."""
+"""The client decodes `tests/vectors`, which are test vectors for all clients."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 
 
 def vectors(name: str) -> Any:
-    """One of the files."""
+    """Reads a file of test vectors."""
     return json.loads((VECTORS / f"{name}.json").read_text())
 
 
 def by_game(name: str) -> pytest.MarkDecorator:
-    """A test of each game in one of the files."""
-    return pytest.mark.parametrize("told", vectors(name), ids=lambda told: told["game"])
+    """Parametrizes a test by the games in a file."""
+    return pytest.mark.parametrize("vector", vectors(name), ids=lambda vector: vector["game"])
 
 
 def hexes(rows: Any) -> list[str]:
-    """Rows of bytes as the files have them."""
+    """Returns rows of bytes as hexadecimal text, the format of the files."""
     return [bytes(row).hex() for row in rows]
 
 
 @by_game("views")
-def test_views_are_decoded_value_by_value(client: boardwire.Client, told: dict[str, Any]) -> None:
-    spec = client.game(told["game"], seats=told["seats"])
-    assert spec.digest == told["spec_digest"]
-    assert [action.label for action in spec.actions] == told["actions"]
-    assert [spec.fields[field["name"]].offset for field in told["fields"]] == [
-        field["offset"] for field in told["fields"]
+def test_views_are_decoded_value_by_value(client: boardwire.Client, vector: dict[str, Any]) -> None:
+    spec = client.game(vector["game"], seats=vector["seats"])
+    assert spec.digest == vector["spec_digest"]
+    assert [action.label for action in spec.actions] == vector["actions"]
+    assert [spec.fields[field["name"]].offset for field in vector["fields"]] == [
+        field["offset"] for field in vector["fields"]
     ]
-    seen = {position["seat"] for position in told["positions"]}
-    assert {0, 1, None} <= seen
-    for position in told["positions"]:
+    viewers = {position["seat"] for position in vector["positions"]}
+    assert {0, 1, None} <= viewers
+    for position in vector["positions"]:
         view = np.frombuffer(bytes.fromhex(position["view"]), np.uint8)
         decode = spec.decode_public if position["seat"] is None else spec.decode
         values = {name: field.ravel().tolist() for name, field in decode(view).items()}
@@ -51,24 +51,24 @@ def test_views_are_decoded_value_by_value(client: boardwire.Client, told: dict[s
 
 
 @by_game("views")
-def test_masks_are_unpacked_action_by_action(client: boardwire.Client, told: dict[str, Any]) -> None:
-    spec = client.game(told["game"], seats=told["seats"])
-    for position in told["positions"]:
+def test_masks_are_unpacked_action_by_action(client: boardwire.Client, vector: dict[str, Any]) -> None:
+    spec = client.game(vector["game"], seats=vector["seats"])
+    for position in vector["positions"]:
         if position["seat"] is not None:
             message = observation_pb2.Observation(
                 view=bytes.fromhex(position["view"]), mask=bytes.fromhex(position["mask"])
             )
-            seen = _values.observation(fields_of(message), spec)
-            assert seen.mask.nonzero()[0].tolist() == position["legal"]
-            assert hexes([seen.view]) == [position["view"]]
+            obs = _values.observation(fields_of(message), spec)
+            assert obs.mask.nonzero()[0].tolist() == position["legal"]
+            assert hexes([obs.view]) == [position["view"]]
 
 
 @by_game("steps")
-def test_steps_are_decoded_column_by_column(client: boardwire.Client, told: dict[str, Any]) -> None:
-    spec = client.game(told["game"], seats=told["seats"])
+def test_steps_are_decoded_column_by_column(client: boardwire.Client, vector: dict[str, Any]) -> None:
+    spec = client.game(vector["game"], seats=vector["seats"])
     columns = {"scores": True, "final_views": True, "episodes": True}
-    shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), told["agents"], columns)
-    for row in told["steps"]:
+    shape = _core.Rows(spec.seats, spec.view_bytes, len(spec.actions), vector["agents"], columns)
+    for row in vector["steps"]:
         step = shape.step(bytes.fromhex(row["message"]))
         assert step.sequence == row["sequence"]
         assert step.first == row["first"]
@@ -85,24 +85,24 @@ def test_steps_are_decoded_column_by_column(client: boardwire.Client, told: dict
 
 
 @pytest.mark.parametrize(
-    "told", vectors("seeds")["streams"], ids=lambda told: f"{told['seed']}-{told['stream']}"
+    "vector", vectors("seeds")["streams"], ids=lambda vector: f"{vector['seed']}-{vector['stream']}"
 )
-def test_streams_of_chance_follow_from_their_description(told: dict[str, Any]) -> None:
-    dice = Dice(int(told["seed"]), int(told["stream"]))
-    assert [dice.below(n) for n, _ in told["below"]] == [result for _, result in told["below"]]
+def test_random_streams_agree_with_their_documentation(vector: dict[str, Any]) -> None:
+    dice = Dice(int(vector["seed"]), int(vector["stream"]))
+    assert [dice.below(n) for n, _ in vector["below"]] == [result for _, result in vector["below"]]
     members, shuffled = set(range(8)), list(range(8))
-    assert [dice.draw(members) for _ in range(8)] == told["draw_from_0_to_7"]
+    assert [dice.draw(members) for _ in range(8)] == vector["draw_from_0_to_7"]
     dice.shuffle(shuffled)
-    assert shuffled == told["shuffle_of_0_to_7"]
-    assert dice.words == told["words_used"]
+    assert shuffled == vector["shuffle_of_0_to_7"]
+    assert dice.words == vector["words_used"]
 
 
-def test_seeds_of_a_batch_follow_from_its_own(client: boardwire.Client) -> None:
-    told = vectors("seeds")["batch_episodes"]
-    seed = int(told["batch_seed"])
+def test_the_seed_of_a_batch_determines_the_seeds_of_its_episodes(client: boardwire.Client) -> None:
+    vector = vectors("seeds")["batch_episodes"]
+    seed = int(vector["batch_seed"])
     with client.open_batch("faraway", environments=42, seed=seed) as batch:
         opening = batch.reset()
-    for row in told["episodes"]:
+    for row in vector["episodes"]:
         dice = Dice(seed, row["environment"])
         drawn = [dice.seed() for _ in range(row["episode"] + 1)][-1]
         assert str(drawn) == row["seed"]
@@ -113,16 +113,16 @@ def test_seeds_of_a_batch_follow_from_its_own(client: boardwire.Client) -> None:
                 )
 
 
-def test_deals_follow_from_their_seeds(client: boardwire.Client) -> None:
-    for told in vectors("seeds")["deals"]:
-        players = ["agent"] * told["seats"]
-        with client.create_match(told["game"], players=players, seed=int(told["seed"])) as match:
-            views = [match.join(seat).observe(wait=False).view for seat in range(told["seats"])]
-        assert hexes(views) == told["views"]
+def test_the_seed_determines_the_deal(client: boardwire.Client) -> None:
+    for vector in vectors("seeds")["deals"]:
+        players = ["agent"] * vector["seats"]
+        with client.create_match(vector["game"], players=players, seed=int(vector["seed"])) as match:
+            views = [match.join(seat).observe(wait=False).view for seat in range(vector["seats"])]
+        assert hexes(views) == vector["views"]
 
 
-@pytest.mark.parametrize("told", vectors("commitments"), ids=lambda told: told["match_id"])
-def test_commitments_are_hashes(told: dict[str, Any]) -> None:
-    key, salt = bytes.fromhex(told["key"]), bytes.fromhex(told["salt"])
-    committed = commitment(told["match_id"], told["episode"], told["spec_digest"], key, salt)
-    assert committed.hex() == told["seed_commitment"]
+@pytest.mark.parametrize("vector", vectors("commitments"), ids=lambda vector: vector["match_id"])
+def test_commitments_are_hashes(vector: dict[str, Any]) -> None:
+    key, salt = bytes.fromhex(vector["key"]), bytes.fromhex(vector["salt"])
+    committed = commitment(vector["match_id"], vector["episode"], vector["spec_digest"], key, salt)
+    assert committed.hex() == vector["seed_commitment"]

@@ -1,4 +1,4 @@
-"""The page that follows matches, as those meet it who are no browsers, or bad ones."""
+"""The watch page with clients other than browsers, and with requests of other sites."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WEB = {"content-type": "application/grpc-web+proto"}
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple[str, str]]:
-    """A server with a page: where it serves clients, and where browsers."""
+    """Starts a server with a watch page and returns its address and that of the page."""
     listen = ["--listen", "127.0.0.1:0", "--watch-page", "127.0.0.1:0", *arguments]
     command = [str(find_binary()), "serve", "--exit-with-stdin", "--log-level", "warn", *listen]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -37,14 +37,14 @@ def serving(*arguments: str) -> Iterator[tuple[str, str]]:
         server.stdout.close()
 
 
-def ask(
+def request_page(
     page: str, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
 ) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(page, timeout=60)
     try:
         connection.request(method, path, body, headers or {})
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        response = connection.getresponse()
+        return response.status, response.read()
     finally:
         connection.close()
 
@@ -53,22 +53,22 @@ def framed(message: bytes) -> bytes:
     return struct.pack(">BI", 0, len(message)) + message
 
 
-def test_the_page_and_what_it_calls_are_served_and_nothing_else() -> None:
+def test_only_the_page_and_its_methods_are_served() -> None:
     with serving() as (_, page):
-        status, html = ask(page, "GET", "/")
+        status, html = request_page(page, "GET", "/")
         assert status == 200
         assert html.startswith(b"<!DOCTYPE html>")
-        assert ask(page, "POST", "/")[0] == 405
-        assert ask(page, "GET", "/index.html")[0] == 404
-        # What a page may not call is not there, though the server has it.
+        assert request_page(page, "POST", "/")[0] == 405
+        assert request_page(page, "GET", "/index.html")[0] == 404
+        # Methods that the page does not need are missing.
         for method in ("CreateMatch", "Act", "CloseMatch", "JoinMatch", "GetReplay"):
-            assert ask(page, "POST", SERVICE + method, framed(b""), WEB)[0] == 404
-        assert ask(page, "POST", "/grpc.health.v1.Health/Check", framed(b""), WEB)[0] == 404
-        # Other sites may send forms and plain texts anywhere; those are not answered.
+            assert request_page(page, "POST", SERVICE + method, framed(b""), WEB)[0] == 404
+        assert request_page(page, "POST", "/grpc.health.v1.Health/Check", framed(b""), WEB)[0] == 404
+        # Other sites can send forms and plain text. The server rejects them.
         plain = {"content-type": "text/plain"}
-        assert ask(page, "POST", SERVICE + "ListMatches", framed(b""), plain)[0] == 400
-        assert ask(page, "GET", SERVICE + "ListMatches", headers=WEB)[0] == 405
-        # Nothing tells a browser that another site may read the answers.
+        assert request_page(page, "POST", SERVICE + "ListMatches", framed(b""), plain)[0] == 400
+        assert request_page(page, "GET", SERVICE + "ListMatches", headers=WEB)[0] == 405
+        # Without a CORS header, other sites cannot read responses.
         connection = http.client.HTTPConnection(page, timeout=60)
         connection.request("OPTIONS", SERVICE + "ListMatches", headers={"origin": "https://example.org"})
         headers = connection.getresponse().headers
@@ -76,22 +76,22 @@ def test_the_page_and_what_it_calls_are_served_and_nothing_else() -> None:
         connection.close()
 
 
-def test_matches_are_watched_as_everybody_may_see_them() -> None:
+def test_the_page_gets_public_views_of_public_matches() -> None:
     with serving() as (address, page), boardwire.connect(address) as client:
-        shown = client.create_match("faraway", players=["agent", "greedy"], seed=7)
-        hidden = client.create_match("faraway", players=["agent", "greedy"], private=True)
-        status, answer = ask(page, "POST", SERVICE + "ListMatches", framed(b""), WEB)
+        public = client.create_match("faraway", players=["agent", "greedy"], seed=7)
+        private = client.create_match("faraway", players=["agent", "greedy"], private=True)
+        status, response = request_page(page, "POST", SERVICE + "ListMatches", framed(b""), WEB)
         assert status == 200
-        (length,) = struct.unpack(">I", answer[1:5])
-        listed = pb.ListMatchesResponse.FromString(answer[5 : 5 + length])
-        assert [match.id for match in listed.matches] == [shown.id]
-        asked = pb.WatchRequest(match_id=hidden.id, depict=True).SerializeToString()
-        assert b"<svg" not in ask(page, "POST", SERVICE + "Watch", framed(asked), WEB)[1]
-        frames = client.watch(shown.id)
+        (length,) = struct.unpack(">I", response[1:5])
+        listed = pb.ListMatchesResponse.FromString(response[5 : 5 + length])
+        assert [match.id for match in listed.matches] == [public.id]
+        request = pb.WatchRequest(match_id=private.id, depict=True).SerializeToString()
+        assert b"<svg" not in request_page(page, "POST", SERVICE + "Watch", framed(request), WEB)[1]
+        frames = client.watch(public.id)
         view = next(iter(frames)).view
-        asked = pb.WatchRequest(match_id=shown.id, after=0, depict=True).SerializeToString()
+        request = pb.WatchRequest(match_id=public.id, after=0, depict=True).SerializeToString()
         connection = http.client.HTTPConnection(page, timeout=60)
-        connection.request("POST", SERVICE + "Watch", framed(asked), WEB)
+        connection.request("POST", SERVICE + "Watch", framed(request), WEB)
         stream = connection.getresponse()
         (length,) = struct.unpack(">I", stream.read(5)[1:])
         first = pb.WatchResponse.FromString(stream.read(length))
@@ -99,43 +99,45 @@ def test_matches_are_watched_as_everybody_may_see_them() -> None:
         assert len(first.frame.view) == len(view)
         assert first.depiction.picture.startswith("<svg")
         assert "public view" in first.depiction.text
-        # Nobody's hand is in it.
+        # The public view contains no hand.
         assert ">hand<" not in first.depiction.picture
         assert "your hand" not in first.depiction.text
 
 
-def test_who_does_not_ask_is_let_go() -> None:
+def test_incomplete_requests_time_out() -> None:
     with serving("--handshake-timeout", "1") as (_, page):
         host, port = page.split(":")
-        for begun in (b"", b"GET / HTTP/1.1\r\nhost: x\r\n"):
+        for data in (b"", b"GET / HTTP/1.1\r\nhost: x\r\n"):
             with socket.create_connection((host, int(port)), timeout=60) as silent:
-                silent.sendall(begun)
+                silent.sendall(data)
                 while silent.recv(4096):
                     pass
-        assert ask(page, "GET", "/")[0] == 200
+        assert request_page(page, "GET", "/")[0] == 200
 
 
-def test_a_page_is_served_under_the_names_of_the_server_alone() -> None:
-    """Another site could let its name lead here, and would be answered as if it were the page."""
+def test_the_page_rejects_other_host_names() -> None:
+    """Prevents DNS rebinding: another site could point its name at this server."""
     with serving("--page-host", "boards.example") as (_, page):
         port = page.rsplit(":", 1)[1]
         for host in ("boards.example", "Boards.Example:80", f"localhost:{port}", page, "[::1]"):
-            assert ask(page, "GET", "/", headers={"host": host})[0] == 200, host
+            assert request_page(page, "GET", "/", headers={"host": host})[0] == 200, host
         for host in ("evil.example", f"evil.example:{port}", "boards.example.evil.example", ""):
-            status, said = ask(page, "GET", "/", headers={"host": host})
-            assert (status, b"--page-host" in said) == (421, True), host
-            asked = ask(page, "POST", SERVICE + "ListMatches", framed(b""), {**WEB, "host": host})
-            assert asked[0] == 421, host
+            status, body = request_page(page, "GET", "/", headers={"host": host})
+            assert (status, b"--page-host" in body) == (421, True), host
+            status, _ = request_page(
+                page, "POST", SERVICE + "ListMatches", framed(b""), {**WEB, "host": host}
+            )
+            assert status == 421, host
 
 
-def test_the_page_asks_no_proxy_for_a_header() -> None:
+def test_the_page_needs_no_proxy_header() -> None:
     with serving("--trusted-proxy", "127.0.0.1") as (_, page):
-        assert ask(page, "GET", "/")[0] == 200
+        assert request_page(page, "GET", "/")[0] == 200
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "nowhere"])
-def test_a_page_is_not_shown_to_other_machines_unasked(address: str) -> None:
+def test_the_page_rejects_addresses_for_other_machines(address: str) -> None:
     command = [str(find_binary()), "serve", "--listen", "127.0.0.1:0", "--watch-page", address]
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert refused.returncode != 0
-    assert address.split(":")[0] in refused.stderr
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert process.returncode != 0
+    assert address.split(":")[0] in process.stderr
